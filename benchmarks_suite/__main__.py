@@ -24,7 +24,8 @@
       this machine's own matmul rate and copy bandwidth
 
 Exit codes: 0 a result was written, whatever its status; 2 the job file or the command line is
-wrong, stderr says what; anything else is a crash. The stage of the work is reported on stderr as
+wrong, stderr says what; `run` with options adds codes for a case that did not pass (`run --help`);
+anything else is a crash. The stage of the work is reported on stderr as
 `phase: <stage>`.
 """
 
@@ -34,7 +35,10 @@ import sys
 from collections.abc import Sequence
 
 from benchmarks_suite import commands
-from benchmarks_suite.harness import forks
+from benchmarks_suite.harness import forks, progress
+from benchmarks_suite.harness.contract import WrongInput
+
+WRONG_INPUT = 2
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -48,7 +52,11 @@ def main(arguments: Sequence[str]) -> int:
     for name, command in commands.COMMANDS.items():
         command.declare(choices.add_parser(name, help=command.help))
     options = parser.parse_args(arguments)
-    return commands.COMMANDS[options.command].run(options)
+    try:
+        return commands.COMMANDS[options.command].run(options)
+    except WrongInput as error:
+        progress.note(f"benchmarks_suite: {error}")
+        return WRONG_INPUT
 
 
 def _main_for_pipes(arguments: Sequence[str]) -> int:

@@ -6,6 +6,21 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
+
+# What a result and the list say of a benchmark
+_FIELDS = (
+    "name",
+    "model",
+    "family",
+    "size",
+    "mode",
+    "dtype",
+    "shapes",
+    "batch_size",
+    "version",
+    "item",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +41,7 @@ class Benchmark:
     version: raise it when the model's file changes what is measured: its series start a new
         segment.
     source: of an own model (own.py) its file, or the installed module; empty: models/<model>.py.
+    source_hash: of that file's bytes; another one is another revision, whatever the version.
     """
 
     model: str
@@ -39,6 +55,7 @@ class Benchmark:
     default_configs: tuple[str, ...] = ()
     version: int = 1
     source: str = ""
+    source_hash: str = ""
 
     @property
     def module(self) -> str:
@@ -48,6 +65,12 @@ class Benchmark:
     @property
     def name(self) -> str:
         return f"{self.model}.{self.size}.{self.mode}.{self.dtype}.{self.shapes}.b{self.batch_size}"
+
+    def described(self) -> dict[str, Any]:
+        described = {field: getattr(self, field) for field in _FIELDS}
+        if self.source_hash:
+            described["source_hash"] = self.source_hash
+        return described
 
     @property
     def variables_on_cpu(self) -> dict[str, str]:

@@ -13,6 +13,7 @@ Target = Literal[
     "blocks",  # each of the module's repeated blocks
     "parts",  # each of its parts
     "optimizer",  # the module, and the optimizer's step
+    "static_optimizer",  # the same; weights and gradients keep their addresses, and are marked so
     "foreach_map",  # the module, and an optimizer written with foreach_map
     "train_step",  # the whole training step
     "aot_inductor",  # instead of torch.compile: ahead-of-time compilation
@@ -109,6 +110,10 @@ _ALL = (
     Config("inductor_optimizer", "Inductor, compiled optimizer",
            "The module and the optimizer's step, each compiled.",
            target="optimizer", modes=("training",), since=(2, 2)),
+    Config("inductor_static_optimizer", "Inductor, compiled optimizer, static addresses",
+           "As inductor_optimizer; weights and gradients stay in place, and are marked by "
+           "torch._dynamo.mark_static_address.",
+           target="static_optimizer", modes=("training",), since=(2, 2)),
     Config("foreach_map_optimizer", "Inductor, foreach_map optimizer",
            "The module, and Adam written with foreach_map, each compiled.",
            target="foreach_map", modes=("training",), since=(2, 7)),

@@ -7,6 +7,7 @@ not spoil the list. Stdlib only.
 """
 
 import ast
+import hashlib
 import importlib.metadata
 import importlib.util
 import itertools
@@ -58,9 +59,14 @@ class Malformed(ValueError):
 
 @dataclass
 class Source:
-    """One file of own models. problems: why it offers less than its author meant."""
+    """One file of own models.
+
+    file_hash: SHA-256 of its bytes, the first 16 hex digits.
+    problems: why it offers less than its author meant.
+    """
 
     module: str
+    file_hash: str = ""
     benchmarks: list[Benchmark] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -158,8 +164,11 @@ def _spec(module: str) -> ModuleSpec | None:
 
 
 def _in_folder(folder: Path) -> Iterator[Source]:
-    paths = sorted(folder.rglob("*.py"))
-    files = [path for path in paths if not _is_hidden(path.relative_to(folder))]
+    files = []
+    for path in sorted(folder.rglob("*.py")):
+        parts = path.relative_to(folder).parts
+        if not any(part.startswith((".", "__pycache__")) for part in parts):
+            files.append(path)
     for file in files[:MOST_FILES]:
         source = _of_file(file, str(file))
         if source.benchmarks or source.problems != [NO_FUNCTION]:
@@ -169,10 +178,6 @@ def _in_folder(folder: Path) -> Iterator[Source]:
         yield Source(str(folder), problems=[problem])
 
 
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith((".", "__pycache__")) for part in path.parts)
-
-
 def _of_file(path: Path, module: str) -> Source:
     source = Source(module)
     try:
@@ -180,6 +185,7 @@ def _of_file(path: Path, module: str) -> Source:
             body = file.read(MOST_BYTES + 1)
         if len(body) > MOST_BYTES:
             raise Malformed(f"it is longer than {MOST_BYTES} bytes: keep data out of it")
+        source.file_hash = hashlib.sha256(body).hexdigest()[:16]
         tree = ast.parse(body, filename=str(path))
         constants = {**CONSTANTS, **_constants(tree)}
     except OSError as error:
@@ -200,7 +206,7 @@ def _add_functions(source: Source, tree: ast.Module, constants: dict[str, Any]) 
         source.problems.append(NO_FUNCTION)
     for function in offering:
         try:
-            source.benchmarks += _benchmarks(function, constants, source.module)
+            source.benchmarks += _benchmarks(function, constants, source)
         except Malformed as error:
             source.problems.append(f"line {function.lineno}: {function.name}: {error}")
     if len(source.benchmarks) > MOST_BENCHMARKS:
@@ -244,7 +250,7 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 
 
 def _benchmarks(
-    function: ast.FunctionDef, constants: dict[str, Any], module: str
+    function: ast.FunctionDef, constants: dict[str, Any], source: Source
 ) -> Iterator[Benchmark]:
     """One for each combination of what the parameters' defaults offer."""
     model = function.name.removeprefix(PREFIX)
@@ -261,7 +267,8 @@ def _benchmarks(
             item=constants["ITEM"],
             default_configs=constants["CONFIGS"],
             version=constants["VERSION"],
-            source=module,
+            source=source.module,
+            source_hash=source.file_hash,
             **dict(zip(PARAMETERS, values, strict=True)),
         )
 

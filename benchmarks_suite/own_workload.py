@@ -28,7 +28,8 @@ def build(benchmark: Benchmark) -> Workload:
 
 
 def _workload(returned: Any, benchmark: Benchmark) -> Workload:
-    if not _is_module_with_inputs(returned):
+    has_inputs = isinstance(returned, tuple) and len(returned) in (2, 3)
+    if not has_inputs or not isinstance(returned[0], nn.Module):
         raise TypeError(
             f"{own.PREFIX}{benchmark.model} returned a {type(returned).__name__}: return a module "
             "and its inputs, and for training a function (output, inputs) -> loss as the third"
@@ -55,12 +56,6 @@ def _workload(returned: Any, benchmark: Benchmark) -> Workload:
         output=first_tensor,
         loss=loss_of if loss else None,
     )
-
-
-def _is_module_with_inputs(returned: Any) -> bool:
-    if not isinstance(returned, tuple) or len(returned) not in (2, 3):
-        return False
-    return isinstance(returned[0], nn.Module)
 
 
 class _InputForm:

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 Inputs = Mapping[str, Any]
+Sizes = Mapping[str, Mapping[str, Any]]  # size -> the arguments of a library's config
 
 
 class Unsupported(Exception):

@@ -186,15 +186,31 @@ class ScheduleDocument(TypedDict):
     problem: str
 
 
+class CaseKernelsDocument(TypedDict):
+    """Which kernels account for the change of one case, by one job of each side: that whose device
+    time is nearest the median."""
+
+    benchmark: str
+    config: str
+    metric: str
+    sentence: str
+    base_job: str
+    new_job: str
+
+
 class ReportDocument(TypedDict):
-    """Every case in every metric, and the answer in words. address: of the page."""
+    """Every case in every metric, and the answer in words. flavours: what else differs where the
+    builds are of different flavours (CPU, CUDA). address: of the page. kernels: of the cases whose
+    latency or device time changed."""
 
     question: str
     answer: str
     sentence: str
+    flavours: str
     address: str
     models: dict[str, dict[str, str]]
     cases: list[dict[str, Any]]
+    kernels: list[CaseKernelsDocument]
 
 
 class GateDocument(TypedDict):
@@ -216,13 +232,17 @@ class GateDocument(TypedDict):
 
 
 class AlertDocument(TypedDict):
-    """Every series that changed with the same likely cause. series: how many."""
+    """Every series that changed with the same likely cause. series: how many.
+
+    evidence_state: how sure it is. workflow_state: what people make of it. state: either."""
 
     url: str
     id: int
     title: str
     kind: str
     state: str
+    evidence_state: str
+    workflow_state: str
     direction: str
     severity: str
     cause: str

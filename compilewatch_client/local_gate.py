@@ -1,40 +1,51 @@
 """The gate over two sets of result files, by the same pure code with which the site judges."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from compilewatch_client.local_measurement import LocalError
+from compilewatch_client.local_measurement import LocalCase, LocalError, SideName
 from dashboard.catalog.core.plan import PlanError, require_known
 from dashboard.comparisons.core import gate as gating
+from dashboard.comparisons.core.judgement import JUDGED_METRICS
 from dashboard.comparisons.core.sides import side_from_results
 from dashboard.language.contracts import Refused
 from dashboard.language.metrics import METRICS
 from dashboard.results.core.result_format import ResultDocument, parse_json, parse_result
 
+SIDES: tuple[SideName, SideName] = ("base", "new")
+Paths = Mapping[SideName, Sequence[Path]]
 
-def decide_gate(
-    base: Sequence[Path], new: Sequence[Path], metrics: Sequence[str] = ()
-) -> dict[str, Any]:
+
+def decide_gate(results: Paths, metrics: Sequence[str] = ()) -> dict[str, Any]:
     """The gate's answer, as the API gives it.
 
     Raises LocalError: an unknown metric, or a file that is not a result.
     """
-    metrics = list(metrics) or list(gating.GATED_METRICS)
+    base, new = (list(map(read_result, results[name])) for name in SIDES)
+    gate = _decide(base, new, metrics)
+    markdown = gating.markdown(
+        gate, base=label("base", base), new=label("new", new), machine=machine(new)
+    )
+    return {**gating.document(gate), "markdown": markdown, "url": ""}
+
+
+def cases_to_measure_again(results: Paths, metrics: Sequence[str] = ()) -> list[LocalCase]:
+    """Cases of which something is suspected. Raises LocalError as `decide_gate` does."""
+    base, new = (list(map(read_result, results[name])) for name in SIDES)
+    keys = _decide(base, new, metrics).judgement.to_measure_again()
+    return [LocalCase(*key) for key in sorted(keys)]
+
+
+def _decide(
+    base: Sequence[ResultDocument], new: Sequence[ResultDocument], metrics: Sequence[str]
+) -> gating.Gate:
+    metrics = list(metrics) or list(JUDGED_METRICS)
     try:
         require_known("metric", metrics, list(METRICS))
     except PlanError as error:
         raise LocalError(str(error)) from None
-    base_results = [read_result(path) for path in base]
-    new_results = [read_result(path) for path in new]
-    gate = gating.decide(side_from_results(base_results), side_from_results(new_results), metrics)
-    markdown = gating.markdown(
-        gate,
-        base=label("base", base_results),
-        new=label("new", new_results),
-        machine=machine(new_results),
-    )
-    return {**gating.document(gate), "markdown": markdown, "url": ""}
+    return gating.decide(side_from_results(base), side_from_results(new), metrics)
 
 
 def read_result(path: Path) -> ResultDocument:

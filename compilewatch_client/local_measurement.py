@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from compilewatch_client.client import Document
 from compilewatch_client.errors import ClientError
 
 SideName = Literal["base", "new"]
@@ -83,7 +84,7 @@ def select_cases(side: LocalSide, selection: LocalSelection) -> list[LocalCase]:
     return cases
 
 
-def _list_benchmarks(side: LocalSide) -> list[dict[str, Any]]:
+def _list_benchmarks(side: LocalSide) -> list[Document]:
     command = [side.python, "-m", SUITE, "list", "--json"]
     for path in side.sources:
         command += ["--from", path]
@@ -95,11 +96,11 @@ def _list_benchmarks(side: LocalSide) -> list[dict[str, Any]]:
         message = getattr(error, "stderr", "").strip() or str(error)
         reason = message.splitlines()[-1]
         raise LocalError(f"{side.python} cannot run the suite: {reason}") from None
-    benchmarks: list[dict[str, Any]] = json.loads(output)["benchmarks"]
+    benchmarks: list[Document] = json.loads(output)["benchmarks"]
     return benchmarks
 
 
-def _is_selected(benchmark: dict[str, Any], selection: LocalSelection, side: LocalSide) -> bool:
+def _is_selected(benchmark: Document, selection: LocalSelection, side: LocalSide) -> bool:
     """Without a name: the own models where there are files of them, else the default selection of
     the size.
     """
@@ -127,7 +128,7 @@ def measure(
     *,
     repeats: int,
     device: str,
-    settings: dict[str, Any],
+    settings: Document,
     out: Path,
     report: Callable[[str], None],
 ) -> dict[SideName, list[Path]]:
@@ -176,11 +177,11 @@ class _SuiteProcess:
         with suppress(BrokenPipeError):  # it is gone already
             self._process.communicate()  # it ends when its list does
 
-    def run(self, job: dict[str, Any]) -> tuple[Path, str]:
+    def run(self, job: Document) -> tuple[Path, str]:
         """The result file, and the status word. Raises LocalError with what the suite said."""
         assert self._process.stdin is not None  # both are pipes
         assert self._process.stdout is not None
-        answer: dict[str, Any] = {"error": "its interpreter ended"}
+        answer: Document = {"error": "its interpreter ended"}
         with suppress(BrokenPipeError, ValueError):
             self._process.stdin.write(json.dumps({**job, "sources": self._side.sources}) + "\n")
             self._process.stdin.flush()

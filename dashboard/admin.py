@@ -8,19 +8,3 @@ from dashboard.notifications.admin import channels
 from dashboard.results.admin import jobs
 from dashboard.runs.admin import fleet, own_models, runs, schedules
 from dashboard.site.admin import beat
-
-__all__ = [
-    "accounts",
-    "alerts",
-    "audit",
-    "beat",
-    "catalog",
-    "channels",
-    "fleet",
-    "jobs",
-    "own_models",
-    "runs",
-    "schedules",
-    "tokens",
-    "versions",
-]

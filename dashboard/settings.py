@@ -109,6 +109,7 @@ TEMPLATES = [
                 "comparisons": "dashboard.comparisons.templatetags.comparisons",
                 "compilewatch": "dashboard.ui.templatetags.compilewatch",
                 "figures": "dashboard.overview.templatetags.figures",
+                "kernels": "dashboard.results.templatetags.kernels",
                 "numbers": "dashboard.ui.templatetags.numbers",
                 "runs": "dashboard.runs.templatetags.runs",
             },
@@ -153,7 +154,6 @@ MEDIA_ROOT = VAR_DIR / "files"
 ARTIFACT_STORE = env.str("ARTIFACT_STORE", default="").strip()
 STATIC_URL = "static/"
 STATIC_ROOT = VAR_DIR / "static"
-STATICFILES_DIRS: list[Path] = []  # the app's own folder dashboard/static is found by its app
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
     "dashboard.site.staticfiles.PackageFileFinder",
@@ -190,6 +190,7 @@ BEAT_SCHEDULE = {
     "Tell people": ("dashboard.tasks.tell", 15),
     "Listen for silence": ("dashboard.tasks.listen_for_silence", 300),
     "Advance bisections": ("dashboard.tasks.advance_bisections", 20),
+    "Settle comparisons": ("dashboard.tasks.settle_comparisons", 10),
     "Create data partitions": ("dashboard.tasks.create_partitions", crontab(hour="1", minute="15")),
     "Delete old samples and artifacts": (
         "dashboard.tasks.forget_old",

@@ -11,7 +11,7 @@ from django.utils import timezone
 from dashboard.alerts.services import conclusions, confirmations, detection, missing_reports
 from dashboard.catalog.services import builds
 from dashboard.celery import app
-from dashboard.comparisons.services import bisections
+from dashboard.comparisons.services import bisections, comparisons
 from dashboard.notifications.services import deliveries
 from dashboard.results.services import retention
 from dashboard.runs.services import dispatch, leases, partitions, schedules
@@ -44,6 +44,12 @@ def detect_missing_reports() -> None:
 def advance_bisections() -> None:
     """Decide, narrow and continue each bisection whose last round has ended."""
     bisections.advance_all()
+
+
+@app.task
+def settle_comparisons() -> None:
+    """Measure again what is suspected in each comparison whose runs have ended."""
+    comparisons.settle_all()
 
 
 @app.task

@@ -11,6 +11,19 @@ from dashboard.site.api.health import healthz, readyz
 from dashboard.site.api.metrics import metrics
 from dashboard.site.api.root import api_urls
 
+SUBJECTS = (
+    "overview",
+    "trends",
+    "comparisons",
+    "advisor",
+    "runs",
+    "results",
+    "notifications",  # before the alerts: theirs end with `<slug:name>`
+    "alerts",
+    "accounts",
+    "site",
+)
+
 urlpatterns = [
     path("admin/import-results/", admin.site.admin_view(import_page), name="import_results"),
     path("admin/", admin.site.urls),
@@ -18,17 +31,7 @@ urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),
-    path("", include("dashboard.overview.pages.urls")),
-    path("", include("dashboard.trends.pages.urls")),
-    path("", include("dashboard.comparisons.pages.urls")),
-    path("", include("dashboard.advisor.pages.urls")),
-    path("", include("dashboard.runs.pages.urls")),
-    path("", include("dashboard.results.pages.urls")),
-    # Before the alerts: theirs end with `<slug:name>`
-    path("", include("dashboard.notifications.pages.urls")),
-    path("", include("dashboard.alerts.pages.urls")),
-    path("", include("dashboard.accounts.pages.urls")),
-    path("", include("dashboard.site.pages.urls")),
+    *(path("", include(f"dashboard.{subject}.pages.urls")) for subject in SUBJECTS),
 ]
 
 handler500 = "dashboard.ui.pages.failures.failed"

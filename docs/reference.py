@@ -111,9 +111,12 @@ def _limits(config: configs.Config) -> str:
 
 def commands_page() -> str:
     about = "Every command with its arguments, as the programs themselves say it."
+    makefile = (ROOT / "Makefile").read_text()
+    targets = re.findall(r"^([a-z-]+):\s+## (.*)$", makefile, re.MULTILINE)
+    rows = [(f"`make {name}`", about) for name, about in targets]
     parts = [
         f"# Commands\n\n{about}\n\n",
-        _make_targets(),
+        f"## `make`\n\n{table(('command', 'what it does'), rows)}\n",
         "## `python -m benchmarks_suite`\n\nMeasures, without any server.\n\n",
     ]
     for name, command in commands.COMMANDS.items():
@@ -131,20 +134,14 @@ def commands_page() -> str:
     return "".join(parts)
 
 
-def _make_targets() -> str:
-    makefile = (ROOT / "Makefile").read_text()
-    targets = re.findall(r"^([a-z-]+):\s+## (.*)$", makefile, re.MULTILINE)
-    rows = [(f"`make {name}`", about) for name, about in targets]
-    return f"## `make`\n\n{table(('command', 'what it does'), rows)}\n"
-
-
 def _command(line: str, about: str, parser: argparse.ArgumentParser) -> str:
     actions = [
         action for action in parser._actions if not COMMON_OPTIONS & set(action.option_strings)
     ]
     rows = [(_argument(action), (action.help or "").replace("%%", "%")) for action in actions]
     arguments = f"{table(('argument', 'meaning'), rows)}\n" if rows else ""
-    return f"### `{line}`\n\n{about[:1].upper()}{about[1:].rstrip('.')}.\n\n{arguments}"
+    epilog = f"```\n{parser.epilog}```\n\n" if parser.epilog else ""
+    return f"### `{line}`\n\n{about[:1].upper()}{about[1:].rstrip('.')}.\n\n{arguments}{epilog}"
 
 
 def _argument(action: argparse.Action) -> str:

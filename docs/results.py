@@ -3,7 +3,7 @@
 A test checks that it is current. The tables are made from tests/data/h100_*, h200_* and
 gpu_history; the text is in docs/results.template, and has to be read again when they change. A
 session may leave what a script printed there next to its results (`yardstick.md`, `drill.md`,
-`int8_parts.md`, `captioning_parts.md`). The newest of each is shown.
+`int8_parts.md`). The newest of each is shown.
 """
 
 import sys
@@ -32,8 +32,10 @@ from results_summary import (  # noqa: E402
 )
 
 from benchmarks_suite.harness import recorded  # noqa: E402
-from dashboard.comparisons.core.matching import compare_latency  # noqa: E402
+from benchmarks_suite.registry import BENCHMARKS  # noqa: E402
+from dashboard.comparisons.core.matching import compare, compare_latency  # noqa: E402
 from dashboard.comparisons.core.sides import side_from_results  # noqa: E402
+from dashboard.language.metrics import METRICS  # noqa: E402
 from dashboard.results.core.result_format import parse_result  # noqa: E402
 
 PHASES = ("dynamo", "aot", "inductor", "triton")
@@ -54,12 +56,13 @@ def main() -> None:
 def page(sessions: Mapping[Path, Sequence[Document]]) -> str:
     """The page from what each folder holds, the newest last."""
     documents = list(chain(*sessions.values()))
-    plain = [document for document in documents if not document["job"].get("variant")]
+    plain = [each for each in documents if not each["job"].get("variant") and _is_current(each)]
     groups = grouped(each for each in plain if each["benchmark"]["family"] != DISTRIBUTED)
     several_gpus = grouped(each for each in plain if each["benchmark"]["family"] == DISTRIBUTED)
     return TEMPLATE.read_text().format(
         summary=summary(documents),
         releases=_table(releases(groups)),
+        device_times=_table(device_times(groups)),
         configs=_table(configs(groups)),
         starts=_table(starts(groups)),
         phases=_table(phases(groups)),
@@ -69,9 +72,6 @@ def page(sessions: Mapping[Path, Sequence[Document]]) -> str:
         cost=cost(documents),
         newest_share=newest_share(sessions.values()),
         int8_parts=_printed(sessions, "int8_parts.md", "python -m tests.perf.int8_parts"),
-        captioning_parts=_printed(
-            sessions, "captioning_parts.md", "python -m tests.perf.captioning_parts"
-        ),
         yardstick=_printed(sessions, "yardstick.md", "python tests/perf/yardstick.py RESULTS"),
         drill=_printed(sessions, "drill.md", "python -m tests.end_to_end.gpu_drill judge OUT"),
     )
@@ -115,6 +115,34 @@ def releases(groups: Groups) -> Iterator[Sequence[str]]:
             _arrow(*processes, "eager_latency_ms", 4),
             _arrow(*processes, "speedup", 3),
         )
+
+
+def device_times(groups: Groups) -> Iterator[Sequence[str]]:
+    """The same of the GPU's own time, with eager's next to it."""
+    yield "benchmark", "config", "device time, ms", "change (95 % interval)", "verdict", "eager, ms"
+    old, new = sorted(set(chain(*groups.values())))[-2:]
+    sides = []
+    for release in (old, new):
+        documents = chain(*(by_release.get(release, ()) for by_release in groups.values()))
+        sides.append(side_from_results(map(parse_result, documents)))
+    for row in compare(*sides, METRICS["device_ms"], any_libraries=True).rows:
+        by_release = groups[row.case.benchmark, row.case.config]
+        processes = by_release[old], by_release[new]
+        yield (
+            _short(row.case.benchmark),
+            row.case.config,
+            _arrow(*processes, "device_ms", 5),
+            row.effect.change.text,
+            VERDICTS[row.effect.verdict],
+            _arrow(*processes, "eager_device_ms", 5),
+        )
+
+
+def _is_current(document: Document) -> bool:
+    """Whether it measured a benchmark as the suite has it today."""
+    measured = document["benchmark"]
+    benchmark = BENCHMARKS.get(measured["name"])
+    return benchmark is None or benchmark.version == measured["version"]
 
 
 def configs(groups: Groups) -> Iterator[Sequence[str]]:

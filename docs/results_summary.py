@@ -19,12 +19,9 @@ Groups = dict[tuple[str, str], dict[str, list[Document]]]
 def read_sessions() -> dict[Path, list[Document]]:
     """The results in each recorded folder, the newest folder last."""
     folders = (*RECORDED.glob("h[12]00_*"), RECORDED / "gpu_history")
-    sessions = {folder: list(recorded.read(folder)) for folder in folders}
-
-    def last_start(folder: Path) -> str:
-        return max(document["started_at"] for document in sessions[folder])
-
-    return {folder: sessions[folder] for folder in sorted(sessions, key=last_start)}
+    sessions = [(folder, list(recorded.read(folder))) for folder in folders]
+    sessions.sort(key=lambda session: max(document["started_at"] for document in session[1]))
+    return dict(sessions)
 
 
 def grouped(documents: Iterable[Document]) -> Groups:

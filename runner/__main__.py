@@ -7,8 +7,8 @@ runs is stopped and measured again.
  1. read the settings; make sure that no other worker uses our folder
  2. end what a killed predecessor left behind
  3. look at the environments: torch builds, catalog, GPU; remove those that were half made
- 4. deliver what waits in the outbox, say hello, learn our queue; while paused, wait
- 5. take jobs from the queue until stopped
+ 4. deliver what waits in the outbox, say hello, learn our queues; while paused, wait
+ 5. take jobs from the queues until stopped
 """
 
 import os
@@ -16,16 +16,16 @@ import signal
 import sys
 import time
 import warnings
-from types import FrameType
 
 import structlog
-from celery import Celery, signals
+from celery import signals
 from celery.exceptions import SecurityWarning
 from kombu.exceptions import OperationalError
 
-from runner import environments, logs, settings
+from runner import logs, settings
 from runner.celery import create_app
 from runner.device import DeviceError
+from runner.environments.adopted import UnusableEnvironment, adopt, adopt_further
 from runner.environments.eviction import clean_up
 from runner.outbox import Outbox
 from runner.shared_memory import SharedFlag
@@ -38,7 +38,7 @@ PREDECESSOR_DIES_S = 10.0
 WRONG_SETTINGS = 2
 START_ERRORS = (
     settings.SettingsError,
-    environments.UnusableEnvironment,
+    UnusableEnvironment,
     DeviceError,
     OSError,
 )
@@ -48,7 +48,8 @@ logger = structlog.get_logger("runner")
 
 def main() -> int:
     """Run the worker; its exit code: 0 when it was stopped, 2 when a setting is wrong."""
-    signal.signal(signal.SIGTERM, _exit_at_once)
+    # Before Celery has taken over nothing runs yet that would have to be ended
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         worker_settings = settings.read()
         logs.configure(worker_settings.log_format)
@@ -67,16 +68,11 @@ def main() -> int:
     return 0
 
 
-def _exit_at_once(number: int, frame: FrameType | None) -> None:
-    """SIGTERM before Celery has taken over: nothing runs yet that would have to be ended."""
-    sys.exit(0)
-
-
 def _make_worker(worker_settings: settings.WorkerSettings) -> Worker:
     stopping = SharedFlag()
     site = Site(worker_settings.site_url, worker_settings.token, stopping)
-    environment = environments.adopt(worker_settings)
-    further = environments.adopt_further(worker_settings)
+    environment = adopt(worker_settings)
+    further = adopt_further(worker_settings)
     outbox = Outbox(worker_settings.worker_dir)
     worker = Worker(worker_settings, environment, site, outbox, stopping, further)
     clean_up(worker.store, worker_settings.environments_gb)
@@ -97,7 +93,7 @@ def wait_while_paused(worker: Worker) -> Greeting:
     """
     greeting = worker.greet()
     logger.info(
-        "the site knows us", worker=greeting.worker, queue=greeting.queue, paused=greeting.paused
+        "the site knows us", worker=greeting.worker, queues=greeting.queues, paused=greeting.paused
     )
     heartbeat = WorkerHeartbeat(worker, greeting.heartbeat_s, consume=lambda on: True)
     heartbeat.paused = greeting.paused
@@ -108,19 +104,30 @@ def wait_while_paused(worker: Worker) -> Greeting:
 
 
 def _take_jobs(worker: Worker, greeting: Greeting) -> None:
-    """Consume our queue until SIGTERM or Ctrl-C."""
+    """Consume our queues until SIGTERM or Ctrl-C."""
     # Celery warns root of pickled messages, which could do harm: we take only JSON
     warnings.simplefilter("ignore", SecurityWarning)
     app = create_app(worker)
     name = f"{greeting.worker}@{os.uname().nodename}"
 
     def consume(on: bool) -> bool:
-        return _consume(app, name, greeting.queue, on)
+        """Start or stop taking messages from our queues; whether the worker confirmed it."""
+        change = app.control.add_consumer if on else app.control.cancel_consumer
+        try:
+            for queue in greeting.queues:
+                if not change(queue, destination=[name], reply=True, timeout=5):
+                    return False
+            return True
+        except (OperationalError, OSError) as error:
+            logger.warning(
+                "could not reach the broker to pause or resume; trying again", why=str(error)
+            )
+            return False
 
     _connect_signals(worker, WorkerHeartbeat(worker, greeting.heartbeat_s, consume))
     app.Worker(
         hostname=name,
-        queues=[greeting.queue],
+        queues=greeting.queues,
         pool="prefork",
         concurrency=1,
         loglevel="INFO",
@@ -147,18 +154,6 @@ def _start(heartbeat: WorkerHeartbeat) -> None:
     # On SIGHUP Celery would restart itself, wrongly
     signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
     heartbeat.start()
-
-
-def _consume(app: Celery, name: str, queue: str, on: bool) -> bool:
-    """Start or stop taking messages from our queue; whether the worker confirmed it."""
-    change = app.control.add_consumer if on else app.control.cancel_consumer
-    try:
-        return bool(change(queue, destination=[name], reply=True, timeout=5))
-    except (OperationalError, OSError) as error:
-        logger.warning(
-            "could not reach the broker to pause or resume; trying again", why=str(error)
-        )
-        return False
 
 
 if __name__ == "__main__":

@@ -5,9 +5,10 @@ The lease in the site's database decides who runs a job.
 
 from celery import Celery
 
-from runner.tasks import register
+from runner import job
 from runner.worker import Worker
 
+RUN_JOB = "runner.run_job"
 LONGEST_JOB_S = 86_400  # timeout_s of job.v1.json, at most
 
 
@@ -34,7 +35,12 @@ def create_app(worker: Worker) -> Celery:
         worker_redirect_stdouts=False,
         worker_send_task_events=False,
     )
-    register(app, worker)
+
+    # It loads nothing and decides nothing: runner/job.py does
+    def run_job(job_id: str, attempt: int) -> None:
+        job.run(worker, job_id, attempt)
+
+    app.task(name=RUN_JOB)(run_job)
     return app
 
 
@@ -53,5 +59,6 @@ def transport_options(broker_url: str) -> dict[str, object]:
         "unacked_mutex_key": "runner.unacked_mutex",
         # One list per priority: every step that a sender may use is read
         "priority_steps": list(range(10)),
-        "queue_order_strategy": "priority",
+        # Of two messages of one priority: from the machine's queue and from our own in turn
+        "queue_order_strategy": "round_robin",
     }

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from runner.job_log import JobLog
-from runner.process import SuiteProcess, process_variables
+from runner.process import SuiteProcess, job_marker, process_variables
 
 LIMIT_S = 3600.0  # of one command: gigabytes over a slow line
 OUTPUT_CHARACTERS = 2500
@@ -36,28 +36,30 @@ class JobStopped(Exception):
 class CommandRunner:
     """Runs commands one after the other.
 
-    folder: for what they leave behind; temporary: their TMPDIR; marker: the job's, in each
-    process's environment; why_stop: asked twice a second; keep_open: descriptors of locks that the
-    commands hold even when the worker is killed.
+    folder: the job's, for what they leave behind; temporary: their TMPDIR; why_stop: asked twice a
+    second; keep_open: descriptors of locks that the commands hold even when the worker is killed.
     """
 
     folder: Path
     temporary: Path
     log: JobLog
-    marker: str
     why_stop: Callable[[], str]
     keep_open: Sequence[int] = field(default=())
 
     def run(self, command: Sequence[str], limit_s: float = LIMIT_S) -> None:
         """Raises CommandFailed, JobStopped, OSError."""
-        number = len(list(self.folder.glob("*")))
-        folder = self.folder / str(number)
+        steps = self.folder / "steps"
+        folder = steps / str(len(list(steps.glob("*"))))
         folder.mkdir(parents=True)
+        extra = {
+            name: value for name, value in os.environ.items() if name.upper().startswith(PASSED_ON)
+        }
+        extra |= {"PYTHONPATH": "", "TMPDIR": str(self.temporary)}
         log_start = self.log.path.stat().st_size if self.log.path.exists() else 0
         process = SuiteProcess(
             command,
             folder=folder,
-            variables=self._variables(),
+            variables=process_variables(os.environ, job_marker(self.folder), extra),
             log=self.log,
             keep_open=self.keep_open,
         )
@@ -72,14 +74,6 @@ class CommandRunner:
         if end.exit_code != 0:
             silent = f"exit code {end.exit_code}, signal {end.signal}, and no output"
             raise CommandFailed(self._output(log_start) or silent)
-
-    def _variables(self) -> dict[str, str]:
-        """What any process of a job may know, and the settings of installers and the network."""
-        extra = {
-            name: value for name, value in os.environ.items() if name.upper().startswith(PASSED_ON)
-        }
-        extra |= {"PYTHONPATH": "", "TMPDIR": str(self.temporary)}
-        return process_variables(os.environ, self.marker, extra)
 
     def _output(self, log_start: int) -> str:
         """The end of what was written to the log since it had `log_start` bytes."""

@@ -11,9 +11,12 @@ import psutil
 
 def describe_host() -> dict[str, Any]:
     """cores: those that this process may use; memory_gb: GiB."""
+    # As the kernel names it. ARM kernels name none: there it is the architecture
+    cpu_info = Path("/proc/cpuinfo").read_text()
+    model = re.search(r"^model name\s*:\s*(.+)$", cpu_info, re.MULTILINE)
     return {
         "host": platform.node(),
-        "cpu": _cpu_model(),
+        "cpu": model[1].strip() if model else platform.machine(),
         "cores": len(os.sched_getaffinity(0)),
         "memory_gb": round(psutil.virtual_memory().total / 1024**3, 2),
         "system": platform.platform(),
@@ -27,12 +30,3 @@ def disk_space(folder: Path) -> dict[str, float]:
     existing = next(path for path in candidates if path.exists())
     usage = psutil.disk_usage(str(existing))
     return {"disk_gb": round(usage.total / 1e9, 1), "disk_free_gb": round(usage.free / 1e9, 1)}
-
-
-def _cpu_model() -> str:
-    """As the kernel names it. ARM kernels name none: there it is the architecture."""
-    cpu_info = Path("/proc/cpuinfo").read_text()
-    match = re.search(r"^model name\s*:\s*(.+)$", cpu_info, re.MULTILINE)
-    if match is None:
-        return platform.machine()
-    return match[1].strip()

@@ -14,7 +14,7 @@ import structlog
 from runner import job_folder
 from runner.commands import CommandRunner, JobStopped
 from runner.device import lock_devices
-from runner.environments import SuiteEnvironment
+from runner.environments.adopted import SuiteEnvironment
 from runner.environments.provisioning import EnvironmentUnavailable, provide_environment
 from runner.job_context import JobContext
 from runner.job_heartbeat import JobHeartbeat
@@ -28,7 +28,7 @@ from runner.outcome import (
     read_result,
     result_body,
 )
-from runner.process import ProcessExit, SuiteProcess, job_marker, process_variables
+from runner.process import SuiteProcess, job_marker, process_variables
 from runner.repositories import NotFetched, export, repository_cache
 from runner.resource_exhaustion import describe_full_disk, describe_increase, oom_kill_counts
 from runner.site import RequestRefused, SiteError, StaleAttempt
@@ -38,6 +38,7 @@ from runner.worker import Worker
 JOB_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}")  # it becomes part of a path
 DELIVERY_PATIENCE_S = 20.0  # then the outcome waits in the outbox and the next job may start
 DISK_RETRY_S = 2.0
+ASK_EVERY_S = 10.0  # whether a job that waits for the device is still wanted
 
 logger = structlog.get_logger(__name__)
 
@@ -88,6 +89,8 @@ def _run_on_device(worker: Worker, job_id: str, attempt: int) -> str:
 
     def while_waiting(waited_s: float) -> None:
         _drop_if_stopping(worker)
+        if waited_s % ASK_EVERY_S == 0:
+            _drop_if_unwanted(worker, job_id, attempt)
         if waited_s % 60 == 0:
             logger.warning(
                 "the device is in use by another worker, or by what is left of a job; waiting",
@@ -104,8 +107,18 @@ def _run_on_device(worker: Worker, job_id: str, attempt: int) -> str:
         return _run_claimed(worker, JobContext(job_id, attempt, claim, folder, locks, log))
 
 
+def _drop_if_unwanted(worker: Worker, job_id: str, attempt: int) -> None:
+    """Raises StaleAttempt for a job that was cancelled, say, while it waits for the device."""
+    try:
+        worker.site.waiting(job_id, attempt, str(worker.boot_id))
+    except StaleAttempt:
+        raise
+    except SiteError as error:  # the claim asks again, with patience
+        logger.debug("not known whether the job is still wanted", why=str(error))
+
+
 def _run_claimed(worker: Worker, job: JobContext) -> str:
-    heartbeat = JobHeartbeat(worker.site, job.job_id, job.attempt, job.claim.heartbeat_s, job.log)
+    heartbeat = JobHeartbeat(worker.site, job)
     try:
         with heartbeat:
             outcome, result = _measure(worker, job, heartbeat)
@@ -172,13 +185,8 @@ def _with_own_models(
     """
     if "repository" in spec:
         job.log.say("phase: own models")
-        commands = CommandRunner(
-            job.folder / "steps",
-            job_folder.temporary(job.folder),
-            job.log,
-            job_marker(job.folder),
-            why_stop,
-        )
+        temporary = job_folder.temporary(job.folder)
+        commands = CommandRunner(job.folder, temporary, job.log, why_stop)
         models = job.folder / "models"
         export(spec["repository"], repository_cache(worker), models, commands)
         return {**spec, "sources": [str(models)]}
@@ -221,23 +229,14 @@ def _watch_suite(
     end = suite.watch(job.claim.timeout_s, why_stop)
     _drop_if_stale_or_stopping(end.stopped_for)
     result = read_result(job.folder / "result.json")
-    context = _process_context(worker, job, end, kills_before)
-    return classify_outcome(end, result, context, job.log.tail()), result
-
-
-def _process_context(
-    worker: Worker, job: JobContext, end: ProcessExit, kills_before: dict[str, int]
-) -> ProcessContext:
-    oom = ""
-    if end.signal:
-        oom = describe_increase(kills_before, oom_kill_counts())
-    return ProcessContext(
+    context = ProcessContext(
         limit_s=job.claim.timeout_s,
         last_words=job.log.last_words(),
         phase=job.log.phase(),
-        oom=oom,
+        oom=describe_increase(kills_before, oom_kill_counts()) if end.signal else "",
         full_disk=describe_full_disk(worker.settings.worker_dir),
     )
+    return classify_outcome(end, result, context, job.log.tail()), result
 
 
 def _artifacts(job: JobContext, result: ResultFile) -> list[Path]:

@@ -5,12 +5,12 @@ It renews the lease, shows phase and log on the site, and hears of a cancellatio
 
 import contextvars
 import threading
-from types import TracebackType
+from dataclasses import dataclass
 from typing import Self
 
 import structlog
 
-from runner.job_log import JobLog
+from runner.job_context import JobContext
 from runner.site import RequestRefused, Site, SiteError, StaleAttempt
 
 RETRY_S = 2.0  # after a heartbeat that failed: the lease runs on
@@ -18,6 +18,7 @@ RETRY_S = 2.0  # after a heartbeat that failed: the lease runs on
 logger = structlog.get_logger(__name__)
 
 
+@dataclass
 class JobHeartbeat:
     """Beats in the background while its `with` block runs.
 
@@ -25,16 +26,13 @@ class JobHeartbeat:
     before. note: what the worker itself reports, in place of the suite's phase.
     """
 
-    def __init__(
-        self, site: Site, job_id: str, attempt: int, interval_s: float, log: JobLog
-    ) -> None:
-        self.stop_reason = ""
-        self.note = ""
-        self._site = site
-        self._job_id = job_id
-        self._attempt = attempt
-        self._interval_s = interval_s
-        self._log = log
+    site: Site
+    job: JobContext
+    stop_reason: str = ""
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        self._interval_s = self.job.claim.heartbeat_s
         self._last_failed = False  # the last beat did not reach the site
         self._done = threading.Event()
         run_in_context = contextvars.copy_context().run
@@ -44,12 +42,7 @@ class JobHeartbeat:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         # Not joined: a beat that hangs must not hold up the result, and a late one is answered 409
         self._done.set()
 
@@ -60,9 +53,10 @@ class JobHeartbeat:
 
     def _beat(self) -> float:
         """One heartbeat; the seconds until the next."""
-        phase = self.note or self._log.phase()
+        job = self.job
+        phase = self.note or job.log.phase()
         try:
-            cancel = self._site.heartbeat(self._job_id, self._attempt, phase, self._log.tail())
+            cancel = self.site.heartbeat(job.job_id, job.attempt, phase, job.log.tail())
         except (StaleAttempt, RequestRefused) as answer:
             if not self._done.is_set():
                 logger.warning("the job is no longer ours", answer=str(answer))

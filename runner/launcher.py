@@ -32,16 +32,6 @@ def set_parent_death_signal(parent: int) -> None:
         sys.exit("the worker is gone")
 
 
-def set_limits() -> None:
-    """Limit what the process can do to the computer.
-
-    It dumps no core, which can fill a disk; and when memory runs out, the kernel kills this
-    process, not the worker.
-    """
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    Path("/proc/self/oom_score_adj").write_text("1000")
-
-
 def switch_account(name: str) -> None:
     """Become the account `name`, with no way to gain privileges.
 
@@ -64,7 +54,10 @@ def _prctl(option: int, argument: int) -> None:
 def main(parent: str, account: str, *command: str) -> None:
     try:
         set_parent_death_signal(int(parent))
-        set_limits()
+        # A core dump can fill a disk
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        # When memory runs out, the kernel kills this process, not the worker
+        Path("/proc/self/oom_score_adj").write_text("1000")
         if account != OURSELVES:
             switch_account(account)
             # The kernel forgets the signal with a change of account

@@ -48,11 +48,11 @@ class Outbox:
         shutil.rmtree(new, ignore_errors=True)
         try:
             (new / ARTIFACTS).mkdir(parents=True)
-            _write_through(new / BODY, gzip.compress(body, mtime=0))
+            (new / BODY).write_bytes(gzip.compress(body, mtime=0))
             for artifact in artifacts:
                 artifact.replace(new / ARTIFACTS / artifact.name)
-            _sync(new / ARTIFACTS)
-            _sync(new)
+            for path in (new / BODY, new / ARTIFACTS, new):
+                _sync(path)
             shutil.rmtree(entry, ignore_errors=True)
             new.rename(entry)
             _sync(self.folder)
@@ -160,16 +160,9 @@ def _job_and_attempt(entry: Path) -> tuple[str, int]:
     return job_id, int(attempt)
 
 
-def _write_through(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync(folder: Path) -> None:
-    """Names in a folder are on the disk only when the folder is."""
-    descriptor = os.open(folder, os.O_RDONLY)
+def _sync(path: Path) -> None:
+    """Write a file or folder through: names in a folder are on the disk only when the folder is."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -17,7 +17,8 @@ RESULT_LIMIT_BYTES = 32 * 1024**2
 REFUSED_JOB_FILE = 2  # the suite's exit code for a job file or a command line that is wrong
 MESSAGE_CHARACTERS = 4000
 TIMEOUT_ADVICE = (
-    "Raise the job's timeout_s, lower measure.budget_s, or find out in the log what hangs."
+    "Raise the time limit of the machine's jobs in the admin, lower measure.budget_s, or find out "
+    "in the log what hangs."
 )
 
 

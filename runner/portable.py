@@ -96,21 +96,17 @@ def _lines_for_python(python: str, file: Path) -> Iterator[str]:
     from packaging.requirements import Requirement  # the machine that unpacks may lack it
 
     target = {"python_version": python, "python_full_version": f"{python}.0"}
-    for line in _read_lines(file):
+    try:
+        text = file.read_text().replace("\\\n", " ")  # continued lines joined
+    except OSError as error:
+        raise CannotPack(f"the requirements {file} cannot be read: {error.strerror}") from error
+    for line in text.splitlines():
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
         pinned, hashes, digests = line.partition("--hash=")
         requirement = Requirement(pinned)
         if requirement.marker is None or requirement.marker.evaluate(target):
             yield f"{requirement.name}{requirement.specifier} {hashes}{digests}"
-
-
-def _read_lines(file: Path) -> list[str]:
-    """The lines of a requirements file, continued lines joined, without comments."""
-    try:
-        text = file.read_text().replace("\\\n", " ")
-    except OSError as error:
-        raise CannotPack(f"the requirements {file} cannot be read: {error.strerror}") from error
-    lines = [line for line in text.splitlines() if line.strip()]
-    return [line for line in lines if not line.lstrip().startswith("#")]
 
 
 def _download(requirements: Sequence[str], python: str, folder: Path) -> None:
@@ -129,19 +125,16 @@ def _download(requirements: Sequence[str], python: str, folder: Path) -> None:
 def _add_wheel(archive: tarfile.TarFile, wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as content:
         for entry in content.infolist():
-            if entry.is_dir() or _is_left_out(entry.filename):
+            name = entry.filename
+            if entry.is_dir() or any(fnmatch.fnmatch(name, pattern) for pattern in LEFT_OUT):
                 continue
-            member = tarfile.TarInfo(MODULES.sub("", entry.filename))
+            member = tarfile.TarInfo(MODULES.sub("", name))
             member.size = entry.file_size
             # ptxas and torch_shm_manager are programs
             is_executable = entry.external_attr >> 16 & 0o111
             member.mode = 0o755 if is_executable else 0o644
             with content.open(entry) as file:
                 archive.addfile(member, file)
-
-
-def _is_left_out(name: str) -> bool:
-    return any(fnmatch.fnmatch(name, pattern) for pattern in LEFT_OUT)
 
 
 def _compress(tar: Path, pieces: Path, limit: int) -> list[Path]:

@@ -161,9 +161,6 @@ class SuiteProcess:
                     "a process of the job does not die of SIGKILL; the device stays locked "
                     "until it does"
                 )
-        return self._reap(stopped_for)
-
-    def _reap(self, stopped_for: str) -> ProcessExit:
         wall_s = time.monotonic() - self._started
         _, status, usage = os.wait4(self.pid, 0)
         code = self._process.returncode = os.waitstatus_to_exitcode(status)
@@ -220,18 +217,11 @@ def _signal(processes: Iterable[psutil.Process], number: int) -> None:
 
 def end_leftover_processes(folder: Path) -> bool:
     """End what is left of a job whose worker was killed. False when a process does not die."""
-    return end_processes(job_marker(folder), _recorded_group(folder), 0)
-
-
-def _recorded_group(folder: Path) -> int | None:
-    """The process group recorded in the folder, if its leader still lives.
-
-    The start time tells it from a later process that was given the same number.
-    """
-    try:
+    group = None
+    with suppress(OSError, ValueError, KeyError, TypeError, psutil.Error):
         record = json.loads((folder / GROUP_FILE).read_text())
         leader = psutil.Process(int(record["group"]))
-        difference_s = abs(leader.create_time() - float(record["started"]))
-    except (OSError, ValueError, KeyError, TypeError, psutil.Error):
-        return None
-    return leader.pid if difference_s < 1 else None
+        # The start time tells it from a later process that was given the same number
+        if abs(leader.create_time() - float(record["started"])) < 1:
+            group = leader.pid
+    return end_processes(job_marker(folder), group, 0)

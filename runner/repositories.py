@@ -57,7 +57,7 @@ def export(pinned: Mapping[str, Any], cache: Path, target: Path, commands: Comma
         raise NotFetched("git is not installed on this worker: install it (apt-get install git)")
     url, commit = str(pinned["url"]), str(pinned["commit"])
     bare = cache / hashlib.sha256(url.encode()).hexdigest()[:16]
-    archive = commands.folder.parent / "models.tar"
+    archive = commands.folder / "models.tar"
     for folder in (cache, archive.parent, target.parent):
         folder.mkdir(parents=True, exist_ok=True)
     git_archive = [git, "--git-dir", str(bare), "archive", "--format=tar", f"--output={archive}"]
@@ -145,9 +145,7 @@ class Repositories:
         with tempfile.TemporaryDirectory(prefix="cw-models-") as name:
             folder = Path(name)
             log = JobLog(folder / "log.txt")
-            commands = CommandRunner(
-                folder / "steps", folder, log, job_marker(folder), self._why_stop
-            )
+            commands = CommandRunner(folder, folder, log, self._why_stop)
             models = folder / "models"
             try:
                 export(pinned, repository_cache(self.worker), models, commands)

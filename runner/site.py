@@ -47,20 +47,24 @@ class NotAllowed(SiteError):
 
 @dataclass(frozen=True)
 class Greeting:
-    """The site's answer to hello."""
+    """The site's answer to hello.
+
+    queues: the machine's, and one of our own for the jobs that only we may take.
+    """
 
     worker: str
-    machine: str
-    queue: str
+    queues: tuple[str, ...]
     paused: bool
     heartbeat_s: float
 
     @classmethod
     def read(cls, answer: dict[str, Any]) -> Self:
+        queues = [answer["queue"]]
+        if "own_queue" in answer:  # an older site has none
+            queues.append(answer["own_queue"])
         return cls(
-            worker=str(answer["worker"]),
-            machine=str(answer["machine"]),
-            queue=str(answer["queue"]),
+            worker=answer["worker"],
+            queues=tuple(queues),
             paused=bool(answer["paused"]),
             heartbeat_s=float(answer["heartbeat_s"]),
         )
@@ -84,14 +88,13 @@ class RequestedEnvironment:
 
     @classmethod
     def read(cls, answer: dict[str, Any]) -> Self:
-        libraries = answer["libraries"]
         return cls(
-            build=str(answer["build"]),
-            version=str(answer["version"]),
-            index_url=str(answer["index_url"]),
-            libraries={str(name): str(version) for name, version in libraries.items()},
-            requirements=str(answer["requirements"] or ""),
-            packages=tuple(map(str, answer["packages"])),
+            build=answer["build"],
+            version=answer["version"],
+            index_url=answer["index_url"],
+            libraries=dict(answer["libraries"]),
+            requirements=answer["requirements"] or "",
+            packages=tuple(answer["packages"]),
         )
 
 
@@ -118,30 +121,28 @@ class Claim:
         )
 
 
+@dataclass
 class Site:
     """A client with one connection pool.
 
-    A forked process makes its own: connections cannot be shared.
+    A forked process makes its own (dataclasses.replace): connections cannot be shared.
     """
 
-    def __init__(self, url: str, token: str, stopping: SharedFlag) -> None:
-        self.url = url
-        self._token = token
-        self._stopping = stopping
+    url: str
+    token: str = field(repr=False)
+    stopping: SharedFlag
+
+    def __post_init__(self) -> None:
         self._client = httpx.Client(
-            base_url=url + API,
-            headers={"Authorization": f"Bearer {token}"},
+            base_url=self.url + API,
+            headers={"Authorization": f"Bearer {self.token}"},
             timeout=httpx.Timeout(10.0, connect=5.0),
             # No proxy for this computer
-            trust_env=urlsplit(url).hostname not in {"127.0.0.1", "::1", "localhost"},
+            trust_env=urlsplit(self.url).hostname not in {"127.0.0.1", "::1", "localhost"},
         )
 
-    def for_forked_process(self) -> "Site":
-        """The same site for a process that was just forked."""
-        return Site(self.url, self._token, self._stopping)
-
     def hello(self, introduction: dict[str, Any], patience_s: float = 0) -> Greeting:
-        answer = self._call("POST", "hello", patience_s, json=introduction)
+        answer = self._call("hello", patience_s, json=introduction)
         return _parse(Greeting.read, answer)
 
     def alive(self, boot_id: str) -> tuple[bool, list[dict[str, Any]]]:
@@ -149,7 +150,7 @@ class Site:
 
         These are the repositories of own models.
         """
-        answer = self._call("POST", "alive", json={"boot_id": boot_id})
+        answer = self._call("alive", json={"boot_id": boot_id})
         return bool(answer.get("paused")), list(answer.get("repositories", []))
 
     def repository(
@@ -162,18 +163,23 @@ class Site:
             "benchmarks": benchmarks,
             "problem": problem[-20_000:],
         }
-        self._call("POST", "repositories", json=body)
+        self._call("repositories", json=body)
 
     def claim(self, job_id: str, attempt: int, boot_id: str) -> Claim:
         """Waits for the site for as long as it takes. StaleAttempt: the job cannot be claimed."""
         body = {"attempt": attempt, "boot_id": boot_id}
-        answer = self._call("POST", _job_path(job_id, "claim"), FOREVER_S, json=body)
+        answer = self._call(_job_path(job_id, "claim"), FOREVER_S, json=body)
         return _parse(Claim.read, answer)
+
+    def waiting(self, job_id: str, attempt: int, boot_id: str) -> None:
+        """Ask whether a claim would be answered now. StaleAttempt: no, drop the job."""
+        body = {"attempt": attempt, "boot_id": boot_id}
+        self._call(_job_path(job_id, "waiting"), json=body)
 
     def heartbeat(self, job_id: str, attempt: int, phase: str, log_tail: str) -> bool:
         """Whether the job is to be cancelled. log_tail: at most 16 kB."""
         body = {"attempt": attempt, "phase": phase, "log_tail": log_tail}
-        answer = self._call("POST", _job_path(job_id, "heartbeat"), json=body)
+        answer = self._call(_job_path(job_id, "heartbeat"), json=body)
         return bool(answer.get("cancel"))
 
     def requirements(
@@ -181,18 +187,17 @@ class Site:
     ) -> str:
         """Report the pinned set that was resolved for a job; the answer is the set that counts."""
         body = {"attempt": attempt, "platform": platform, "text": text}
-        answer = self._call("POST", _job_path(job_id, "requirements"), patience_s, json=body)
+        answer = self._call(_job_path(job_id, "requirements"), patience_s, json=body)
         return _parse(lambda fields: str(fields["text"]), answer)
 
     def environments(self, reports: Sequence[dict[str, Any]], patience_s: float = 0) -> None:
         """Report environments whose state has changed."""
-        self._call("POST", "environments", patience_s, json={"environments": list(reports)})
+        self._call("environments", patience_s, json={"environments": list(reports)})
 
     def result(self, job_id: str, packed: bytes, patience_s: float = 0) -> str:
         """Deliver a gzipped result body; returns the job's state after it."""
         headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
         answer = self._call(
-            "POST",
             _job_path(job_id, "result"),
             patience_s,
             content=packed,
@@ -205,9 +210,9 @@ class Site:
         self, job_id: str, attempt: int, name: str, content: bytes, patience_s: float = 0
     ) -> None:
         self._call(
-            "PUT",
             _job_path(job_id, f"artifacts/{quote(name, safe='')}"),
             patience_s,
+            "PUT",
             params={"attempt": attempt},
             content=content,
             headers={"Content-Type": "application/octet-stream"},
@@ -215,7 +220,7 @@ class Site:
         )
 
     def _call(
-        self, method: str, path: str, patience_s: float = 0, **request: Any
+        self, path: str, patience_s: float = 0, method: str = "POST", **request: Any
     ) -> dict[str, Any]:
         """Send a request, again while the site is unreachable and the call has patience."""
         deadline = time.monotonic() + patience_s
@@ -225,7 +230,7 @@ class Site:
                 return self._send(method, path, **request)
             except Unreachable:
                 pause_s = random.uniform(0.05, longest_pause_s)  # noqa: S311
-                if time.monotonic() >= deadline or self._stopping.wait(pause_s):
+                if time.monotonic() >= deadline or self.stopping.wait(pause_s):
                     raise
                 longest_pause_s = min(longest_pause_s * 2, LONGEST_PAUSE_S)
 
@@ -265,10 +270,14 @@ def _job_path(job_id: str, call: str) -> str:
 def _refusal(response: httpx.Response) -> SiteError:
     """The exception that a status other than 200 means."""
     status = response.status_code
-    request = response.request
-    answer = f"{request.method} {response.url} answered {status}: {_detail(response)}"
+    answer = f"{response.request.method} {response.url} answered {status}: "
     if response.is_redirect:
-        return NotAllowed(f"{answer}. Set SITE_URL to the address that it names")
+        location = response.headers.get("location", "")
+        return NotAllowed(f"{answer}{location}. Set SITE_URL to the address that it names")
+    try:
+        answer += str(response.json()["detail"])
+    except (ValueError, KeyError, TypeError):
+        answer += response.text[:500]
     if status in {401, 403}:
         return NotAllowed(
             f"{answer}. Set WORKER_TOKEN to this worker's token; the site's admin can make a new "
@@ -279,12 +288,3 @@ def _refusal(response: httpx.Response) -> SiteError:
     if status >= 500 or status in TEMPORARY_STATUSES:
         return Unreachable(answer)
     return RequestRefused(answer)
-
-
-def _detail(response: httpx.Response) -> str:
-    if response.is_redirect:
-        return str(response.headers.get("location", ""))
-    try:
-        return str(response.json()["detail"])
-    except (ValueError, KeyError, TypeError):
-        return response.text[:500]

@@ -56,11 +56,6 @@ class SuiteAccount:
             )
         return cls(name, Path(entry.pw_dir))
 
-    @property
-    def variables(self) -> dict[str, str]:
-        """The environment variables that name the account."""
-        return {"HOME": str(self.home), "USER": self.name, "LOGNAME": self.name}
-
 
 def open_to(account: SuiteAccount | None, *folders: Path) -> None:
     """Let the account, if there is one, add files to our folders."""
@@ -74,7 +69,7 @@ def account_variables(account: SuiteAccount | None) -> dict[str, str]:
     """The environment variables that name the account; none where the suite runs as the worker."""
     if account is None:
         return {}
-    return account.variables
+    return {"HOME": str(account.home), "USER": account.name, "LOGNAME": account.name}
 
 
 def _capabilities() -> set[str]:

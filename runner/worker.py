@@ -2,14 +2,14 @@
 
 import os
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import structlog
 
 from runner import device, host_info, job_folder
-from runner.environments import SuiteEnvironment
+from runner.environments.adopted import SuiteEnvironment
 from runner.environments.reports import report_adopted, report_installed
 from runner.environments.store import EnvironmentRecord, EnvironmentStore
 from runner.environments.target_platform import platform_name
@@ -75,6 +75,7 @@ class Worker:
             "suite_version": catalog.pop("suite_version", ""),
             "sources": catalog.pop("sources", []),
             "platform": platform_name(self.settings.device.kind),
+            "own_queue": True,  # the site sends nothing to the queue of a worker that is older
             "environments_gb": self.settings.environments_gb,
             **host_info.disk_space(self.settings.environments_dir),
         }
@@ -131,7 +132,7 @@ class Worker:
 
         Its predecessor, if there was one, was killed.
         """
-        self.site = self.site.for_forked_process()
+        self.site = replace(self.site)  # with connections of its own
         self.greeted = threading.Event()
         end_leftover_jobs(self.settings.worker_dir)
         self.store.remove_leftovers()

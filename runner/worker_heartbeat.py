@@ -42,7 +42,10 @@ class WorkerHeartbeat(threading.Thread):
             if alive_file := self._worker.settings.alive_file:
                 alive_file.touch()
             paused, repositories = self._report_alive()
-            self._pause_or_resume(paused)
+            if paused != self.paused and self._consume(not paused):
+                self.paused = paused
+                words = "paused: takes no job until a person resumes it" if paused else "resumed"
+                logger.info(words)
             self._repositories.report_new(repositories)
             problem = self._worker.outbox.deliver(self._worker.site)
         except (SiteError, OSError) as error:
@@ -62,9 +65,3 @@ class WorkerHeartbeat(threading.Thread):
             return self._worker.site.alive(str(self._worker.boot_id))
         except StaleAttempt:
             return self._worker.greet().paused, []
-
-    def _pause_or_resume(self, paused: bool) -> None:
-        if paused == self.paused or not self._consume(not paused):
-            return
-        self.paused = paused
-        logger.info("paused: takes no job until a person resumes it" if paused else "resumed")

@@ -25,7 +25,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from benchmarks_suite.commands.job_processes import JobProcesses
 from benchmarks_suite.commands.precompile import precompile
@@ -36,10 +35,10 @@ from benchmarks_suite.harness import (
     job,
     outcome,
     progress,
-    recorded,
     report,
     result,
 )
+from benchmarks_suite.harness.contract import Document
 
 OK, SOMETHING_LEFT, WRONG_INPUT = 0, 1, 2
 DESCRIPTION_S = 300  # imports torch
@@ -89,9 +88,6 @@ def run(options: Namespace) -> int:
         if options.list == "-":
             return _answer_each_line(queue, options.out)
         return _run_list(queue, Path(options.list), options.out, options.ahead)
-    except job.JobError as error:
-        progress.note(f"benchmarks_suite: {error}")
-        return WRONG_INPUT
     finally:
         queue.processes.close()
 
@@ -120,20 +116,22 @@ def _answer_each_line(queue: "Queue", out: Path) -> int:
         try:
             queued = _parsed(line, number, "stdin", out)
         except job.JobError as error:
-            answer: dict[str, Any] = {"line": number, "error": str(error)}
+            answer: Document = {"line": number, "error": str(error)}
             worst = max(worst, WRONG_INPUT)
         else:
-            answer = {"line": number, **_measured(queue, queued)}
-            worst = max(worst, OK if answer["status"] else SOMETHING_LEFT)
+            began = time.monotonic()
+            queue.run(queued)
+            wall_s = round(time.monotonic() - began, 1)
+            status = queued.status
+            answer = {
+                "line": number,
+                "folder": queued.folder.name,
+                "status": status,
+                "wall_s": wall_s,
+            }
+            worst = max(worst, OK if status else SOMETHING_LEFT)
         print(json.dumps(answer), flush=True)  # noqa: T201 - the answer to the driver
     return worst
-
-
-def _measured(queue: "Queue", queued: Queued) -> dict[str, Any]:
-    began = time.monotonic()
-    queue.run(queued)
-    wall_s = round(time.monotonic() - began, 1)
-    return {"folder": queued.folder.name, "status": queued.status, "wall_s": wall_s}
 
 
 def read(path: Path, out: Path) -> list[Queued]:
@@ -220,7 +218,7 @@ def summary(ran: Sequence[Queued], wall_s: float) -> str:
     return "\n".join(lines)
 
 
-def measurement_s(document: recorded.Document) -> float:
+def measurement_s(document: Document) -> float:
     """Seconds of a job that were compile, warm-up or samples: two stages, and the steps of each
     start of its own.
     """

@@ -8,9 +8,10 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks_suite.harness import progress, table
+from benchmarks_suite.harness import table
+from benchmarks_suite.harness.contract import WrongInput
 
-OK, NO_DEVICE = 0, 2
+OK = 0
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -28,11 +29,7 @@ def run(options: Namespace) -> int:
 
     device = torch.device("cuda:0" if options.device == "cuda" else options.device)
     if device.type == "cuda" and not torch.cuda.is_available():
-        progress.note(
-            f"benchmarks_suite: torch {torch.__version__} sees no GPU: check the driver with "
-            "nvidia-smi"
-        )
-        return NO_DEVICE
+        raise WrongInput(f"torch {torch.__version__} sees no GPU: check the driver with nvidia-smi")
     torch.set_num_threads(options.threads)
     measured = ceilings.measure(device)
     ceilings.save(measured, device)

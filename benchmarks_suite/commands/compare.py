@@ -14,14 +14,16 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks_suite.harness import progress, recorded, table
+from benchmarks_suite.harness import recorded, table
+from benchmarks_suite.harness.contract import Document, WrongInput
+from benchmarks_suite.harness.recorded import Case
 
-OK, WRONG_INPUT = 0, 2
+OK = 0
 NOT_COMPARED = frozenset({"passed", "toolchain_s"})
 AVERAGED = ("latency_ms", "speedup", "cold_start_s", "peak_memory_gb")
 
-Processes = Sequence[recorded.Document]
-ProcessesByCase = dict[recorded.Case, Processes]
+Processes = Sequence[Document]
+ProcessesByCase = dict[Case, Processes]
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -30,17 +32,12 @@ def declare(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    try:
-        before, after = read(options.before), read(options.after)
-        matched = sorted(before.keys() & after.keys())
-        if not matched:
-            raise ValueError(
-                f"{options.before} and {options.after} have no case (benchmark and config) in "
-                "common"
-            )
-    except ValueError as error:
-        progress.note(f"benchmarks_suite: {error}")
-        return WRONG_INPUT
+    before, after = read(options.before), read(options.after)
+    matched = sorted(before.keys() & after.keys())
+    if not matched:
+        raise WrongInput(
+            f"{options.before} and {options.after} have no case (benchmark and config) in common"
+        )
     lines = list[str]()
     for case in matched:
         lines += [*_case(case, before[case], after[case]), ""]
@@ -56,24 +53,24 @@ def run(options: Namespace) -> int:
 def read(path: Path) -> ProcessesByCase:
     """The results at ``path`` by (benchmark, config).
 
-    Raises ValueError for what is not a result, naming the file, and for a case of several builds.
+    Raises WrongInput for what is not a result, naming the file, and for a case of several builds.
     """
-    by_case: dict[recorded.Case, list[recorded.Document]] = defaultdict(list)
+    by_case: dict[Case, list[Document]] = defaultdict(list)
     for document in recorded.read(path):
         by_case[recorded.case(document)].append(document)
     if not by_case and not path.is_dir():
-        raise ValueError(f"{path} is not a result file: its schema is not result.v1")
+        raise WrongInput(f"{path} is not a result file: its schema is not result.v1")
     for case, processes in by_case.items():
         builds = sorted(set(map(_build, processes)))
         if len(builds) > 1:
-            raise ValueError(
+            raise WrongInput(
                 f"{path} has {' '.join(case)} in {len(builds)} builds: {', '.join(builds)}; "
                 "put the results of each into a folder of its own"
             )
     return dict(by_case)
 
 
-def _build(document: recorded.Document) -> str:
+def _build(document: Document) -> str:
     """The torch release and what a variant sets, as text."""
     version = document["environment"].get("torch", {}).get("version", "unknown")
     variant = document["job"].get("variant")
@@ -82,7 +79,7 @@ def _build(document: recorded.Document) -> str:
     return f"torch {version} with {json.dumps(variant, sort_keys=True)}"
 
 
-def _case(case: recorded.Case, before: Processes, after: Processes) -> Iterator[str]:
+def _case(case: Case, before: Processes, after: Processes) -> Iterator[str]:
     yield f"{case[0]}  {case[1]}: {_statuses(before)} → {_statuses(after)}"
     for name, old, new in differences(before[-1]["environment"], after[-1]["environment"]):
         yield f"  {name}: {old} → {new}"
@@ -105,11 +102,11 @@ def _statuses(processes: Processes) -> str:
     return ", ".join(f"{status} ×{count}" for status, count in counts.items())
 
 
-def entry(processes: Processes, key: str) -> dict[str, Any] | None:
+def entry(processes: Processes, key: str) -> Document | None:
     """A metric of one process as it is; of several their median, with the least and the greatest as
     its interval.
     """
-    entries = list[dict[str, Any]]()
+    entries = list[Document]()
     for document in processes:
         if key in document["metrics"]:
             entries.append(document["metrics"][key])
@@ -121,14 +118,14 @@ def entry(processes: Processes, key: str) -> dict[str, Any] | None:
     return {"value": median(values), "low": min(values), "high": max(values)}
 
 
-def _metric(key: str, before: dict[str, Any], after: dict[str, Any], what: str) -> str:
+def _metric(key: str, before: Document, after: Document, what: str) -> str:
     old, new = before["value"], after["value"]
     change = f"{(new / old - 1) * 100:+.1f} %" if old else ""
     apart = f" {what} are apart" if intervals_apart(before, after) else ""
     return f"  {key:<26} {table.number(old):>10} {table.number(new):>10} {change:>9}{apart}"
 
 
-def intervals_apart(before: dict[str, Any], after: dict[str, Any]) -> bool:
+def intervals_apart(before: Document, after: Document) -> bool:
     """Whether both have an interval and these do not touch."""
     for each in (before, after):
         if each.get("low") is None or each.get("high") is None:
@@ -137,7 +134,7 @@ def intervals_apart(before: dict[str, Any], after: dict[str, Any]) -> bool:
 
 
 def differences(
-    before: dict[str, Any], after: dict[str, Any], prefix: str = ""
+    before: Document, after: Document, prefix: str = ""
 ) -> Iterator[tuple[str, Any, Any]]:
     """(name, before, after) of each value of two environments that differs, except the
     fingerprint.
@@ -151,7 +148,7 @@ def differences(
 
 
 def _geomeans(
-    matched: list[recorded.Case], before: ProcessesByCase, after: ProcessesByCase
+    matched: list[Case], before: ProcessesByCase, after: ProcessesByCase
 ) -> Iterator[str]:
     """The geometric mean of after / before over the matched cases; both above zero."""
     if len(matched) < 2:

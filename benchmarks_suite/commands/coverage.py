@@ -10,16 +10,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.commands import result_paths
 from benchmarks_suite.commands.missing import missing
 from benchmarks_suite.configs import CONFIGS, Config
 from benchmarks_suite.harness import recorded, report
+from benchmarks_suite.harness.contract import Document
+from benchmarks_suite.harness.recorded import Case
 from benchmarks_suite.registry import BENCHMARKS
 
-OK, WRONG_INPUT = 0, 2
+OK = 0
 MARKS = {
     "pass": "P",
     "not judged": "N",
@@ -36,7 +37,7 @@ MARKS = {
 NOT_RUN, NOT_FOR_IT = ".", "-"
 REASON_LENGTH = 300
 
-ResultByCase = dict[recorded.Case, recorded.Document]
+ResultByCase = dict[Case, Document]
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,6 @@ def declare(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     documents = result_paths.read(options)
-    if documents is None:
-        return WRONG_INPUT
     if options.keep:
         used = [*newest(documents, CPU).values(), *newest(documents, GPU).values()]
         recorded.keep(used, options.keep)
@@ -78,7 +77,7 @@ def run(options: Namespace) -> int:
     return OK
 
 
-def missing_lines(documents: list[recorded.Document], device: str) -> str:
+def missing_lines(documents: list[Document], device: str) -> str:
     """What was not run on ``device``, one line of JSON a job, as ``batch`` reads it."""
     section = CPU if device == CPU.device else GPU
     lines = []
@@ -87,7 +86,7 @@ def missing_lines(documents: list[recorded.Document], device: str) -> str:
     return "\n".join(lines)
 
 
-def newest(documents: Iterable[recorded.Document], section: Section) -> ResultByCase:
+def newest(documents: Iterable[Document], section: Section) -> ResultByCase:
     """The last result of each case of this section, in the order of the registry and of configs;
     none of a variant.
     """
@@ -97,7 +96,7 @@ def newest(documents: Iterable[recorded.Document], section: Section) -> ResultBy
             results[recorded.case(document)] = document
     benchmarks, configs = list(BENCHMARKS), list(CONFIGS)
 
-    def position(case: recorded.Case) -> tuple[int, int]:
+    def position(case: Case) -> tuple[int, int]:
         benchmark, config = case
         # backend_<name> is not in the table: last
         in_configs = configs.index(config) if config in configs else len(configs)
@@ -106,7 +105,7 @@ def newest(documents: Iterable[recorded.Document], section: Section) -> ResultBy
     return {case: results[case] for case in sorted(results, key=position)}
 
 
-def _belongs(document: recorded.Document, section: Section) -> bool:
+def _belongs(document: Document, section: Section) -> bool:
     """Whether it measured a benchmark of the section as the registry has it, and no variant."""
     job, measured = document["job"], document["benchmark"]
     if job.get("variant") or not job["device"].startswith(section.device):
@@ -116,7 +115,7 @@ def _belongs(document: recorded.Document, section: Section) -> bool:
     return bool(BENCHMARKS[measured["name"]].version == measured["version"])
 
 
-def page(documents: list[recorded.Document], sources: str) -> str:
+def page(documents: list[Document], sources: str) -> str:
     """The whole page, Markdown. sources: the arguments that repeat it."""
     halves = {section: newest(documents, section) for section in (CPU, GPU)}
     lines = ["# What was run", ""]
@@ -171,7 +170,7 @@ def mark_of(section: Section, benchmark: Benchmark, config: Config, results: Res
     return NOT_RUN if _is_for(config, benchmark, section) else NOT_FOR_IT
 
 
-def _status(result: recorded.Document) -> str:
+def _status(result: Document) -> str:
     """The status word, and for a pass what a status word does not say."""
     if result["status"] == "pass" and result.get("accuracy", {}).get("status") == "no_reference":
         return "not judged"
@@ -195,7 +194,7 @@ def _measured_on(section: Section, results: ResultByCase) -> Iterator[str]:
         yield f"- {count} cases on {machine}"
 
 
-def _machine(document: recorded.Document) -> str:
+def _machine(document: Document) -> str:
     environment = document["environment"]
     hardware = environment["machine"].get("gpu") or environment["machine"]["cpu"]
     return f"{hardware}, torch {environment['torch']['version']}, {document['finished_at'][:10]}"
@@ -250,7 +249,12 @@ def _failures(halves: dict[Section, ResultByCase]) -> Iterator[str]:
     """One row for each case that did not pass, with its reason."""
     rows = list[str]()
     for section, results in halves.items():
-        rows += _failing(section, results)
+        for (name, config), result in results.items():
+            case = f"| {name} | `{config}` | {section.label} |"
+            if result["status"] != "pass":
+                rows.append(f"{case} {result['status']} | {_reason(result)} |")
+            for arm, outcome in result.get("arms", {}).items():
+                rows.append(f"{case} {arm}: {outcome['status']} | {_reason(outcome)} |")
     if not rows:
         yield "Nothing."
         return
@@ -259,16 +263,7 @@ def _failures(halves: dict[Section, ResultByCase]) -> Iterator[str]:
     yield from rows
 
 
-def _failing(section: Section, results: ResultByCase) -> Iterator[str]:
-    for (name, config), result in results.items():
-        case = f"| {name} | `{config}` | {section.label} |"
-        if result["status"] != "pass":
-            yield f"{case} {result['status']} | {_reason(result)} |"
-        for arm, outcome in result.get("arms", {}).items():
-            yield f"{case} {arm}: {outcome['status']} | {_reason(outcome)} |"
-
-
-def _reason(outcome: dict[str, Any]) -> str:
+def _reason(outcome: Document) -> str:
     """Its message on one line of a table."""
     reason = " ".join(str(outcome["message"]).split()).replace("|", "\\|")
     if len(reason) <= REASON_LENGTH:

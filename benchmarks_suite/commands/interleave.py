@@ -14,9 +14,9 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from benchmarks_suite.harness import caches, progress
+from benchmarks_suite.harness.contract import Document, WrongInput
 
 OK, SOMETHING_LEFT, WRONG_INPUT = 0, 1, 2
 
@@ -32,7 +32,7 @@ class Build:
 
     label: str
     python: str
-    variant: dict[str, Any] = field(default_factory=dict)
+    variant: Document = field(default_factory=dict)
 
     def job(self, line: str) -> str:
         """A line of the list as this build measures it."""
@@ -73,12 +73,10 @@ def run(options: Namespace) -> int:
     try:
         text = options.list.read_text(encoding="utf-8")
     except OSError as error:
-        progress.note(f"benchmarks_suite: cannot read the list {options.list}: {error.strerror}")
-        return WRONG_INPUT
+        raise WrongInput(f"cannot read the list {options.list}: {error.strerror}") from error
     variants = dict(options.variants)
     if unknown := variants.keys() - {build.label for build in options.builds}:
-        progress.note(f"benchmarks_suite: --variant {min(unknown)}: no --build has this label")
-        return WRONG_INPUT
+        raise WrongInput(f"--variant {min(unknown)}: no --build has this label")
     builds = [replace(build, variant=variants.get(build.label, {})) for build in options.builds]
     worst = OK
     with ExitStack() as stack:
@@ -125,7 +123,7 @@ class Batch:
             return WRONG_INPUT
         return OK if answer["status"] else SOMETHING_LEFT
 
-    def _answer(self, line: str) -> dict[str, Any]:
+    def _answer(self, line: str) -> Document:
         assert self._process.stdin is not None  # both are pipes
         assert self._process.stdout is not None
         reply = ""
@@ -138,7 +136,7 @@ class Batch:
             return {
                 "error": f"its interpreter ended with exit code {code}; its last words are above"
             }
-        answer: dict[str, Any] = json.loads(reply)
+        answer: Document = json.loads(reply)
         return answer
 
 
@@ -151,7 +149,7 @@ def _build(text: str) -> Build:
     return Build(label, python)
 
 
-def _variant(text: str) -> tuple[str, dict[str, Any]]:
+def _variant(text: str) -> tuple[str, Document]:
     label, _, value = text.partition("=")
     try:
         variant = json.loads(value)

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import Any
 
 from benchmarks_suite.harness import caches, forks, outcome, progress, ranks, warm_imports
+from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.harness.job import Job
 
 WARM_PROCESSES = 4  # the latest so many wait for jobs; each keeps some hundred MB
@@ -183,14 +183,10 @@ def in_fresh_process(arguments: Sequence[str], folder: Path, limit_s: float) -> 
         except subprocess.TimeoutExpired as error:
             raise TimeoutError from error
         finally:
-            _end_group(process)
-
-
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """Whatever the job started and left goes too: the next one finds a free device."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+            # Whatever the job started and left goes too: the next one finds a free device
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def _outcome(code: int) -> outcome.CaseOutcome | None:
@@ -204,14 +200,14 @@ def _outcome(code: int) -> outcome.CaseOutcome | None:
 
 
 def request_answer(
-    requests: Connection, request: dict[str, Any], limit_s: float | None = None
-) -> dict[str, Any]:
+    requests: Connection, request: Document, limit_s: float | None = None
+) -> Document:
     """The answer of the process at the other end; GONE where it ended, or took over ``limit_s``."""
     try:
         requests.send(request)
         if not requests.poll(limit_s):
             return GONE
-        answer: dict[str, Any] = requests.recv()
+        answer: Document = requests.recv()
     except (EOFError, OSError):
         return GONE
     return answer

@@ -8,25 +8,12 @@ import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from benchmarks_suite import __version__, configs, own
 from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.commands.run import declare_sources
+from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.registry import BENCHMARKS
-
-_FIELDS = (
-    "name",
-    "model",
-    "family",
-    "size",
-    "mode",
-    "dtype",
-    "shapes",
-    "batch_size",
-    "version",
-    "item",
-)
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -52,34 +39,34 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def catalog(sources: Sequence[own.Source] = ()) -> dict[str, Any]:
+def catalog(sources: Sequence[own.Source] = ()) -> Document:
     """What the worker reports to the site: what this suite can do."""
     offered = list(BENCHMARKS.values())
+    own_sources = []
     for source in sources:
         offered += source.benchmarks
+        own_sources.append(
+            {
+                "source": source.module,
+                "benchmarks": len(source.benchmarks),
+                "problem": "\n".join(source.problems)[-4000:],
+            }
+        )
     return {
         "benchmarks": [_entry(benchmark, position) for position, benchmark in enumerate(offered)],
         "configs": list(configs.listed()),
         "suite_version": __version__,
-        "sources": [_source(source) for source in sources],
+        "sources": own_sources,
     }
 
 
-def _source(source: own.Source) -> dict[str, Any]:
-    return {
-        "source": source.module,
-        "benchmarks": len(source.benchmarks),
-        "problem": "\n".join(source.problems)[-4000:],
+def _entry(benchmark: Benchmark, position: int) -> Document:
+    entry = {
+        **benchmark.described(),
+        "position": position,
+        "default_configs": list(benchmark.default_configs),
     }
-
-
-def _entry(benchmark: Benchmark, position: int) -> dict[str, Any]:
-    entry = {field: getattr(benchmark, field) for field in _FIELDS}
-    entry["position"] = position
-    entry["default_configs"] = list(benchmark.default_configs)
-    if benchmark.source:
-        entry["source"] = benchmark.source
-    return entry
+    return {**entry, "source": benchmark.source} if benchmark.source else entry
 
 
 def _text(sources: Sequence[own.Source]) -> str:

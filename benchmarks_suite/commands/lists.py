@@ -22,15 +22,16 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from benchmarks_suite.commands import result_paths
 from benchmarks_suite.commands.coverage import GPU, newest
 from benchmarks_suite.commands.missing import missing
 from benchmarks_suite.harness import recorded
+from benchmarks_suite.harness.contract import Document
+from benchmarks_suite.harness.recorded import Case
 from benchmarks_suite.registry import BENCHMARKS
 
-OK, WRONG_INPUT = 0, 2
+OK = 0
 GPT2 = "gpt2.standard.inference.bfloat16.static.b16"
 GPT2_TRAINING = "gpt2.standard.training.autocast_bf16.static.b16"
 VIT = "vit_b16.standard.inference.bfloat16.static.b128"
@@ -41,7 +42,7 @@ RESNET = "resnet50.standard.inference.float16.static.b128"
 LLAMA = "llama.standard.decode.bfloat16.static.b8"
 RMS_NORM = "rms_norm.standard.inference.bfloat16.static.b16384"
 CEILINGS = "ceilings.standard.inference.bfloat16.static.b8192"
-HISTORY: tuple[recorded.Case, ...] = (  # the most informative first
+HISTORY: tuple[Case, ...] = (  # the most informative first
     (GPT2, "inductor"),
     (LLAMA, "inductor"),
     (VIT, "inductor"),
@@ -65,7 +66,7 @@ HISTORY: tuple[recorded.Case, ...] = (  # the most informative first
     ("qwen3.standard.inference.bfloat16.static.b8", "inductor"),
     ("dit.standard.inference.bfloat16.static.b32", "inductor"),
 )
-MAIN: tuple[recorded.Case, ...] = (  # tests/perf/yardstick.py measures the first five
+MAIN: tuple[Case, ...] = (  # tests/perf/yardstick.py measures the first five
     (GPT2, "inductor"),
     (MLP, "inductor"),
     (VIT, "inductor"),
@@ -92,7 +93,7 @@ BATCH_S = 3  # of the batch, around each job
 RANKS_S = 40  # of a distributed job, whose ranks are fresh processes each time
 DISTRIBUTED = "distributed"
 
-Line = dict[str, Any]
+Line = Document
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -108,9 +109,11 @@ def declare(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     documents = result_paths.read(options)
-    if documents is None:
-        return WRONG_INPUT
-    on_gpu = [document for document in documents if _is_plain_on_gpu(document)]
+    on_gpu = []
+    for document in documents:
+        job = document["job"]
+        if job["device"] != "cpu" and not job.get("variant"):
+            on_gpu.append(document)
     releases = sorted({_release(document) for document in on_gpu})
     lists: dict[str, list[Line]] = {
         "main": [_line((CEILINGS, "eager"), ()), *(_line(case, ("cold",)) for case in MAIN)],
@@ -136,17 +139,10 @@ def _write(lists: dict[str, list[Line]], out: Path) -> None:
         (out / f"{name}.jsonl").write_text(text)
 
 
-def _is_plain_on_gpu(document: recorded.Document) -> bool:
-    job = document["job"]
-    return job["device"] != "cpu" and not job.get("variant")
-
-
-def _releases(
-    documents: Sequence[recorded.Document], releases: Sequence[str], processes: int
-) -> list[Line]:
+def _releases(documents: Sequence[Document], releases: Sequence[str], processes: int) -> list[Line]:
     """Lines that bring each case to so many processes in each release; none where nothing lacks."""
     counts = Counter((recorded.case(document), _release(document)) for document in documents)
-    have_starts = set[recorded.Case]()
+    have_starts = set[Case]()
     for document in documents:
         if set(STARTS) <= document.get("starts", {}).keys():
             have_starts.add(recorded.case(document))
@@ -163,7 +159,7 @@ def _releases(
     return [ceilings, *lines, ceilings]
 
 
-def _never_run(documents: Sequence[recorded.Document], starts: Sequence[str]) -> list[Line]:
+def _never_run(documents: Sequence[Document], starts: Sequence[str]) -> list[Line]:
     """What is quick first: inference before training, and all else before a search for the fastest
     kernel.
     """
@@ -172,7 +168,7 @@ def _never_run(documents: Sequence[recorded.Document], starts: Sequence[str]) ->
     return [_line(case, starts) for case in quick_first]
 
 
-def _line(case: recorded.Case, starts: Iterable[str]) -> Line:
+def _line(case: Case, starts: Iterable[str]) -> Line:
     benchmark, config = case
     return {
         "benchmark": benchmark,
@@ -183,7 +179,7 @@ def _line(case: recorded.Case, starts: Iterable[str]) -> Line:
     }
 
 
-def _seconds(line: Line, documents: Sequence[recorded.Document]) -> float:
+def _seconds(line: Line, documents: Sequence[Document]) -> float:
     """How long the line will take in one build."""
     without_starts, each_start = [], []
     for document in _alike(line, documents):
@@ -198,7 +194,7 @@ def _seconds(line: Line, documents: Sequence[recorded.Document]) -> float:
     return seconds
 
 
-def _alike(line: Line, documents: Sequence[recorded.Document]) -> list[recorded.Document]:
+def _alike(line: Line, documents: Sequence[Document]) -> list[Document]:
     """The recorded jobs of the line's case; where there are none those of its family and mode, or
     else of its mode.
 
@@ -219,7 +215,7 @@ def _alike(line: Line, documents: Sequence[recorded.Document]) -> list[recorded.
     return of_case or of_family or of_mode
 
 
-def _release(document: recorded.Document) -> str:
+def _release(document: Document) -> str:
     return str(document["environment"]["torch"]["version"])
 
 

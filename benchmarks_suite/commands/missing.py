@@ -11,7 +11,7 @@ from benchmarks_suite.configs import CONFIGS, Config
 from benchmarks_suite.harness.recorded import Case
 from benchmarks_suite.registry import BENCHMARKS
 
-_FITTING = {  # config -> model, mode, shapes; of the others: _usual
+_FITTING = {  # config -> model, mode, shapes; of the others: fitting
     "inductor_dynamic": ("gpt2", "inference", "dynamic"),
     "inductor_mark_dynamic": ("gpt2", "inference", "dynamic"),
     "inductor_buckets": ("gpt2", "training", "bucketed"),
@@ -36,33 +36,26 @@ def missing(run: Collection[Case], size: str) -> Iterator[Case]:
             usual.append((benchmark.name, "eager"))
         else:
             usual.append((benchmark.name, "inductor"))  # eager is its control
-    fit = [(fitting(config, size).name, config.name) for config in _configs_not_run(run, size)]
+    configs_run = set[str]()
+    for name, config_name in run:
+        if name in BENCHMARKS and BENCHMARKS[name].size == size:
+            configs_run.add(config_name)
+    fit = list[Case]()
+    for config in CONFIGS.values():
+        if config.compiles and config.name not in configs_run:
+            fit.append((fitting(config, size).name, config.name))
     cases = dict.fromkeys([*usual, *fit, *distributed])
     return (case for case in cases if case not in run)
 
 
-def _configs_not_run(run: Collection[Case], size: str) -> Iterator[Config]:
-    seen = set[str]()
-    for name, config_name in run:
-        if name in BENCHMARKS and BENCHMARKS[name].size == size:
-            seen.add(config_name)
-    for config in CONFIGS.values():
-        if config.compiles and config.name not in seen:
-            yield config
-
-
 def fitting(config: Config, size: str) -> Benchmark:
     """The first benchmark of ``size`` on which the config can show what it does."""
-    model, mode, shapes = _FITTING.get(config.name, _usual(config))
+    # A language model, in the mode that the config is for
+    usual_mode = "training" if config.modes == ("training",) else "inference"
+    model, mode, shapes = _FITTING.get(config.name, ("gpt2", usual_mode, "static"))
     for benchmark in BENCHMARKS.values():
         if benchmark.size != size or benchmark.model != model:
             continue
         if benchmark.mode == mode and benchmark.shapes == shapes:
             return benchmark
     raise LookupError(f"no benchmark of size {size} fits {config.name}")
-
-
-def _usual(config: Config) -> tuple[str, str, str]:
-    """A language model, in the mode that the config is for."""
-    mode = "training" if config.modes == ("training",) else "inference"
-    return "gpt2", mode, "static"

@@ -3,18 +3,17 @@
 import json
 import math
 import statistics
-import subprocess
-import sys
 import tempfile
 from argparse import ArgumentParser, Namespace
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 from benchmarks_suite.commands import run as run_command
-from benchmarks_suite.harness import caches, job, progress, table
+from benchmarks_suite.harness import job, progress, table
+from benchmarks_suite.harness.ablation import run_apart
+from benchmarks_suite.harness.contract import Document
 
-OK, FAILED, WRONG_INPUT = 0, 1, 2
+OK, FAILED = 0, 1
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -26,18 +25,17 @@ def declare(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    try:
-        document = run_command.document(options)
-        job.parse(document)
-        if options.processes < 2:
-            raise job.JobError(f"--processes: a spread needs 2 or more, not {options.processes}")
-    except job.JobError as error:
-        progress.note(f"benchmarks_suite: {error}")
-        return WRONG_INPUT
+    document = run_command.document(options)
+    job.parse(document)
+    if options.processes < 2:
+        raise job.JobError(f"--processes: a spread needs 2 or more, not {options.processes}")
     results = []
     for index in range(options.processes):
-        if result := _measured(document, index):
-            results.append(result)
+        progress.note(f"process {index + 1}")
+        numbered = {**document, "job_id": f"noise-{index}"}
+        with tempfile.TemporaryDirectory(prefix="compilewatch-noise-") as folder:
+            if result := run_apart(numbered, Path(folder) / "case"):
+                results.append(result)
     if len(results) < 2:
         progress.note(
             "benchmarks_suite: fewer than two processes gave a result; the log above says why"
@@ -51,21 +49,7 @@ def run(options: Namespace) -> int:
     return OK
 
 
-def _measured(document: dict[str, Any], index: int) -> dict[str, Any] | None:
-    """The result of one fresh process; None where it left none."""
-    with tempfile.TemporaryDirectory(prefix="compilewatch-noise-") as folder:
-        job_file, result_file = Path(folder) / "job.json", Path(folder) / "result.json"
-        job_file.write_text(json.dumps({**document, "job_id": f"noise-{index}"}))
-        progress.note(f"process {index + 1}")
-        command = [sys.executable, "-m", "benchmarks_suite", "run", str(job_file), str(result_file)]
-        subprocess.run(command, env=caches.child_environment(), check=False)
-        if not result_file.exists():
-            return None
-        result: dict[str, Any] = json.loads(result_file.read_text())
-        return result
-
-
-def spreads(results: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def spreads(results: list[Document]) -> dict[str, Document]:
     """Metric -> mean, coefficient of variation and range between processes (percent), median half
     width within one.
     """
@@ -81,9 +65,9 @@ def spreads(results: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {key: _spread(values[key], half_widths[key]) for key in repeated}
 
 
-def _spread(values: list[float], half_widths: list[float]) -> dict[str, Any]:
+def _spread(values: list[float], half_widths: list[float]) -> Document:
     mean = statistics.fmean(values)
-    spread: dict[str, Any] = {
+    spread: Document = {
         "mean": mean,
         "between_percent": None,
         "range_percent": None,
@@ -98,9 +82,7 @@ def _spread(values: list[float], half_widths: list[float]) -> dict[str, Any]:
     return spread
 
 
-def rendered(
-    document: dict[str, Any], by_metric: dict[str, dict[str, Any]], results: list[dict[str, Any]]
-) -> str:
+def rendered(document: Document, by_metric: dict[str, Document], results: list[Document]) -> str:
     """The spreads as a table, and whether the generated code was the same each time."""
     lines = [
         f"{document['benchmark']}  {document['config']}: {len(results)} fresh processes",

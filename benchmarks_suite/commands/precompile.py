@@ -1,7 +1,7 @@
 """What ``batch --ahead N`` does first: compile the cases of its list, N at a time, each arm in a
 process of its own.
 
-harness/ahead.py says what the jobs find there, and what not.
+harness/precompile.py says what the jobs find there, and what not.
 """
 
 import json
@@ -61,15 +61,12 @@ def can_precompile(job: Job) -> bool:
     """
     if job.measure.starts or ranks.spans_processes(job) or not warm_imports.needs_toolchain(job):
         return False
-    # Every process exports for AOTInductor again
-    return not _autotunes(job) and job.config.target != "aot_inductor"
-
-
-def _autotunes(job: Job) -> bool:
-    """Whether kernels are chosen by their time: next to other work the choice would be another."""
     modes = (job.config.compile_mode, *job.config.part_modes)
     settings = (*job.config.inductor, *job.inductor)
-    return any("autotune" in name for name in (*modes, *settings) if name)
+    # Kernels are chosen by their time: next to other work the choice would be another
+    if any("autotune" in name for name in (*modes, *settings) if name):
+        return False
+    return job.config.target != "aot_inductor"  # every process exports for it again
 
 
 def _compile_all(compilations: Sequence[Compilation], at_once: int, deadline: float) -> None:

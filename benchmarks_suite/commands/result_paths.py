@@ -3,7 +3,8 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from benchmarks_suite.harness import progress, recorded
+from benchmarks_suite.harness import recorded
+from benchmarks_suite.harness.contract import Document
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -12,13 +13,9 @@ def declare(parser: ArgumentParser) -> None:
     )
 
 
-def read(options: Namespace) -> list[recorded.Document] | None:
-    """Every result at these paths; None where one cannot be read, and stderr says which."""
-    documents = list[recorded.Document]()
-    try:
-        for path in options.results:
-            documents += recorded.read(path)
-    except ValueError as error:
-        progress.note(f"benchmarks_suite: {error}")
-        return None
+def read(options: Namespace) -> list[Document]:
+    """Every result at these paths. Raises WrongInput."""
+    documents = list[Document]()
+    for path in options.results:
+        documents += recorded.read(path)
     return documents

@@ -1,20 +1,36 @@
-"""``run``: one case, from a job file to a result file, or from options to a table."""
+"""``run``: one case, from a job file to a result file, or from options to a table.
+
+Its exit code with options says how the case ended (EXIT_CODES below). With a job file it is 0
+wherever a result was written: the file says how the case ended.
+"""
 
 import json
 import shutil
 import uuid
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import Any
 
 from benchmarks_suite.harness import contract, job, progress, result, table
+from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.harness.measure import measure
 
-OK, FAILED_TO_WRITE, WRONG_INPUT = 0, 1, 2
+OK, FAILED_TO_WRITE = 0, 1
+DID_NOT_PASS, UNSUPPORTED = 3, 4
+EXIT_CODES = """\
+exit codes:
+  0  the case passed; with JOB_FILE RESULT_FILE: a result was written, whatever its status
+  1  the result could not be written, or the command crashed
+  2  the job file or the command line is wrong
+  3  the case did not pass: fail_accuracy, fail_to_compile, fail_to_run, timeout, ...
+  4  unsupported: this torch, device or model lacks what the config needs
+"""
+TIMEOUT_S = contract.schema("job.v1")["properties"]["timeout_s"]["default"]
 _OPTION_TYPES = {"integer": int, "number": float, "array": str, "boolean": str}
 
 
 def declare(parser: ArgumentParser) -> None:
+    parser.epilog, parser.formatter_class = EXIT_CODES, RawDescriptionHelpFormatter
     parser.add_argument(
         "job_file",
         nargs="?",
@@ -37,13 +53,20 @@ def declare_case(parser: ArgumentParser) -> None:
     declare_sources(parser)
     parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N (default: cpu)")
     parser.add_argument(
+        "--timeout-s",
+        type=float,
+        default=TIMEOUT_S,
+        metavar="VALUE",
+        help=f"Seconds that a start may take, less 15 for the rest (default: {TIMEOUT_S})",
+    )
+    parser.add_argument(
         "--inductor",
         action="append",
         default=[],
         metavar="KEY=JSON",
         help="an attribute of torch._inductor.config; repeatable",
     )
-    for name, rule in _measure_fields().items():
+    for name, rule in job.measure_fields().items():
         default = json.dumps(rule["default"])
         if rule["type"] == "array":
             default = ",".join(rule["default"])
@@ -69,11 +92,7 @@ def declare_sources(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    try:
-        requested, result_file = _requested(options)
-    except job.JobError as error:
-        progress.note(f"benchmarks_suite: {error}")
-        return WRONG_INPUT
+    requested, result_file = _requested(options)
     artifacts = result_file.parent / "artifacts" if result_file else None
     measured = measure(requested, artifacts).document()
     code = OK
@@ -81,7 +100,16 @@ def run(options: Namespace) -> int:
         code = _write(measured, result_file)
     if result_file is None or options.job_file is None:
         print(table.rendered(measured))  # noqa: T201 - the answer to the person who asked
+    if options.job_file is None and code == OK:
+        return exit_code(str(measured["status"]))
     return code
+
+
+def exit_code(status: str) -> int:
+    """Of a person's run that ended with this status word."""
+    if status == "pass":
+        return OK
+    return UNSUPPORTED if status == "unsupported" else DID_NOT_PASS
 
 
 def run_files(job_file: Path, result_file: Path) -> int:
@@ -104,17 +132,18 @@ def _requested(options: Namespace) -> tuple[job.Job, Path | None]:
     return job.parse(document(options)), options.out.absolute() if options.out else None
 
 
-def document(options: Namespace) -> dict[str, Any]:
+def document(options: Namespace) -> Document:
     """The job document that the options mean. Raises JobError."""
     if not (options.benchmark and options.config):
         raise job.JobError(f"give --benchmark NAME and --config NAME; {job.WHERE_NAMES_ARE}")
-    values = {name: getattr(options, name) for name in _measure_fields()}
+    values = {name: getattr(options, name) for name in job.measure_fields()}
     measure_options = {name: value for name, value in values.items() if value is not None}
     if "starts" in measure_options:
         words = measure_options["starts"].split(",")
         measure_options["starts"] = [word for word in words if word]
-    if "keep_code" in measure_options:
-        measure_options["keep_code"] = measure_options["keep_code"] == "true"
+    for name in ("keep_code", "accuracy_only"):
+        if name in measure_options:
+            measure_options[name] = measure_options[name] == "true"
     return {
         "schema": "job.v1",
         "job_id": str(uuid.uuid4()),
@@ -124,6 +153,7 @@ def document(options: Namespace) -> dict[str, Any]:
         "sources": options.sources,
         "device": options.device,
         "measure": measure_options,
+        "timeout_s": options.timeout_s,
         "variant": {"inductor": dict(map(_setting, options.inductor))},
     }
 
@@ -138,7 +168,7 @@ def _setting(text: str) -> tuple[str, Any]:
         ) from error
 
 
-def _write(document: dict[str, Any], path: Path) -> int:
+def _write(document: Document, path: Path) -> int:
     """Writes the result; returns the exit code.
 
     On a full disk it writes what fits: the same without what takes room, and with the reason.
@@ -161,9 +191,3 @@ def _write(document: dict[str, Any], path: Path) -> int:
     except OSError:
         return FAILED_TO_WRITE
     return OK
-
-
-def _measure_fields() -> dict[str, dict[str, Any]]:
-    job_fields = contract.schema("job.v1")["properties"]
-    fields: dict[str, dict[str, Any]] = job_fields["measure"]["properties"]
-    return fields

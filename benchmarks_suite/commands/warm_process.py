@@ -22,11 +22,11 @@ from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import Any
 
 from benchmarks_suite.commands import run
 from benchmarks_suite.commands.job_processes import GONE, request_answer
 from benchmarks_suite.harness import forks, warm_imports
+from benchmarks_suite.harness.contract import Document
 
 BRANCHES = 8
 
@@ -60,7 +60,7 @@ def _branch(model: str, foreign: list[Connection], requests: Connection) -> None
         requests.send(_run_job(request, requests))
 
 
-def _run_job(request: dict[str, Any], requests: Connection) -> dict[str, Any]:
+def _run_job(request: Document, requests: Connection) -> Document:
     if why := forks.why_unfit():  # the trunk was fit: it is what the model's libraries did
         return {"unfit": why, "of_model": True}
     work = partial(_job, Path(request["folder"]), requests)
@@ -98,10 +98,10 @@ def _fork_branch(work: Callable[[Connection], None]) -> Connection:
     return ours
 
 
-def _next(requests: Connection) -> dict[str, Any] | None:
+def _next(requests: Connection) -> Document | None:
     """The next request; None when no more will come."""
     try:
-        request: dict[str, Any] = requests.recv()
+        request: Document = requests.recv()
     except EOFError:
         return None
     return request

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks_suite.configs import ABLATION
 from benchmarks_suite.harness import caches
+from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.harness.job import Job
 from benchmarks_suite.harness.result import Result
 
@@ -66,16 +67,28 @@ def _measured(job: Job, config: str, folder: Path, left_s: float) -> dict[str, s
     if left_s < LEAST_S:
         return {"status": "timeout", "message": "not begun: the job's time limit is near"}
     measure = {**job.document["measure"], **_ALMOST_NO_SAMPLING}
-    job_file = folder / f"ablation-{config}.json"
-    job_file.write_text(json.dumps({**job.document, "config": config, "measure": measure}))
-    result_file = folder / f"ablation-{config}.result.json"
-    command = [sys.executable, "-m", "benchmarks_suite", "run", str(job_file), str(result_file)]
+    document = {**job.document, "config": config, "measure": measure}
     try:
-        subprocess.run(command, env=caches.child_environment(), timeout=left_s, check=False)
+        result = run_apart(document, folder / f"ablation-{config}", left_s)
     except subprocess.TimeoutExpired:
         return {"status": "timeout", "message": f"not done after {left_s:.0f} s"}
-    if not result_file.exists():
+    if result is None:
         message = "the process ended without a result; the log has its last words"
         return {"status": "crashed", "message": message}
-    result = json.loads(result_file.read_text())
     return {"status": result["status"], "message": result["message"]}
+
+
+def run_apart(job: Document, folder: Path, limit_s: float | None = None) -> Document | None:
+    """The result of a job document in a fresh process; None where it left none.
+
+    Raises subprocess.TimeoutExpired.
+    """
+    folder.mkdir()
+    job_file, result_file = folder / "job.json", folder / "result.json"
+    job_file.write_text(json.dumps(job))
+    command = [sys.executable, "-m", "benchmarks_suite", "run", str(job_file), str(result_file)]
+    subprocess.run(command, env=caches.child_environment(), timeout=limit_s, check=False)
+    if not result_file.exists():
+        return None
+    result: Document = json.loads(result_file.read_text())
+    return result

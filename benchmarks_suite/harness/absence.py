@@ -9,6 +9,10 @@ _OF_EVERY_CASE = (
     "latency_p99_ms",
     "throughput_per_s",
     "peak_memory_gb",
+    "device_ms",
+    "kernels",
+    "host_ms",
+    "device_share_percent",
 )
 _OF_BOTH_ARMS = (
     "speedup",
@@ -18,8 +22,27 @@ _OF_BOTH_ARMS = (
     "compression_ratio",
     "drift",
     "eager_drift",
+    "device_speedup",
+    "eager_device_ms",
+)
+_OF_A_PROFILE = (
+    "device_ms",
+    "kernels",
+    "device_share_percent",
+    "device_speedup",
+    "eager_device_ms",
 )
 OF_TRAINING = ("drift_gradients", "eager_drift_gradients", "drift_loss", "eager_drift_loss")
+# What the compiler counted, and what the counted start makes of its calls: compiler_counts.py
+COUNTS = (
+    "guards",
+    "captured_ops",
+    "ir_nodes",
+    "generated_kernels",
+    "cudagraph_skips",
+    "generated_code_kb",
+)
+COUNTS_OF_CALLS = ("fusions", "eager_fallbacks")
 OF_A_START = {
     "cold": (
         "cold_start_s",
@@ -37,25 +60,45 @@ OF_A_START = {
         "guard_overhead_us",
         "peak_memory_gb",
         "compile_peak_memory_gb",
+        "reserved_memory_gb",
+        "host_memory_gb",
         "compression_ratio",
+        *COUNTS,
     ),
     "warm": ("warm_start_s", "cache_hits"),
     "restored": ("restored_start_s", "artifact_size_mb"),
+    "counted": ("compile_calls", *COUNTS_OF_CALLS),
 }
-_OF_STARTS = (*OF_A_START["cold"], *OF_A_START["warm"], *OF_A_START["restored"])
+_OF_STARTS = tuple(key for made in OF_A_START.values() for key in made)
 _OF_COMPILING = tuple(key for key in _OF_STARTS if key != "peak_memory_gb")
+
+
+def has_compression_ratio(job: Job) -> bool:
+    """Whether the ratio of the peaks says something of the model."""
+    return job.on_gpu and job.benchmark.size != "smoke"
 
 
 def reasons(job: Job, result: Result) -> dict[str, str]:
     """Why each metric would not be there: the most particular reason wins."""
     of_any = "not measured for this case"
+    if job.measure.accuracy_only:
+        of_any = "accuracy alone was asked for (measure.accuracy_only)"
     if result.status != "pass":
         of_any = f"the case ended {result.status} in stage {result.stage}: {result.message}"
     keys = (*_OF_EVERY_CASE, *_OF_BOTH_ARMS, *OF_TRAINING, *_OF_COMPILING)
     by_metric = dict.fromkeys(keys, of_any)
+    if not job.measure.profile_steps:
+        of_profile = "no profile was asked for (measure.profile_steps)"
+        by_metric |= dict.fromkeys(_OF_A_PROFILE, of_profile)
     for kind, made in OF_A_START.items():
         if kind not in job.measure.starts:
             by_metric |= dict.fromkeys(made, f"no {kind} start was asked for (measure.starts)")
+    if not has_compression_ratio(job):
+        of_memory = "on a CPU and at smoke size the compiler's own objects outweigh the model's"
+        by_metric["compression_ratio"] = of_memory
+    if not job.on_gpu:
+        of_process = "on a CPU the peak is that of the process itself"
+        by_metric |= dict.fromkeys(("reserved_memory_gb", "host_memory_gb"), of_process)
     if job.benchmark.mode != "training":
         by_metric |= dict.fromkeys(OF_TRAINING, "only training has gradients and a loss")
     if not job.config.compiles:

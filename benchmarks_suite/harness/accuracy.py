@@ -56,11 +56,6 @@ class Tolerance:
     loss: float
     ratio: float = 3.0
 
-    @property
-    def worst(self) -> float:
-        """The floor of a single parameter's gradient."""
-        return min(WORST_FLOOR * self.floor, WORST_AT_MOST)
-
     def allows(self, eager_drift: float | None, floor: float) -> float:
         """The largest distance that passes."""
         return max(self.ratio * (eager_drift or 0.0), floor)
@@ -140,13 +135,10 @@ def _gradients(module: nn.Module) -> dict[str, Tensor]:
         gradient = parameter.grad.detach()
         if hasattr(gradient, "full_tensor"):
             gradient = gradient.full_tensor()
-        gradients[_unwrapped(name)] = gradient.clone()
+        # What DistributedDataParallel and parametrizations add to the name
+        unwrapped = name.removeprefix("module.").replace("parametrizations.", "")
+        gradients[unwrapped.removesuffix(".original")] = gradient.clone()
     return gradients
-
-
-def _unwrapped(name: str) -> str:
-    """A parameter's name without what DistributedDataParallel and parametrizations add to it."""
-    return name.removeprefix("module.").replace("parametrizations.", "").removesuffix(".original")
 
 
 def observe_reference(working_copy: WorkingCopy, dtype: torch.dtype, steps: int) -> Observed:
@@ -187,8 +179,9 @@ def assess(
         }
         allowed = tolerance.allows(eager_drift, floor)
         if not drift <= allowed:
+            eager_text = "not measured" if eager_drift is None else f"{eager_drift:.2g}"
             verdict.failures.append(
-                f"{name}: {drift:.2g}, eager {_shown(eager_drift)}, allowed {allowed:.2g}"
+                f"{name}: {drift:.2g}, eager {eager_text}, allowed {allowed:.2g}"
             )
 
     if observed.output is not None and reference.output is not None:
@@ -202,7 +195,8 @@ def assess(
         eager_drift = gradient_distance(eager.gradients, reference.gradients) if eager else None
         compare("gradients", drift, eager_drift, tolerance.floor)
         worst = _worst_gradient(observed, eager, reference, tolerance.ratio)
-        compare("worst_gradient", **worst, floor=tolerance.worst)
+        worst_floor = min(WORST_FLOOR * tolerance.floor, WORST_AT_MOST)
+        compare("worst_gradient", **worst, floor=worst_floor)
     if reference.losses:
         drift = _loss_distance(observed, reference)
         eager_drift = _loss_distance(eager, reference) if eager else None
@@ -220,9 +214,7 @@ def _worst_gradient(
     observed: Observed, eager: Observed | None, reference: Observed, ratio: float
 ) -> dict[str, Any]:
     """The parameter whose gradient is furthest from what the rule allows it."""
-    of_eager: dict[str, float] = {}
-    if eager is not None:
-        of_eager = gradient_distances(eager.gradients, reference.gradients)
+    of_eager = gradient_distances(eager.gradients, reference.gradients) if eager else {}
     drifts = gradient_distances(observed.gradients, reference.gradients)
     name = max(drifts, key=lambda name: drifts[name] - ratio * of_eager.get(name, 0.0))
     return {"drift": drifts[name], "eager_drift": of_eager.get(name), "parameter": name}
@@ -234,10 +226,6 @@ def _loss_distance(observed: Observed, reference: Observed) -> float:
     if not math.isfinite(loss):
         return math.inf
     return abs(loss - expected) / (abs(expected) or 1.0)
-
-
-def _shown(drift: float | None) -> str:
-    return "not measured" if drift is None else f"{drift:.2g}"
 
 
 class WideEverywhere(TorchFunctionMode):
@@ -309,10 +297,10 @@ def gradient_distances(
     A negligible one is measured against NEGLIGIBLE of the whole.
     """
     least = NEGLIGIBLE * _whole_norm(reference) or 1.0
-    relative: dict[str, float] = {}
-    for name, error in _errors(gradients, reference).items():
-        relative[name] = error / max(float(reference[name].norm()), least)
-    return relative
+    return {
+        name: error / max(float(reference[name].norm()), least)
+        for name, error in _errors(gradients, reference).items()
+    }
 
 
 def _errors(gradients: Mapping[str, Tensor], reference: Mapping[str, Tensor]) -> dict[str, float]:

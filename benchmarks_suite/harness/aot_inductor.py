@@ -24,18 +24,14 @@ class Packaged:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._loaded is None:
-            self._loaded = _compiled(self._module, args, kwargs)
+            from torch._inductor import aoti_load_package
+
+            with tempfile.TemporaryDirectory(prefix="compilewatch-aot-") as folder:
+                self._loaded = aoti_load_package(package(self._module, args, kwargs, Path(folder)))
         return self._loaded(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._module, name)  # a workload's call may use the module's own attributes
-
-
-def _compiled(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    from torch._inductor import aoti_load_package
-
-    with tempfile.TemporaryDirectory(prefix="compilewatch-aot-") as folder:
-        return aoti_load_package(package(module, args, kwargs, Path(folder)))
 
 
 def package(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], folder: Path) -> str:

@@ -58,19 +58,13 @@ def arm_around(
     callee: Any,
     optimizer: torch.optim.Optimizer | None,
     optimizer_step: Callable[[], Any] | None = None,
+    keeps_gradients: bool = False,
 ) -> Arm:
     """An arm whose forward pass calls ``callee``, made from ``module`` and using its weights.
 
     optimizer_step: what a training step ends with; ``optimizer.step`` if not given.
+    keeps_gradients: they stay where they are in memory, and are zeroed there.
     """
-    forward = _forward(working_copy, callee)
-    step = forward
-    if optimizer is not None:
-        step = training_step(working_copy, module, forward, optimizer_step or optimizer.step)
-    return Arm(name, module, step, forward, lambda: forget_state(optimizer))
-
-
-def _forward(working_copy: WorkingCopy, callee: Any) -> Step:
     workload = working_copy.workload
 
     def forward(batch: Inputs) -> Any:
@@ -79,11 +73,19 @@ def _forward(working_copy: WorkingCopy, callee: Any) -> Step:
         with torch.set_grad_enabled(working_copy.training), working_copy.autocast():
             return workload.call(callee, batch)
 
-    return forward
+    step: Step = forward
+    if optimizer is not None:
+        last = optimizer_step or optimizer.step
+        step = training_step(working_copy, module, forward, last, keeps_gradients)
+    return Arm(name, module, step, forward, lambda: forget_state(optimizer))
 
 
 def training_step(
-    working_copy: WorkingCopy, module: nn.Module, forward: Step, optimizer_step: Callable[[], Any]
+    working_copy: WorkingCopy,
+    module: nn.Module,
+    forward: Step,
+    optimizer_step: Callable[[], Any],
+    keeps_gradients: bool = False,
 ) -> Step:
     """Zeroed gradients, forward pass, loss, backward, optimizer; returns the loss."""
     parameters = list(module.parameters())
@@ -92,7 +94,10 @@ def training_step(
 
     def step(batch: Inputs) -> Tensor:
         for parameter in parameters:
-            parameter.grad = None
+            if keeps_gradients and parameter.grad is not None:
+                parameter.grad.zero_()
+            else:
+                parameter.grad = None
         with working_copy.autocast():
             loss = loss_of(forward(batch), batch)
         loss.backward()

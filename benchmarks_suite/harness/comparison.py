@@ -1,12 +1,14 @@
 """What happens in the measuring process itself.
 
-Stages 4 to 9 of measure.py, each a method, in that order.
+Stages 4 to 10 of measure.py, each a method, in that order.
 """
 
 from __future__ import annotations
 
 import gc
+import os
 import time
+from statistics import median
 
 import torch
 
@@ -16,10 +18,10 @@ from benchmarks_suite.harness import (
     ceilings,
     compiling,
     outcome,
-    ranks,
+    profiling,
     report,
+    report_device,
     shares,
-    statistics,
     timing,
     torch_versions,
     warm_imports,
@@ -58,7 +60,8 @@ class Comparison:
         working_copy = WorkingCopy(self._job.benchmark, self._workload, self._job.device, seed)
         self._working_copy = working_copy
         self._stopwatch = Stopwatch(self._device, working_copy.batches)
-        self._items_per_step = working_copy.items_per_step * ranks.count_here()
+        ranks = int(os.environ.get("WORLD_SIZE", "1"))  # 1 where the process is alone
+        self._items_per_step = working_copy.items_per_step * ranks
         self._result.benchmark |= {
             "item": self._workload.item,
             "items_per_step": self._items_per_step,
@@ -173,24 +176,51 @@ class Comparison:
 
         report.sampling(self._job, self._result, samples, stop, self._items_per_step)
         if self._job.benchmark.family == "machine":
-            self._measure_ceilings()
+            rates = ceilings.measure(self._device)
+            ceilings.save(rates, self._device)  # for the jobs after this one
+            report.ceilings(self._result, rates[self._matmul], rates["copy"])
         own = samples[measured.name]
-        self._report_shares(statistics.median(own.ms))
+        self._report_shares(median(own.ms))
         report.percentiles(self._result, measured.name, own, single, measure)
         report.interference(self._result, watch)
+        self._samples = samples
 
-    def _measure_ceilings(self) -> None:
-        """The machine's own rates: reported as metrics, and kept for the jobs after this one."""
-        rates = ceilings.measure(self._device)
-        ceilings.save(rates, self._device)
-        report.ceilings(self._result, rates[self._matmul], rates["copy"])
+    def profile(self) -> None:
+        """10. Launching times, then the profiled pass of each arm: it would disturb any other."""
+        measure, samples = self._job.measure, self._samples
+        arms = [arm for arm in (self._eager, self._compiled) if arm is not None]
+        if self._device.type == "cpu":
+            report_device.cpu_time(self._result, samples)
+        else:
+            times_ms = timing.launches(
+                self._stopwatch, arms[-1], measure.single_steps, measure.budget_s / 10
+            )
+            report_device.host_time(self._result, times_ms)
+        if not measure.profile_steps:
+            return
+        for arm in arms:
+            steps = profiling.steps_of(
+                self._working_copy.batches,
+                measure.profile_steps,
+                median(samples[arm.name].ms),
+                measure.budget_s,
+            )
+            try:
+                profile = profiling.profile(self._stopwatch, arm, self._device, steps)
+            except profiling.ProfileFailed as error:
+                report_device.no_profile(
+                    self._result, arm.name, str(error), is_control=arm is not arms[-1]
+                )
+            else:
+                report_device.profile(self._result, arm.name, profile)
+        if self._device.type == "cuda":
+            report_device.device_time(self._result, arms[-1].name)
 
     def _report_shares(self, latency_ms: float) -> None:
         """Which share of the machine's ceilings a step reaches, where those are known."""
         rates = ceilings.load(self._device)
         if not rates:
-            reason = "no benchmark `ceilings` has run on this machine"
-            report.no_shares(self._result, reason)
+            report.no_shares(self._result, "no benchmark `ceilings` has run on this machine")
             return
         if self._eager is None:
             report.no_shares(self._result, "there is no eager arm")

@@ -82,15 +82,13 @@ def _misfit(working_copy: WorkingCopy, config: Config) -> str:
 
 
 def compile_arguments(config: Config) -> dict[str, Any]:
-    """The keyword arguments of torch.compile; what is not set stays torch's default."""
-    arguments: dict[str, Any] = {
+    """The keyword arguments of torch.compile; None is torch's default."""
+    return {
         "backend": config.backend,
         "fullgraph": config.fullgraph,
         "dynamic": config.dynamic,
+        "mode": config.compile_mode,
     }
-    if config.compile_mode:
-        arguments["mode"] = config.compile_mode
-    return arguments
 
 
 def mark_varying_sizes(working_copy: WorkingCopy) -> None:
@@ -131,9 +129,7 @@ def _each_block(working_copy: WorkingCopy, module: nn.Module, config: Config) ->
 def _each_part(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
     paths = working_copy.workload.parts.values()
     for path, mode in zip(paths, config.part_modes, strict=True):
-        arguments = compile_arguments(config)
-        if mode:
-            arguments["mode"] = mode
+        arguments = {**compile_arguments(config), "mode": mode or config.compile_mode}
         _compile_forward(module.get_submodule(path), arguments)
     return _compiled(working_copy, module, module)
 
@@ -143,6 +139,33 @@ def _module_and_optimizer(working_copy: WorkingCopy, module: nn.Module, config: 
     optimizer_step = torch.compile(optimizer.step) if optimizer else None
     compiled = torch.compile(module, **compile_arguments(config))
     return arm_around("compiled", working_copy, module, compiled, optimizer, optimizer_step)
+
+
+def _module_and_static_optimizer(
+    working_copy: WorkingCopy, module: nn.Module, config: Config
+) -> Arm:
+    optimizer = new_optimizer(working_copy, module)
+    compiled_step = torch.compile(optimizer.step) if optimizer else None
+    parameters = list(module.parameters())
+
+    def optimizer_step() -> Any:
+        for parameter in parameters:
+            torch._dynamo.mark_static_address(parameter)
+            if parameter.grad is not None:
+                torch._dynamo.mark_static_address(parameter.grad)
+        assert compiled_step is not None  # the config is for training
+        return compiled_step()
+
+    compiled = torch.compile(module, **compile_arguments(config))
+    return arm_around(
+        "compiled",
+        working_copy,
+        module,
+        compiled,
+        optimizer,
+        optimizer_step,
+        keeps_gradients=True,
+    )
 
 
 def _module_and_foreach_map(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
@@ -198,6 +221,7 @@ _TARGETS: dict[str, Callable[[WorkingCopy, nn.Module, Config], Arm]] = {
     "blocks": _each_block,
     "parts": _each_part,
     "optimizer": _module_and_optimizer,
+    "static_optimizer": _module_and_static_optimizer,
     "foreach_map": _module_and_foreach_map,
     "train_step": _whole_step,
     "aot_inductor": _aot_inductor,

@@ -18,20 +18,25 @@ SCHEMA_FOLDER = Path(__file__).parent.parent / "schema"
 _ANNOTATIONS = frozenset({"$schema", "$id", "title", "default", "format"})
 
 
+class WrongInput(ValueError):
+    """What was given to a command cannot be used; the text says why."""
+
+
 class ContractError(ValueError):
     """The document breaks its contract; the text names each field and what is allowed there."""
 
 
+Document = dict[str, Any]  # an object of JSON
 Problem = tuple[str, str]  # path, what is wrong there
 # (value, the keyword's rule, all rules at this place, path) -> what is wrong
 Keyword = Callable[[Any, Any, Any, str], Iterator[Problem]]
 
 
 @lru_cache
-def schema(name: str) -> dict[str, Any]:
+def schema(name: str) -> Document:
     """The schema ``name`` (``job.v1`` or ``result.v1``)."""
     text = (SCHEMA_FOLDER / f"{name}.json").read_text(encoding="utf-8")
-    document: dict[str, Any] = json.loads(text)
+    document: Document = json.loads(text)
     return document
 
 
@@ -52,7 +57,7 @@ def check(document: Any, name: str) -> None:
         raise ContractError("; ".join(lines))
 
 
-def with_defaults(document: dict[str, Any], rules: dict[str, Any]) -> dict[str, Any]:
+def with_defaults(document: Document, rules: Document) -> Document:
     """A copy of a valid ``document`` with every field that has a default in ``rules``."""
     filled = dict(document)
     for key, rule in rules.get("properties", {}).items():
@@ -65,10 +70,11 @@ def with_defaults(document: dict[str, Any], rules: dict[str, Any]) -> dict[str, 
     return filled
 
 
-def _problems(value: Any, rules: dict[str, Any], path: str) -> Iterator[Problem]:
+def _problems(value: Any, rules: Document, path: str) -> Iterator[Problem]:
     kinds = rules.get("type")
     if kinds and not _is_of(value, kinds):
-        yield path, f"must be {_words(kinds)}, not {_shown(value)}"
+        words = kinds if isinstance(kinds, str) else " or ".join(kinds)
+        yield path, f"must be {words}, not {_shown(value)}"
         return
     for keyword, rule in rules.items():
         if keyword in _KEYWORDS:
@@ -107,7 +113,7 @@ def _required(value: Any, names: list[str], rules: Any, path: str) -> Iterator[P
                 yield _join(path, name), "is missing"
 
 
-def _properties(value: Any, fields: dict[str, Any], rules: Any, path: str) -> Iterator[Problem]:
+def _properties(value: Any, fields: Document, rules: Any, path: str) -> Iterator[Problem]:
     if isinstance(value, dict):
         for name, rule in fields.items():
             if name in value:
@@ -158,10 +164,6 @@ def _enum(value: Any, allowed: list[Any], rules: Any, path: str) -> Iterator[Pro
     yield path, f"must be {' or '.join(map(str, allowed))}, not {_shown(value)}"
 
 
-def _const(value: Any, only: Any, rules: Any, path: str) -> Iterator[Problem]:
-    return _enum(value, [only], rules, path)
-
-
 def _limit(kind: str, holds: Callable[[Any, Any], bool], words: str) -> Keyword:
     """A keyword that bounds a number, or the length of anything else."""
 
@@ -184,7 +186,7 @@ _KEYWORDS: dict[str, Keyword] = {
     "uniqueItems": _unique,
     "pattern": _pattern,
     "enum": _enum,
-    "const": _const,
+    "const": lambda value, only, rules, path: _enum(value, [only], rules, path),
     "minimum": _limit("number", operator.ge, "must be at least"),
     "maximum": _limit("number", operator.le, "must be at most"),
     "exclusiveMinimum": _limit("number", operator.gt, "must be more than"),
@@ -197,10 +199,6 @@ _KEYWORDS: dict[str, Keyword] = {
 
 def _join(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
-
-
-def _words(kinds: str | list[str]) -> str:
-    return kinds if isinstance(kinds, str) else " or ".join(kinds)
 
 
 def _shown(value: Any) -> str:

@@ -9,9 +9,9 @@ import re
 import socket
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from benchmarks_suite.harness import nvml
+from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.harness.job import Job
 
 LIBRARIES = ("transformers", "diffusers", "torchvision", "torchao", "triton", "accelerate")
@@ -19,28 +19,34 @@ SHOWN_VARIABLES = re.compile(
     r"(?!TORCHELASTIC_)"  # what torchrun sets for its ranks: another run id and folder each time
     r"(TORCH|PYTORCH|TRITON|CUDA|CUBLAS|CUDNN|NVIDIA|OMP|MKL|KMP)[A-Z0-9_]*"
 )
-OF_ONE_JOB = frozenset({"TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"})
-# A class of machines has several devices and hosts
-OF_ONE_DEVICE = frozenset({"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"})
+_NOT_SHOWN = (
+    # Of one job
+    "TORCHINDUCTOR_CACHE_DIR",
+    "TRITON_CACHE_DIR",
+    # Of one device: a class of machines has several, and several hosts
+    "CUDA_VISIBLE_DEVICES",
+    "NVIDIA_VISIBLE_DEVICES",
+)
 _OF_ONE_MACHINE = ("host", "device_id")
 
 
-def describe(job: Job) -> dict[str, Any]:
+def describe(job: Job) -> Document:
     """The ``environment`` of schema/result.v1.json.
 
     It works where torch cannot be imported, so that a failure has it too.
     """
-    document: dict[str, Any] = {
+    versions = {name: package_version(name) for name in LIBRARIES}
+    document: Document = {
         "torch": _torch(),
         "python": platform.python_version(),
-        "libraries": _libraries(),
+        "libraries": {name: version for name, version in versions.items() if version},
         "machine": _machine(job),
         "settings": _settings(job),
     }
     return {"fingerprint": fingerprint(document), **document}
 
 
-def fingerprint(document: dict[str, Any]) -> str:
+def fingerprint(document: Document) -> str:
     """SHA-256 (first 16 hex digits) of the environment without the single machine and device."""
     machine = dict(document["machine"])
     for key in _OF_ONE_MACHINE:
@@ -57,12 +63,7 @@ def package_version(name: str) -> str | None:
         return None
 
 
-def _libraries() -> dict[str, str]:
-    versions = {name: package_version(name) for name in LIBRARIES}
-    return {name: version for name, version in versions.items() if version}
-
-
-def _torch() -> dict[str, Any]:
+def _torch() -> Document:
     try:
         import torch
     except ImportError:
@@ -77,7 +78,7 @@ def _torch() -> dict[str, Any]:
     }
 
 
-def _machine(job: Job) -> dict[str, Any]:
+def _machine(job: Job) -> Document:
     machine = {
         "cpu": cpu_name(),
         "cores": len(os.sched_getaffinity(0)),
@@ -89,7 +90,7 @@ def _machine(job: Job) -> dict[str, Any]:
     return machine | _gpu(int(job.device.partition(":")[2]))
 
 
-def _gpu(index: int) -> dict[str, Any]:
+def _gpu(index: int) -> Document:
     """What torch and NVML say of the device.
 
     Nothing where torch sees none; the case then ends ``unsupported``.
@@ -120,16 +121,16 @@ def cpu_name() -> str:
     return name[1][:200]
 
 
-def _settings(job: Job) -> dict[str, Any]:
+def _settings(job: Job) -> Document:
     """Flags that matter: threads, precision, the variant, and what torch and its libraries read."""
-    settings: dict[str, Any] = {
+    settings: Document = {
         "threads": job.measure.threads,
         "compile_threads": job.measure.compile_threads,
     }
     for key, value in sorted(job.inductor.items()):
         settings[f"inductor.{key}"] = value
     for key, value in sorted(os.environ.items()):
-        if _is_setting(key):
+        if SHOWN_VARIABLES.fullmatch(key) and key not in _NOT_SHOWN:
             settings[f"env.{key}"] = value[:200]
     try:
         import torch
@@ -139,9 +140,3 @@ def _settings(job: Job) -> dict[str, Any]:
     settings["cudnn.allow_tf32"] = torch.backends.cudnn.allow_tf32
     settings["cudnn.benchmark"] = torch.backends.cudnn.benchmark
     return dict(list(settings.items())[:100])
-
-
-def _is_setting(variable: str) -> bool:
-    if variable in OF_ONE_JOB | OF_ONE_DEVICE:
-        return False
-    return SHOWN_VARIABLES.fullmatch(variable) is not None

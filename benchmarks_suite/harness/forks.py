@@ -48,7 +48,9 @@ def run(work: Callable[[], int | None], limit_s: float, own_group: bool = False)
             raise TimeoutError
     finally:
         if child.is_alive():
-            _kill(child.pid)
+            # What it started would otherwise go on running
+            for member in [child.pid, *descendants(child.pid)]:
+                _signal(member)
             child.join()
         if own_group:
             with suppress(ProcessLookupError):
@@ -126,12 +128,6 @@ def _begun(work: Callable[[], int | None], parent: int, own_group: bool) -> None
     if own_group:
         os.setsid()
     end_at_once(work() or 0)
-
-
-def _kill(process: int) -> None:
-    """Ends a process and what it started, which would otherwise go on running."""
-    for member in [process, *descendants(process)]:
-        _signal(member)
 
 
 def _signal(process: int) -> None:

@@ -77,6 +77,15 @@ class GeneratedCode:
                 fingerprints[kind] = hashlib.sha256(text.encode()).hexdigest()[:16]
         return fingerprints
 
+    def size_bytes(self) -> int | None:
+        """Of the sources, without what differs between two compilations; None for no source."""
+        texts = [
+            normalized(file.path.read_text(encoding="utf-8", errors="replace"))
+            for file in self.files()
+            if file.kind in ("wrapper", "kernels")
+        ]
+        return sum(len(text.encode()) for text in texts) if texts else None
+
     def save(self, path: Path) -> bool:
         """Writes the sources (not the binaries) as .tar.xz.
 

@@ -8,9 +8,10 @@ import resource
 import threading
 import time
 from pathlib import Path
+from statistics import median
 from typing import Self
 
-from benchmarks_suite.harness import nvml, statistics
+from benchmarks_suite.harness import nvml
 
 PRESSURE_PERCENT = 10.0  # some task waited for a CPU in this share of the time
 # A process that has a CPU to itself has a few involuntary context switches per second
@@ -96,11 +97,11 @@ class Watch:
         clocks, powers = self._values("clock_mhz"), self._values("power_w")
         utilizations = self._values("utilization_percent")
         if clocks:
-            metrics["gpu_clock_mhz"] = statistics.median(clocks)
+            metrics["gpu_clock_mhz"] = median(clocks)
         if powers:
             metrics["gpu_power_w"] = sum(powers) / len(powers)
         if utilizations:
-            metrics["gpu_utilization_percent"] = statistics.median(utilizations)
+            metrics["gpu_utilization_percent"] = median(utilizations)
         return metrics
 
     def _values(self, field: str) -> list[float]:
@@ -115,9 +116,7 @@ def _stalled_s() -> float:
         total = re.search(r"some .*total=(\d+)", _PRESSURE.read_text())
     except OSError:
         return 0.0
-    if total is None:
-        return 0.0
-    return int(total[1]) / 1e6
+    return int(total[1]) / 1e6 if total else 0.0
 
 
 def _switches() -> int:

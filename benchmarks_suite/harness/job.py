@@ -10,11 +10,12 @@ from typing import Any
 from benchmarks_suite import configs, own, registry
 from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.harness import contract
+from benchmarks_suite.harness.contract import Document
 
 WHERE_NAMES_ARE = "`python -m benchmarks_suite list` shows the names"
 
 
-class JobError(ValueError):
+class JobError(contract.WrongInput):
     """The job file cannot be used; the text says which field and what is allowed there."""
 
 
@@ -26,11 +27,13 @@ class Measure:
     target_percent: float
     starts: tuple[str, ...]
     single_steps: int
+    profile_steps: int
     loss_steps: int
     threads: int
     compile_threads: int
     seed: int
     keep_code: bool
+    accuracy_only: bool
 
 
 @dataclass(frozen=True)
@@ -42,12 +45,12 @@ class Job:
     env, inductor: the variant: environment variables, attributes of torch._inductor.config.
     """
 
-    document: dict[str, Any]
+    document: Document
     benchmark: Benchmark
     config: configs.Config
     device: str
     env: dict[str, str]
-    inductor: dict[str, Any]
+    inductor: Document
     measure: Measure
     timeout_s: float
 
@@ -76,7 +79,8 @@ def parse(document: Any) -> Job:
     Raises JobError naming the field.
     """
     name = document.get("benchmark") if isinstance(document, dict) else None
-    if isinstance(name, str) and not re.fullmatch(_fields()["benchmark"]["pattern"], name):
+    pattern = contract.schema("job.v1")["properties"]["benchmark"]["pattern"]
+    if isinstance(name, str) and not re.fullmatch(pattern, name):
         # It is not a benchmark; which ones are near says more than the pattern
         _check_name("benchmark", name, registry.BENCHMARKS)
     try:
@@ -101,7 +105,7 @@ def parse(document: Any) -> Job:
     )
 
 
-def _benchmark(document: dict[str, Any]) -> Benchmark:
+def _benchmark(document: Document) -> Benchmark:
     """The line of the registry, or the own model. Raises JobError naming what is near it."""
     name, paths = document["benchmark"], document["sources"]
     if name in registry.BENCHMARKS:
@@ -122,17 +126,18 @@ def _benchmark(document: dict[str, Any]) -> Benchmark:
     raise AssertionError(f"{name} is offered, and was not found")
 
 
-def _integers(measure: dict[str, Any]) -> dict[str, Any]:
+def _integers(measure: Document) -> Document:
     """JSON has one kind of number: 5.0 is an integer there, and must be one here."""
     converted = dict(measure)
-    for key, rule in _fields()["measure"]["properties"].items():
+    for key, rule in measure_fields().items():
         if rule.get("type") == "integer" and key in measure:
             converted[key] = int(measure[key])
     return converted
 
 
-def _fields() -> dict[str, Any]:
-    fields: dict[str, Any] = contract.schema("job.v1")["properties"]
+def measure_fields() -> dict[str, Document]:
+    """What the schema says of each field of ``measure``."""
+    fields: dict[str, Document] = contract.schema("job.v1")["properties"]["measure"]["properties"]
     return fields
 
 

@@ -14,13 +14,14 @@
     of precompile.py.
  8. accuracy: drift of the compiled arm from the reference, next to eager's own.
  9. sampling: warm-up, then both arms interleaved until the speedup is known well enough; then
-    single steps for percentiles.
-10. What follows from several stages: the compression ratio, the reason for each metric that is
+    single steps for percentiles. Not where accuracy alone was asked for.
+10. profile: how long launching a step takes, and one profiled pass of each arm.
+11. What follows from several stages: the compression ratio, the reason for each metric that is
     absent. The file itself is written in one step, by commands/run.py.
 
 A missing eager arm (it runs out of memory where the compiled one does not) is a status of that arm.
 A case that fails to compile or drifts is run again with one stage of the compiler more each time
-(ablation.py), which names the stage. A distributed case imports and runs steps 4 to 9 on all ranks
+(ablation.py), which names the stage. A distributed case imports and runs steps 4 to 10 on all ranks
 (ranks.py).
 """
 
@@ -30,7 +31,6 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 from benchmarks_suite.harness import (
     ablation,
@@ -43,16 +43,17 @@ from benchmarks_suite.harness import (
     starts,
     warm_imports,
 )
+from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.harness.job import Job
 from benchmarks_suite.harness.result import Result
 
-Answers = dict[str, dict[str, Any]]
+Answers = dict[str, Document]
 
 
 class StartFailed(Exception):
     """A start did not get to its end; its own answer says why."""
 
-    def __init__(self, answer: dict[str, Any]) -> None:
+    def __init__(self, answer: Document) -> None:
         super().__init__(answer["message"])
         self.answer = answer
 
@@ -105,8 +106,8 @@ def _measure(
         compare(job, result, cold)
 
 
-def compare(job: Job, result: Result, cold: dict[str, Any]) -> None:
-    """Stages 4 to 9, in this process. cold: the answer of the cold start.
+def compare(job: Job, result: Result, cold: Document) -> None:
+    """Stages 4 to 10, in this process. cold: the answer of the cold start.
 
     Where that did not get to its end, eager runs first, so that a failure is known to be the
     compiler's.
@@ -130,8 +131,11 @@ def compare(job: Job, result: Result, cold: dict[str, Any]) -> None:
             comparison.compile()
         with result.in_stage("accuracy"):
             comparison.check_accuracy()
-    with result.in_stage("sampling"):
-        comparison.sample()
+    if not job.measure.accuracy_only:
+        with result.in_stage("sampling"):
+            comparison.sample()
+        with result.in_stage("profile"):
+            comparison.profile()
 
 
 def fail(result: Result, error: Exception) -> None:
@@ -143,7 +147,7 @@ def fail(result: Result, error: Exception) -> None:
         result.failed(outcome.of(error, result.stage), error)
 
 
-def _compare_on_all_ranks(job: Job, result: Result, folder: Path, cold: dict[str, Any]) -> None:
+def _compare_on_all_ranks(job: Job, result: Result, folder: Path, cold: Document) -> None:
     """The same under torchrun; rank 0's findings become the result's."""
     spec_file, answer_file = folder / "comparison.spec.json", folder / "comparison.answer.json"
     spec = {"job": job.document, "cold": cold, "found": result.contents()}

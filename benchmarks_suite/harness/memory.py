@@ -55,6 +55,17 @@ class PeakMemory:
             return (torch.cuda.max_memory_allocated(self._device) + _kept_by_graphs()) / 1e9
         return _without_files_gb("VmHWM") - self._after_imports
 
+    def beside_peak_gb(self) -> dict[str, float]:
+        """On a GPU, by metric: what the allocator had taken from it at most since ``reset``, and
+        the largest resident set of the process so far.
+        """
+        if self._device.type != "cuda":
+            return {}
+        return {
+            "reserved_memory_gb": torch.cuda.max_memory_reserved(self._device) / 1e9,
+            "host_memory_gb": _resident_gb("VmHWM"),
+        }
+
 
 def _kept_by_graphs() -> int:
     """Bytes of the pools that CUDA graphs replay in, as far as no tensor holds them.
@@ -81,9 +92,7 @@ def _resident_gb(field: str) -> float:
         kilobytes = re.search(rf"{field}:\s+(\d+) kB", _STATUS.read_text())
     except OSError:
         return 0.0
-    if kilobytes is None:
-        return 0.0
-    return int(kilobytes[1]) * 1024 / 1e9
+    return int(kilobytes[1]) * 1024 / 1e9 if kilobytes else 0.0
 
 
 def _why_not_resettable() -> str:

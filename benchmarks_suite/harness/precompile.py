@@ -34,7 +34,6 @@ SWITCH = "COMPILEWATCH_AHEAD"
 TIMED, CHECKED = "timed", "checked"  # the arms, and the folders of their caches
 _ANSWER = "answer.json"
 _CHOSEN_BY_TIMING = "*.best_config"  # of torch._inductor.runtime.autotune_cache
-_NO_FILES = {"artifacts_in": None, "artifacts_out": None, "code_out": None}
 
 
 def place(job: jobs.Job, folder: Path) -> Path:
@@ -73,10 +72,15 @@ def fill(job: jobs.Job, folder: Path, arm: str) -> None:
     base = caches.base(job.device, warm_imports.wrapper(job))
     os.environ.update(base.copied_to(folder).environment)
     if arm == CHECKED:
-        (folder / _ANSWER).write_text(json.dumps(_answer_of_checked_arm(job)))
+        answer: dict[str, Any] = {"status": "pass"}
+        try:
+            _compile_without_dropout(job)
+        except Exception as error:
+            answer = start.failed(error)
+        (folder / _ANSWER).write_text(json.dumps(answer))
         return
     spec = folder / "spec.json"
-    spec.write_text(json.dumps({"job": job.document, **_NO_FILES}))
+    spec.write_text(json.dumps({"job": job.document}))
     start.answer(spec, folder / _ANSWER)
 
 
@@ -97,14 +101,6 @@ def gather(folder: Path) -> None:
             shutil.rmtree(checked)
     for chosen in folder.rglob(_CHOSEN_BY_TIMING):
         chosen.unlink()
-
-
-def _answer_of_checked_arm(job: jobs.Job) -> dict[str, Any]:
-    try:
-        _compile_without_dropout(job)
-    except Exception as error:
-        return start.failed(error)
-    return {"status": "pass"}
 
 
 def _compile_without_dropout(job: jobs.Job) -> None:

@@ -9,14 +9,10 @@ from contextlib import suppress
 
 def announce(stage: str) -> None:
     """Reports the stage (a stage of schema/result.v1.json) that begins now."""
-    _say(f"phase: {stage}")  # the interface to the worker
+    note(f"phase: {stage}")  # the interface to the worker
 
 
 def note(text: str) -> None:
     """A line for people who read the log."""
-    _say(text)
-
-
-def _say(line: str) -> None:
     with suppress(OSError):
-        print(line, file=sys.stderr, flush=True)  # noqa: T201 - stderr is where we speak
+        print(text, file=sys.stderr, flush=True)  # noqa: T201 - stderr is where we speak

@@ -12,8 +12,8 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
+from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.harness.job import Job
 
 RANKS_ON_CPU = 2
@@ -66,13 +66,18 @@ def join(job: Job) -> None:
         torch.distributed.init_process_group("nccl" if job.on_gpu else "gloo")
 
 
-def leave(job: Job, path: Path, content: dict[str, Any], failed: bool) -> None:
+def is_first() -> bool:
+    """Whether this process reports: rank 0, or one that is alone."""
+    return int(os.environ.get("RANK", "0")) == 0
+
+
+def leave(job: Job, path: Path, content: Document, failed: bool) -> None:
     """Writes the answer for the process that started this one, and ends this one's part.
 
     Rank 0 answers. A rank that failed answers too, and ends at once: torchrun then ends those that
     wait for it.
     """
-    if failed or int(os.environ.get("RANK", "0")) == 0:
+    if failed or is_first():
         partial = path.with_suffix(f".{os.getpid()}.partial")
         partial.write_text(json.dumps(content))
         partial.replace(path)
@@ -98,8 +103,3 @@ def agreed(value: float) -> float:
     shared = torch.tensor([value], dtype=torch.float64, device=device)
     torch.distributed.broadcast(shared, 0)
     return float(shared.item())
-
-
-def count_here() -> int:
-    """How many ranks share a step; 1 where the process is alone."""
-    return int(os.environ.get("WORLD_SIZE", "1"))

@@ -6,23 +6,25 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-Document = dict[str, Any]
+from benchmarks_suite.harness.contract import Document, WrongInput
+
 Case = tuple[str, str]  # benchmark, config
 
 
 def read(path: Path) -> Iterator[Document]:
     """Every result at ``path``, folders in the order of their names; other JSON is passed over.
 
-    Raises ValueError for what is not JSON, or is not there, naming the file.
+    Raises WrongInput for what is not JSON, or is not there, naming the file.
     """
     files = [path]
     if path.is_dir():
-        files = sorted(filter(_is_kept, path.rglob("*")))
+        kept = (".json", ".jsonl", ".jsonl.gz")
+        files = sorted(file for file in path.rglob("*") if file.name.endswith(kept))
     for file in files:
         try:
             documents = list(_documents(file))
         except (OSError, EOFError, ValueError) as error:
-            raise ValueError(f"{file} cannot be read as a result: {error}") from error
+            raise WrongInput(f"{file} cannot be read as a result: {error}") from error
         for document in documents:
             if isinstance(document, dict) and document.get("schema") == "result.v1":
                 yield document
@@ -42,10 +44,6 @@ def keep(documents: Iterable[Document], path: Path) -> None:
         lines.append(json.dumps({**document, "samples": {}}, ensure_ascii=False) + "\n")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(gzip.compress("".join(lines).encode(), mtime=0))
-
-
-def _is_kept(path: Path) -> bool:
-    return path.name.endswith((".json", ".jsonl", ".jsonl.gz"))
 
 
 def _documents(file: Path) -> Iterator[Any]:

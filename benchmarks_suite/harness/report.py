@@ -1,14 +1,15 @@
 """From what was measured to metrics, sections and reasons of absence.
 
-Keys are those of dashboard/metrics.py.
+Keys are those of dashboard/language/metrics.py.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from benchmarks_suite.harness import absence, statistics
+from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.harness.job import Job, Measure
 from benchmarks_suite.harness.outcome import CaseOutcome
 from benchmarks_suite.harness.result import Result
@@ -29,12 +30,22 @@ _DRIFTS = {  # metric -> tensors of accuracy.AccuracyVerdict
     "drift_gradients": "gradients",
     "drift_loss": "loss",
 }
+_KEPT = (
+    "graph_breaks",
+    "phases_s",
+    "counters",
+    "fingerprints",
+    "submodules",
+    "hints",
+    "cudagraph_skips",
+)
 _TIMES = ("phases_s", "submodules", "guard_overhead_us")
 NOTHING_COMPILED = "Nothing was compiled: dynamo skipped every frame, so both arms ran in eager"
+NO_CALLS_OF_IT = "this torch has no such function, or Python is older than 3.11"
 COMPILED_BY_DYNAMO = ("module", "blocks", "parts", "train_step")
 
 
-def start(result: Result, kind: str, answer: dict[str, Any]) -> None:
+def start(result: Result, kind: str, answer: Document) -> None:
     """One start: its own section, and the metrics that are made from it."""
     section = {key: value for key, value in answer.items() if key not in ("compile", "error")}
     result.sections.setdefault("starts", {})[kind] = section
@@ -46,6 +57,8 @@ def start(result: Result, kind: str, answer: dict[str, Any]) -> None:
         _same_code(result, answer["compile"]["fingerprints"])
     elif kind == "ahead":
         _precompiled(result, answer)
+    elif kind == "counted":
+        _counted(result, answer)
     else:
         result.measured(f"{kind}_start_s", answer["first_step_s"])
     if kind == "cold":
@@ -75,7 +88,7 @@ def _same_code(result: Result, again: dict[str, str | None]) -> None:
         )
 
 
-def _cold(result: Result, answer: dict[str, Any]) -> None:
+def _cold(result: Result, answer: Document) -> None:
     result.measured("steady_after_s", answer["steady_after_s"])
     result.measured("compile_cpu_s", answer["cpu_s"])
     facts = answer["compile"]
@@ -87,7 +100,14 @@ def _cold(result: Result, answer: dict[str, Any]) -> None:
         result.measured("artifact_size_mb", answer["artifact_bytes"] / 1e6)
 
 
-def _precompiled(result: Result, answer: dict[str, Any]) -> None:
+def _counted(result: Result, answer: Document) -> None:
+    """The calls of a cold compile, and what they say; its time means nothing."""
+    result.measured("compile_calls", answer["calls"])
+    for key in absence.COUNTS_OF_CALLS:
+        _measured_or_missing(result, key, answer[key], NO_CALLS_OF_IT)
+
+
+def _precompiled(result: Result, answer: Document) -> None:
     """What holds of a case that was compiled next to others: none of its times means anything."""
     result.missing(
         "guard_overhead_us",
@@ -98,9 +118,11 @@ def _precompiled(result: Result, answer: dict[str, Any]) -> None:
     compiler_facts(result, facts)
 
 
-def _memory(result: Result, answer: dict[str, Any]) -> None:
+def _memory(result: Result, answer: Document) -> None:
     for key, peak in (("peak_memory_gb", "peak_gb"), ("compile_peak_memory_gb", "compile_peak_gb")):
         _peak(result, key, answer[peak], answer["why_no_memory"])
+    for key, value_gb in answer["beside_peak_gb"].items():
+        result.measured(key, value_gb)
 
 
 def _peak(result: Result, key: str, peak_gb: float, why_absent: str) -> None:
@@ -110,7 +132,7 @@ def _peak(result: Result, key: str, peak_gb: float, why_absent: str) -> None:
         result.measured(key, peak_gb)
 
 
-def compiler_facts(result: Result, facts: dict[str, Any]) -> None:
+def compiler_facts(result: Result, facts: Document) -> None:
     """The ``compile`` section, and the counts made from it."""
     # Places; a recompile comes by each of them again
     result.measured("graph_breaks", len(facts["graph_breaks"]))
@@ -121,8 +143,12 @@ def compiler_facts(result: Result, facts: dict[str, Any]) -> None:
     overhead_us = facts.get("guard_overhead_us")
     why_not = "torch profiles its guards since 2.6"
     _measured_or_missing(result, "guard_overhead_us", overhead_us, why_not)
-    kept = ("graph_breaks", "phases_s", "counters", "fingerprints", "submodules", "hints")
-    section = {key: facts[key] for key in kept if key in facts}
+    for key, counted in facts.get("counts", {}).items():
+        _measured_or_missing(result, key, counted, "this torch, or this backend, does not count it")
+    code_bytes = facts.get("code_bytes")
+    code_kb = None if code_bytes is None else code_bytes / 1e3
+    _measured_or_missing(result, "generated_code_kb", code_kb, "the compiler wrote no code")
+    section = {key: facts[key] for key in _KEPT if key in facts}
     section["recompiles"] = (recompiles or [])[:1000]
     result.sections["compile"] = section
 
@@ -181,13 +207,13 @@ def verdict(result: Result, verdict: AccuracyVerdict, reference: str, training: 
             result.measured(f"eager_{key}", values["eager_relative_l2"])
     if verdict.failures:
         message = (
-            f"The compiled arm is further from {reference} than the rule allows: "
+            f"The compiled result is further from {reference} than allowed: "
             f"{'; '.join(verdict.failures)}"
         )
         result.failed(CaseOutcome("fail_accuracy", message))
 
 
-def _finite(values: dict[str, Any]) -> dict[str, Any]:
+def _finite(values: Document) -> Document:
     """The same with None where a number is not finite, which JSON does not have."""
     finite = dict(values)
     for key, value in values.items():
@@ -224,8 +250,9 @@ def sampling(
     saved_ms = timing.saved_ms(eager, compiled)
     steps = statistics.break_even(cold_start_s, latency.value, saved_ms)
     if steps is None:
-        why_never = "never: the compiled step is not faster than the eager one"
-        result.missing("break_even_steps", why_never)
+        result.missing(
+            "break_even_steps", "never: the compiled step is not faster than the eager one"
+        )
     else:
         _measured(result, "break_even_steps", steps)
 
@@ -292,8 +319,12 @@ def interference(result: Result, watch: Watch) -> None:
 
 def conclude(job: Job, result: Result) -> None:
     """What follows from several stages, and the reason for every metric that is not there."""
-    _compression_ratio(result)
-    if _compiled_nothing(job, result):
+    metrics = result.metrics
+    eager, own = metrics.get("eager_peak_memory_gb"), metrics.get("peak_memory_gb")
+    if eager and own and own["value"] > 0 and absence.has_compression_ratio(job):
+        result.measured("compression_ratio", eager["value"] / own["value"])
+    graphs = metrics.get("unique_graphs")
+    if graphs and not graphs["value"] and job.config.target in COMPILED_BY_DYNAMO:
         result.message = result.message or NOTHING_COMPILED
     accuracy = result.sections.get("accuracy", {})
     if result.status == "pass" and accuracy.get("status") == "no_reference":
@@ -302,17 +333,6 @@ def conclude(job: Job, result: Result) -> None:
         result.measured("passed", 1.0 if result.status == "pass" else 0.0)
     for key, reason in absence.reasons(job, result).items():
         result.missing(key, reason)
-
-
-def _compression_ratio(result: Result) -> None:
-    eager, own = result.metrics.get("eager_peak_memory_gb"), result.metrics.get("peak_memory_gb")
-    if eager and own and own["value"] > 0:
-        result.measured("compression_ratio", eager["value"] / own["value"])
-
-
-def _compiled_nothing(job: Job, result: Result) -> bool:
-    graphs = result.metrics.get("unique_graphs")
-    return graphs is not None and not graphs["value"] and job.config.target in COMPILED_BY_DYNAMO
 
 
 def _measured(result: Result, key: str, interval: statistics.Interval) -> None:

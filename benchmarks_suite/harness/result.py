@@ -10,27 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from benchmarks_suite import __version__
 from benchmarks_suite.harness import contract
-from benchmarks_suite.harness.job import Job
+from benchmarks_suite.harness.contract import Document
+from benchmarks_suite.harness.job import Job, measure_fields
 from benchmarks_suite.harness.outcome import CaseOutcome
 from benchmarks_suite.harness.portable_text import portable
 from benchmarks_suite.harness.progress import announce
-
-_BENCHMARK_FIELDS = (
-    "name",
-    "model",
-    "family",
-    "size",
-    "mode",
-    "dtype",
-    "shapes",
-    "batch_size",
-    "version",
-    "item",
-)
 
 
 class Result:
@@ -42,18 +29,16 @@ class Result:
 
     def __init__(self, job: Job) -> None:
         self.status, self.message, self.stage = "pass", "", "job"
-        self.sections: dict[str, Any] = {}
-        self.metrics: dict[str, dict[str, Any]] = {}
+        self.sections: Document = {}
+        self.metrics: dict[str, Document] = {}
         self.absent: dict[str, str] = {}
-        self.samples: dict[str, dict[str, Any]] = {}
+        self.samples: dict[str, Document] = {}
         self.marks: list[dict[str, str]] = []
         self.arms: dict[str, dict[str, str]] = {}
         self.wall_s: dict[str, float] = {}
         self.error: dict[str, str] | None = None
-        self.environment: dict[str, Any] = {}
-        self.benchmark: dict[str, Any] = {
-            field: getattr(job.benchmark, field) for field in _BENCHMARK_FIELDS
-        }
+        self.environment: Document = {}
+        self.benchmark = job.benchmark.described()
         self._job = job
         self._started_at = _now()
 
@@ -76,7 +61,7 @@ class Result:
         high: float | None = None,
         n: int = 1,
     ) -> None:
-        """A metric (a key of dashboard/metrics.py) with its 95 % interval, from ``n`` samples."""
+        """A metric (a key of language/metrics.py) with its 95 % interval, from ``n`` samples."""
         if not math.isfinite(value):
             self.missing(key, f"came out as {value}: not a finite number")
             return
@@ -100,11 +85,11 @@ class Result:
         if error is not None:
             self.error = described(error)
 
-    def contents(self) -> dict[str, Any]:
+    def contents(self) -> Document:
         """Everything so far, for the process that started this one."""
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
-    def merge(self, contents: dict[str, Any]) -> None:
+    def merge(self, contents: Document) -> None:
         """Adds the contents of another process's result; single values replace those here."""
         for name, value in contents.items():
             own = getattr(self, name)
@@ -115,7 +100,7 @@ class Result:
             else:
                 setattr(self, name, value)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Document:
         """The result as schema/result.v1.json describes it."""
         return {
             "schema": "result.v1",
@@ -140,7 +125,7 @@ class Result:
         }
 
 
-def write(document: dict[str, Any], path: Path) -> None:
+def write(document: Document, path: Path) -> None:
     """Checks ``document`` against the contract and puts it at ``path`` in one step.
 
     A reader sees all of it or nothing. Raises ContractError (our own mistake) or OSError (a full
@@ -174,7 +159,7 @@ def described(error: BaseException) -> dict[str, str]:
     }
 
 
-def reproduce_command(job: dict[str, Any]) -> str:
+def reproduce_command(job: Document) -> str:
     """The command that repeats the job by hand on any machine that has the suite."""
     variant = job["variant"]
     words = [
@@ -187,7 +172,7 @@ def reproduce_command(job: dict[str, Any]) -> str:
         words += ["--from", shlex.quote(path)]
     for key, value in sorted(variant.get("inductor", {}).items()):
         words += ["--inductor", shlex.quote(f"{key}={json.dumps(value)}")]
-    rules = contract.schema("job.v1")["properties"]["measure"]["properties"]
+    rules = measure_fields()
     for key, value in job["measure"].items():
         if value == rules[key]["default"]:
             continue

@@ -2,7 +2,8 @@
 
 That process is forked from the job's (starts.py), or is a fresh one, run as
 ``benchmarks_suite.harness.start SPEC_FILE ANSWER_FILE``. The procedure is the same for cold, warm
-and restored; only the contents of the private Inductor and Triton caches differ.
+and restored; only the contents of the private Inductor and Triton caches differ. The counted start
+has another one (counted_start.py).
 
 1. Imports: torch, the compiler, the model's libraries; a forked process has them. From here memory
    is counted.
@@ -28,12 +29,23 @@ import statistics
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from benchmarks_suite.harness import forks, generated_code, outcome, ranks, result, warm_imports
+from benchmarks_suite.harness import (
+    counted_start,
+    forks,
+    generated_code,
+    outcome,
+    ranks,
+    result,
+    warm_imports,
+)
 from benchmarks_suite.harness import job as jobs
+from benchmarks_suite.harness.contract import Document
 
 if TYPE_CHECKING:
+    import torch
+
     from benchmarks_suite.harness.arms import Arm
     from benchmarks_suite.harness.timing import Stopwatch
 
@@ -47,13 +59,14 @@ def answer(spec_file: Path, answer_file: Path) -> None:
     job = ranks.own(jobs.parse(spec["job"]))
     try:
         ranks.join(job)
-        findings = {"status": "pass", "message": "", **measure(job, spec)}
+        procedure = counted_start.measure if spec.get("kind") == "counted" else measure
+        findings = {"status": "pass", "message": "", **procedure(job, spec)}
     except Exception as error:
         findings = failed(error)
     ranks.leave(job, answer_file, findings, failed=findings["status"] != "pass")
 
 
-def failed(error: Exception) -> dict[str, Any]:
+def failed(error: Exception) -> Document:
     """The answer of a start that ``error`` ended."""
     ended = outcome.of(error, "compile")
     return {
@@ -63,7 +76,7 @@ def failed(error: Exception) -> dict[str, Any]:
     }
 
 
-def measure(job: jobs.Job, spec: dict[str, Any]) -> dict[str, Any]:
+def measure(job: jobs.Job, spec: Document) -> Document:
     """Steps 1 to 7; see the module's docstring. The answer without status."""
     warm_imports.import_torch(job.config.backend)
     warm_imports.import_model(job.benchmark.module)
@@ -85,36 +98,43 @@ def measure(job: jobs.Job, spec: dict[str, Any]) -> dict[str, Any]:
     torch_versions.set_options("inductor", job.inductor)
     arm = compiling.compiled_arm(working_copy, job.config)
     stopwatch = Stopwatch(device, working_copy.batches)
-    torch.ones(256, 256, device=device) @ torch.ones(256, 256, device=device)
-    # An arm without a matmul would count the workspace as its own memory
-    torch_versions.forget_matmul_workspace()
-    code = _code_from_here_on()
+    _warm_up_matmul(device)
+    caches = [Path(os.environ[name]) for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")]
+    code = generated_code.GeneratedCode(*caches)
 
-    findings = _filled_caches(spec["artifacts_in"])
+    findings = _filled_caches(spec.get("artifacts_in"))
     memory.reset()
-    cpu_before = _cpu_s()
-    first_ms, _ = stopwatch.time(arm, 1)
-    findings |= {"first_step_s": first_ms / 1000, "cpu_s": _cpu_s() - cpu_before}
+    findings |= _first_step(stopwatch, arm)
     suites_own_gb = working_copy.bytes_beside_arms / 1e9
     findings["compile_peak_gb"] = memory.peak_gb() - suites_own_gb
-
+    first_ms = findings["first_step_s"] * 1000
     findings |= _until_steady(stopwatch, arm, first_ms, 2 * len(working_copy.batches))
     memory.reset()
     stopwatch.time(arm, max(MEMORY_STEPS, len(working_copy.batches)))
-    findings |= {"peak_gb": memory.peak_gb() - suites_own_gb, "why_no_memory": memory.why_absent}
-
-    findings["compile"] = facts(hints.texts) | {"fingerprints": code.fingerprints()}
-    if spec["code_out"]:
+    findings |= {
+        "peak_gb": memory.peak_gb() - suites_own_gb,
+        "beside_peak_gb": memory.beside_peak_gb(),
+        "why_no_memory": memory.why_absent,
+    }
+    findings["compile"] = facts(hints.texts) | _facts_of(code)
+    if "code_out" in spec:
         code.save(Path(spec["code_out"]))
-    return findings | _saved_artifacts(spec["artifacts_out"])
+    return findings | _saved_artifacts(spec.get("artifacts_out"))
 
 
-def _code_from_here_on() -> generated_code.GeneratedCode:
-    inductor, triton = os.environ["TORCHINDUCTOR_CACHE_DIR"], os.environ["TRITON_CACHE_DIR"]
-    return generated_code.GeneratedCode(Path(inductor), Path(triton))
+def _warm_up_matmul(device: torch.device) -> None:
+    """Step 2's matmul. Its workspace is given back: an arm without one would count it as its own
+    memory.
+    """
+    import torch
+
+    from benchmarks_suite.harness import torch_versions
+
+    torch.ones(256, 256, device=device) @ torch.ones(256, 256, device=device)
+    torch_versions.forget_matmul_workspace()
 
 
-def _filled_caches(artifacts: str | None) -> dict[str, Any]:
+def _filled_caches(artifacts: str | None) -> Document:
     """Step 3."""
     from benchmarks_suite.harness import torch_versions
 
@@ -125,7 +145,14 @@ def _filled_caches(artifacts: str | None) -> dict[str, Any]:
     return {"load_s": time.perf_counter() - before}
 
 
-def _until_steady(stopwatch: Stopwatch, arm: Arm, first_ms: float, least: int) -> dict[str, Any]:
+def _first_step(stopwatch: Stopwatch, arm: Arm) -> Document:
+    """Step 4."""
+    cpu_before = _cpu_s()
+    first_ms, _ = stopwatch.time(arm, 1)
+    return {"first_step_s": first_ms / 1000, "cpu_s": _cpu_s() - cpu_before}
+
+
+def _until_steady(stopwatch: Stopwatch, arm: Arm, first_ms: float, least: int) -> Document:
     """Step 5. least: how many steps there must be, however long they take."""
     steps_ms = [first_ms]
     deadline = time.perf_counter() + STEADY_S
@@ -140,7 +167,7 @@ def _until_steady(stopwatch: Stopwatch, arm: Arm, first_ms: float, least: int) -
     }
 
 
-def _saved_artifacts(path: str | None) -> dict[str, Any]:
+def _saved_artifacts(path: str | None) -> Document:
     from benchmarks_suite.harness import torch_versions
 
     if path is None:
@@ -150,12 +177,16 @@ def _saved_artifacts(path: str | None) -> dict[str, Any]:
     return {"artifact_bytes": len(artifacts)}
 
 
-def facts(hints: list[str]) -> dict[str, Any]:
+def _facts_of(code: generated_code.GeneratedCode) -> Document:
+    return {"fingerprints": code.fingerprints(), "code_bytes": code.size_bytes()}
+
+
+def facts(hints: list[str]) -> Document:
     """What the compiler did in this process so far.
 
-    It is the ``compile`` section of schema/result.v1.json, without fingerprints.
+    It is the ``compile`` section of schema/result.v1.json, without what the generated code says.
     """
-    from benchmarks_suite.harness import torch_versions
+    from benchmarks_suite.harness import compiler_counts, torch_versions
 
     counters = torch_versions.counters()
     return {
@@ -167,6 +198,8 @@ def facts(hints: list[str]) -> dict[str, Any]:
         "hints": list(dict.fromkeys(hints))[:200],
         "guard_overhead_us": torch_versions.guard_overhead_us(),
         "cache_hits": torch_versions.cache_hits(counters),
+        "counts": compiler_counts.counts(counters),
+        "cudagraph_skips": compiler_counts.cudagraph_skip_reasons(),
     }
 
 

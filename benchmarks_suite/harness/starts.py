@@ -1,6 +1,7 @@
-"""The starts of a case: cold, warm, restored, cold again.
+"""The starts of a case: cold, warm, restored, cold again, counted.
 
-Each has its own process and follows the one procedure of start.py. That process is forked from the
+Each has its own process and follows the one procedure of start.py; the counted one, whose time
+nobody reads, has its own (counted_start.py). That process is forked from the
 job's, which has only imported; where that is not fit to be forked, and for ranks, it is one that
 imports by itself. Each answer says which way it was: ``process``, and ``why_fresh``.
 """
@@ -12,13 +13,20 @@ import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from benchmarks_suite.harness import caches, forks, ranks, start, warm_imports
-from benchmarks_suite.harness.generated_code import ARTIFACT
+from benchmarks_suite.harness import (
+    caches,
+    call_counts,
+    forks,
+    generated_code,
+    ranks,
+    start,
+    warm_imports,
+)
+from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.harness.job import Job
 
-KINDS = ("cold", "warm", "restored", "cold_again")
+KINDS = ("cold", "warm", "restored", "cold_again", "counted")
 # Kept of the job's time limit, so that a start that never ends still leaves a result
 TIME_TO_WRITE_S = 15.0
 
@@ -27,7 +35,8 @@ TIME_TO_WRITE_S = 15.0
 class Starts:
     """Runs starts in ``folder``. base: None for a backend that needs no toolchain.
 
-    artifacts: where the generated code of the cold start is kept; None: it is not.
+    artifacts: where the generated code of the cold start, and the calls of the counted one, are
+        kept; None: they are not.
     deadline: time.monotonic() at which a start that still runs is ended.
     """
 
@@ -43,7 +52,7 @@ class Starts:
         self.caches = self._fresh_caches("cold")
         self._saved = self.folder / "saved-artifacts"
 
-    def run(self, kind: str) -> dict[str, Any]:
+    def run(self, kind: str) -> Document:
         """Measures one start; returns start.py's answer, or what happened instead of an answer.
 
         cold must come first: warm runs on the caches that it leaves, restored on what it saved.
@@ -55,18 +64,15 @@ class Starts:
                 "the cold start saved no artifacts; torch 2.7 or newer would, from a filled cache"
             )
             return {"status": "unsupported", "message": message}
-        spec: dict[str, Any] = {
-            "job": self.job.document,
-            "artifacts_in": None,
-            "artifacts_out": None,
-            "code_out": None,
-        }
+        spec: Document = {"job": self.job.document, "kind": kind}
         if kind == "restored":
             spec["artifacts_in"] = str(self._saved)
         if kind == "cold" and "restored" in self.job.measure.starts:
             spec["artifacts_out"] = str(self._saved)
         if kind == "cold" and self.artifacts:
-            spec["code_out"] = str(self.artifacts / ARTIFACT)
+            spec["code_out"] = str(self.artifacts / generated_code.ARTIFACT)
+        if kind == "counted" and self.artifacts:
+            spec["calls_out"] = str(self.artifacts / call_counts.ARTIFACT)
         used = self.caches if kind in ("cold", "warm") else self._fresh_caches(kind)
         return self._in_own_process(kind, spec, used)
 
@@ -74,24 +80,27 @@ class Starts:
         folder = self.folder / name
         return self.base.copied_to(folder) if self.base else caches.empty(folder)
 
-    def _in_own_process(
-        self, kind: str, spec: dict[str, Any], used: caches.CompilerCaches
-    ) -> dict[str, Any]:
+    def _in_own_process(self, kind: str, spec: Document, used: caches.CompilerCaches) -> Document:
         spec_file = self.folder / f"{kind}.spec.json"
         spec_file.write_text(json.dumps(spec))
         answer_file = self.folder / f"{kind}.answer.json"
-        why_fresh = self._why_fresh()
+        why_fresh = forks.why_unfit()
+        if ranks.spans_processes(self.job):
+            why_fresh = "it spans several processes"
         if why_fresh:
             way, run = {"process": "fresh", "why_fresh": why_fresh}, self._fresh
         else:
             way, run = {"process": "forked"}, self._forked
 
         limit_s = max(1.0, self.deadline - time.monotonic())
+        if kind == "counted":  # what is measured after it needs time, too
+            limit_s /= 2
         try:
             code = run(spec_file, answer_file, used.environment, limit_s)
         except TimeoutError:
             message = (
-                f"the {kind} start took more than {limit_s:.0f} s: raise timeout_s or autotune less"
+                f"the {kind} start took more than {limit_s:.0f} s: raise timeout_s (of the "
+                "machine on the site, --timeout-s here) or autotune less"
             )
             return {"status": "timeout", "message": message, **way}
         if answer_file.exists():
@@ -99,13 +108,8 @@ class Starts:
         message = (
             f"the {kind} start's process gave no answer: {_how(code)}; the log has its last words"
         )
-        return {"status": _status_of(code), "message": message, **way}
-
-    def _why_fresh(self) -> str:
-        """Why this start needs a process that imports by itself; empty where a fork will do."""
-        if ranks.spans_processes(self.job):
-            return "it spans several processes"
-        return forks.why_unfit()
+        status = "oom" if code == -signal.SIGKILL else "crashed"
+        return {"status": status, "message": message, **way}
 
     def _forked(
         self, spec_file: Path, answer_file: Path, environment: dict[str, str], limit_s: float
@@ -130,10 +134,6 @@ class Starts:
         except subprocess.TimeoutExpired as error:
             raise TimeoutError from error
         return ended.returncode
-
-
-def _status_of(code: int) -> str:
-    return "oom" if code == -signal.SIGKILL else "crashed"
 
 
 def _how(code: int) -> str:

@@ -8,6 +8,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 LEVEL = 0.95
 # a of the Beta(a, a) prior: the interval is narrowest, among these, at about 100 samples
@@ -31,25 +32,14 @@ class Interval:
         return (self.high - self.low) / 2 / abs(self.value) * 100
 
 
-def median(values: Sequence[float]) -> float:
-    """The middle of ``values``, or the mean of the two middle ones. Raises ValueError for none."""
-    if not values:
-        raise ValueError("a median needs at least one value")
-    ordered = sorted(values)
-    half = len(ordered) // 2
-    if len(ordered) % 2:
-        return ordered[half]
-    return (ordered[half - 1] + ordered[half]) / 2
-
-
-def median_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
+def median_interval(values: Sequence[float]) -> Interval:
     """The median with an interval that is valid at every sample size at once.
 
     It is a confidence sequence: one may look after each sample and stop when it is narrow enough,
-    and it still covers the true median with at least ``level``. Under the true median m the number
+    and it still covers the true median with at least LEVEL. Under the true median m the number
     of values at or below m is a fair coin's; for a coin the mixture likelihood ratio
     B(a + k, a + n - k) / B(a, a) * 2**n is a martingale of mean 1, so that by Ville's inequality it
-    ever exceeds 1 / (1 - level) with probability at most 1 - level. The interval holds each m that
+    ever exceeds 1 / (1 - LEVEL) with probability at most 1 - LEVEL. The interval holds each m that
     is not yet rejected. No assumption on the shape of the noise (heavy tails, outliers, two modes);
     the values must be exchangeable around the median, which the random order of the arms within
     each pair is there for.
@@ -60,13 +50,13 @@ def median_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
     stopping rule of timing.py.
     """
     ordered, n = sorted(values), len(values)
-    rejected = _rejected_count(n, 1 - level)
+    rejected = _rejected_count(n)
     if rejected < 0:
         return Interval(median(ordered), -math.inf, math.inf, n)
     return Interval(median(ordered), ordered[rejected], ordered[n - 1 - rejected], n)
 
 
-def _rejected_count(n: int, alpha: float) -> int:
+def _rejected_count(n: int) -> int:
     """The largest k below n / 2 such that k of n values at or below m reject m as the median.
 
     -1 where none does. The ratio falls with k. With the k smallest values at or below m rejected,
@@ -74,14 +64,11 @@ def _rejected_count(n: int, alpha: float) -> int:
     """
 
     def not_rejected(k: int) -> bool:
-        return _log_ratio(k, n) < -math.log(alpha)
+        # log of B(a + k, a + n - k) / B(a, a) * 2**n
+        log_ratio = _log_beta(_PRIOR + k, _PRIOR + n - k) - _log_beta(_PRIOR, _PRIOR)
+        return log_ratio + n * math.log(2) < -math.log(1 - LEVEL)
 
     return bisect.bisect_left(range((n + 1) // 2), True, key=not_rejected) - 1
-
-
-def _log_ratio(k: int, n: int) -> float:
-    """log of B(a + k, a + n - k) / B(a, a) * 2**n."""
-    return _log_beta(_PRIOR + k, _PRIOR + n - k) - _log_beta(_PRIOR, _PRIOR) + n * math.log(2)
 
 
 def _log_beta(a: float, b: float) -> float:
@@ -100,7 +87,7 @@ def mapped(interval: Interval, function: Callable[[float], float]) -> Interval:
     return Interval(value, low, high, interval.n)
 
 
-def percentile_interval(values: Sequence[float], share: float, level: float = LEVEL) -> Interval:
+def percentile_interval(values: Sequence[float], share: float) -> Interval:
     """The ``share`` quantile (0.9: p90) by order statistics.
 
     With its exact binomial interval for a fixed number of values: W. Conover, "Practical
@@ -108,7 +95,7 @@ def percentile_interval(values: Sequence[float], share: float, level: float = LE
     few values lie above.
     """
     ordered, n = sorted(values), len(values)
-    tail = (1 - level) / 2
+    tail = (1 - LEVEL) / 2
     cumulative = list(itertools.accumulate(_binomial(k, n, share) for k in range(n)))
     low = bisect.bisect_right(cumulative, tail) - 1
     high = bisect.bisect_left(cumulative, 1 - tail)

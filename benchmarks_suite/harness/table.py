@@ -1,6 +1,8 @@
 """A result as a table that a person reads in a terminal."""
 
-from typing import Any
+from collections.abc import Iterator
+
+from benchmarks_suite.harness.contract import Document
 
 _UNITS = (
     ("_per_s", "/s"),
@@ -18,7 +20,7 @@ _UNITS = (
 )
 
 
-def rendered(result: dict[str, Any]) -> str:
+def rendered(result: Document) -> str:
     """Status, metrics with intervals, what is absent and why, marks, and how to repeat it."""
     torch, machine = result["environment"]["torch"], result["environment"]["machine"]
     lines = [f"{result['benchmark']['name']}  {result['job']['config']}: {result['status']}"]
@@ -30,21 +32,36 @@ def rendered(result: dict[str, Any]) -> str:
         if key != "passed":
             lines.append(_metric(key, entry))
     if result.get("sampling"):
-        lines += ["", _sampling(result["sampling"])]
+        sampling = result["sampling"]
+        width = sampling["half_width_percent"]
+        percent = "" if width is None else f", ±{width:.2f} %"
+        stop = f"stopped by {sampling['stopped_by']} after {sampling['pairs']} pairs"
+        lines += ["", f"sampling {stop}{percent}"]
+    lines += [*_graph_breaks(result.get("compile", {}))]
     lines += [f"mark: {mark['kind']}: {mark['detail']}" for mark in result["marks"]]
     lines += ["", "absent:", *_absent(result["absent"]), ""]
-    lines.append(f"wall time: {_wall(result['wall_s'])}")
+    wall_s = [f"{stage} {s:.1f} s" for stage, s in result["wall_s"].items() if s >= 0.05]
+    lines.append(f"wall time: {', '.join(wall_s)}")
     lines.append(f"repeat: {result['reproduce']}")
     return "\n".join(lines)
 
 
-def _sampling(sampling: dict[str, Any]) -> str:
-    text = f"sampling stopped by {sampling['stopped_by']} after {sampling['pairs']} pairs"
-    width = sampling["half_width_percent"]
-    return text if width is None else f"{text}, ±{width:.2f} %"
+def _graph_breaks(compiled: Document) -> Iterator[str]:
+    """Where and why the graph broke, and how many of the frames compiled."""
+    breaks = compiled.get("graph_breaks", [])
+    if not breaks:
+        return
+    yield ""
+    for each in breaks:
+        reason = " ".join(each["reason"].split())
+        yield f"graph break: {reason} ({each.get('location') or 'place unknown'})"
+    counters = compiled.get("counters", {})
+    if "frames.total" in counters:
+        compiled_frames = counters.get("frames.ok", 0)
+        yield f"frames compiled: {compiled_frames:.0f} of {counters['frames.total']:.0f}"
 
 
-def _metric(key: str, entry: dict[str, Any]) -> str:
+def _metric(key: str, entry: Document) -> str:
     unit = next((unit for suffix, unit in _UNITS if key.endswith(suffix)), "")
     text = f"  {key:<26} {number(entry['value']):>10} {unit:<5}"
     low, high = entry.get("low"), entry.get("high")
@@ -77,8 +94,3 @@ def _absent(absent: dict[str, str]) -> list[str]:
             name = f"{name} and {len(keys) - 1} more"
         lines.append(f"  {name:<26} {reason}")
     return lines
-
-
-def _wall(wall_s: dict[str, float]) -> str:
-    stages = [f"{stage} {seconds:.1f} s" for stage, seconds in wall_s.items() if seconds >= 0.05]
-    return ", ".join(stages)

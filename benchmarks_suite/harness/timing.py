@@ -10,13 +10,13 @@ import random
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
 
 import torch
 
 from benchmarks_suite.harness import ranks, statistics
 from benchmarks_suite.harness.arms import Arm
+from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.workload import Inputs
 
 SAMPLE_S = {
@@ -55,7 +55,7 @@ class Samples:
         self.cpu_ms.append(cpu_ms)
         self.order.append(position)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Document:
         return {
             "unit": "ms",
             "inner": self.inner,
@@ -84,17 +84,11 @@ class Stop:
     target_percent: float
     method: str
 
-    def document(self) -> dict[str, Any]:
-        half_width: float | None = self.half_width_percent
+    def document(self) -> Document:
+        document = asdict(self)
         if not math.isfinite(self.half_width_percent):
-            half_width = None
-        return {
-            "stopped_by": self.stopped_by,
-            "half_width_percent": half_width,
-            "pairs": self.pairs,
-            "target_percent": self.target_percent,
-            "method": self.method,
-        }
+            document["half_width_percent"] = None
+        return document
 
 
 class Stopwatch:
@@ -111,8 +105,7 @@ class Stopwatch:
     def time(self, arm: Arm, steps: int, first: int = 0) -> tuple[float, float]:
         """(wall, CPU) milliseconds per step over ``steps`` steps, from batch ``first`` on."""
         begin = first % len(self._batches)
-        in_turn = itertools.islice(itertools.cycle(self._batches), begin, begin + steps)
-        batches = list(in_turn)
+        batches = list(itertools.islice(itertools.cycle(self._batches), begin, begin + steps))
         step = arm.step
         self.synchronize()
         cpu, wall = time.process_time_ns(), time.perf_counter_ns()
@@ -121,6 +114,16 @@ class Stopwatch:
         self.synchronize()
         wall, cpu = time.perf_counter_ns() - wall, time.process_time_ns() - cpu
         return wall / steps / 1e6, cpu / steps / 1e6
+
+    def launch_ms(self, arm: Arm, first: int = 0) -> float:
+        """Milliseconds until one step's call returns; the device, idle before, may still work."""
+        batch = self._batches[first % len(self._batches)]
+        self.synchronize()
+        start = time.perf_counter_ns()
+        arm.step(batch)
+        launched = time.perf_counter_ns()
+        self.synchronize()
+        return (launched - start) / 1e6
 
     def warm_up(self, arm: Arm) -> None:
         """Two passes over the batches and at least five steps.
@@ -216,6 +219,18 @@ def single_steps(stopwatch: Stopwatch, arm: Arm, count: int, budget_s: float) ->
             wall_ms, cpu_ms = stopwatch.time(arm, 1, first=len(samples.ms))
             samples.add(wall_ms, cpu_ms, position=len(samples.order))
     return samples
+
+
+def launches(stopwatch: Stopwatch, arm: Arm, count: int, budget_s: float) -> list[float]:
+    """Up to ``count`` launching times, in milliseconds; at least one for each rank to agree on."""
+    times_ms: list[float] = []
+    with _quiet():
+        deadline = time.perf_counter() + budget_s
+        while len(times_ms) < count:
+            times_ms.append(stopwatch.launch_ms(arm, first=len(times_ms)))
+            if not ranks.agreed(time.perf_counter() < deadline):
+                break
+    return times_ms
 
 
 def _interleaved(arms: Sequence[Arm], shuffle: random.Random) -> Iterator[tuple[int, Arm]]:

@@ -222,9 +222,10 @@ def seconds_by_function() -> dict[str, float]:
 
 
 def guard_overhead_us() -> float | None:
-    """Microseconds that evaluating the guards of all compiled graphs once takes.
+    """Dynamo's own estimate of evaluating the guards of all compiled graphs once; None before 2.6.
 
-    As dynamo profiled it; None before 2.6.
+    It is taken while compiling, with a flushed cache: a call's guards take far less.
+    docs/measuring.md.
     """
     latencies = [getattr(entry, "guard_latency_us", None) for entry in compilations() or []]
     profiled = [float(latency) for latency in latencies if latency is not None]

@@ -41,7 +41,11 @@ class WorkingCopy:
         self.dtype, self.autocast_dtype = DTYPES[benchmark.dtype], AUTOCAST.get(benchmark.dtype)
         if self.training and workload.loss is None:
             raise ValueError(f"{benchmark.name}: {benchmark.module} gives no loss to train with")
-        cpu_batches = [self._drawn(index, seed) for index in range(BATCHES[benchmark.shapes])]
+        cpu_batches = []
+        for index in range(BATCHES[benchmark.shapes]):
+            with generator.own_draws("inputs", seed, index, device=self.device):
+                draws = torch.Generator().manual_seed(seed + index)
+                cpu_batches.append(workload.inputs(index, draws))
         self.items_per_step = sum(workload.items(batch) for batch in cpu_batches) / len(cpu_batches)
         self.batches = [self.placed(batch, self.dtype) for batch in cpu_batches]
         make_room(workload.module, self.device)
@@ -50,10 +54,6 @@ class WorkingCopy:
         generator.fill_weights(self.module, seed)
         self.parameters = sum(parameter.numel() for parameter in self.module.parameters())
         self.module.to(self.dtype).train(self.training)
-
-    def _drawn(self, index: int, seed: int) -> Inputs:
-        with generator.own_draws("inputs", seed, index, device=self.device):
-            return self.workload.inputs(index, torch.Generator().manual_seed(seed + index))
 
     def placed(self, batch: Inputs, dtype: torch.dtype) -> Inputs:
         """The batch on the device, its floating tensors cast to ``dtype``."""

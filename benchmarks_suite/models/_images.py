@@ -3,7 +3,7 @@
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from benchmarks_suite.workload import Inputs, Workload
 
@@ -28,10 +28,8 @@ def classifier(
         item="images",
         call=lambda module, batch: module(batch["pixel_values"]),
         output=lambda result: result.logits,  # (batch, labels)
-        loss=_cross_entropy,
+        loss=lambda result, batch: nn.functional.cross_entropy(
+            result.logits.float(), batch["labels"]
+        ),
         blocks=(block,),
     )
-
-
-def _cross_entropy(result: Any, batch: Inputs) -> Tensor:
-    return nn.functional.cross_entropy(result.logits.float(), batch["labels"])

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from transformers.loss.loss_utils import ForCausalLMLoss
 
 from benchmarks_suite.workload import Inputs, Workload
 
@@ -138,6 +139,8 @@ def causal_lm(
     looks whether it can do without a mask (which waits for the device); traced it cannot look, and
     hands attention a written mask.
     """
+    # Unset, the library warns while dynamo traces it: two graph breaks
+    model.loss_function = ForCausalLMLoss
     if mode in ("prefill", "decode"):
         return _step_workload(model, block, mode, batch_size, length)
 

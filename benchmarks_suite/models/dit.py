@@ -3,6 +3,7 @@
 The paper counts 675 million: diffusers gives every block its own embedding of label and time.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -10,10 +11,11 @@ from diffusers import DiTTransformer2DModel
 from diffusers.models.attention import BasicTransformerBlock
 from torch import Tensor, nn
 
-from benchmarks_suite.workload import Inputs, Workload
+from benchmarks_suite.models._diffusion import denoiser
+from benchmarks_suite.workload import Inputs, Sizes, Workload
 
 CLASSES = 1000
-CONFIGS: dict[str, dict[str, Any]] = {
+CONFIGS: Sizes = {
     "smoke": {
         "num_attention_heads": 4,
         "attention_head_dim": 32,
@@ -31,27 +33,19 @@ CONFIGS: dict[str, dict[str, Any]] = {
 
 def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
     config = CONFIGS[size]
-    side = config["sample_size"]
 
-    def inputs(index: int, generator: torch.Generator) -> Inputs:
-        return {
-            "sample": torch.randn(batch_size, 4, side, side, generator=generator),
-            "timestep": torch.randint(1000, (batch_size,), generator=generator),  # (batch,)
-            "labels": torch.randint(CLASSES, (batch_size,), generator=generator),  # (batch,)
-            "noise": torch.randn(batch_size, 4, side, side, generator=generator),
-        }
+    def conditions(generator: torch.Generator) -> Inputs:
+        return {"labels": torch.randint(CLASSES, (batch_size,), generator=generator)}  # (batch,)
 
-    return Workload(
-        module=DiTTransformer2DModel(**config, out_channels=8),
-        inputs=inputs,
-        items=lambda batch: len(batch["sample"]),
-        item="images",
+    def loss(result: Any, batch: Inputs) -> Tensor:
+        # (batch, 8, side, side): noise, and its variance
+        return nn.functional.mse_loss(result.sample[:, :4].float(), batch["noise"].float())
+
+    workload = denoiser(
+        DiTTransformer2DModel(**config, out_channels=8),
+        (BasicTransformerBlock,),
+        (batch_size, 4, config["sample_size"], config["sample_size"]),
+        conditions,
         call=lambda module, batch: module(batch["sample"], batch["timestep"], batch["labels"]),
-        output=lambda result: result.sample,  # (batch, 8, side, side): noise, and its variance
-        loss=_noise_loss,
-        blocks=(BasicTransformerBlock,),
     )
-
-
-def _noise_loss(result: Any, batch: Inputs) -> Tensor:
-    return nn.functional.mse_loss(result.sample[:, :4].float(), batch["noise"].float())
+    return replace(workload, loss=loss)

@@ -1,7 +1,6 @@
 """GPT-2, 124 million parameters (transformers)."""
 
 from transformers import GPT2Config, GPT2LMHeadModel
-from transformers.loss.loss_utils import ForCausalLMLoss
 from transformers.models.gpt2.modeling_gpt2 import GPT2Block
 
 from benchmarks_suite.models._text import causal_lm
@@ -22,6 +21,4 @@ CONFIGS = {
 def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
     config = GPT2Config(**CONFIGS[size], use_cache=False, bos_token_id=None, eos_token_id=None)
     model = GPT2LMHeadModel(config)
-    # Unset, the library warns while dynamo traces it: two graph breaks
-    model.loss_function = ForCausalLMLoss
     return causal_lm(model, GPT2Block, mode, shapes, batch_size, length=config.n_positions)

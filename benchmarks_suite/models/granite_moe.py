@@ -3,16 +3,13 @@
 Each token goes to 8 of 32 experts; the library sorts tokens by expert, for one grouped matmul.
 """
 
-from typing import Any
-
 from transformers import GraniteMoeConfig, GraniteMoeForCausalLM
-from transformers.loss.loss_utils import ForCausalLMLoss
 from transformers.models.granitemoe.modeling_granitemoe import GraniteMoeDecoderLayer
 
 from benchmarks_suite.models._text import causal_lm
-from benchmarks_suite.workload import Workload
+from benchmarks_suite.workload import Sizes, Workload
 
-CONFIGS: dict[str, dict[str, Any]] = {
+CONFIGS: Sizes = {
     "smoke": {
         "vocab_size": 1000,
         "hidden_size": 128,
@@ -49,5 +46,4 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
         use_cache=False,
     )
     model = GraniteMoeForCausalLM(config)
-    model.loss_function = ForCausalLMLoss
     return causal_lm(model, GraniteMoeDecoderLayer, mode, shapes, batch_size, LENGTHS[size])

@@ -1,15 +1,12 @@
 """Llama in the shape of Llama-3.2-1B, 1.24 billion parameters (transformers)."""
 
-from typing import Any
-
 from transformers import LlamaConfig, LlamaForCausalLM
-from transformers.loss.loss_utils import ForCausalLMLoss
 from transformers.models.llama.modeling_llama import LlamaDecoderLayer
 
 from benchmarks_suite.models._text import causal_lm
-from benchmarks_suite.workload import Workload
+from benchmarks_suite.workload import Sizes, Workload
 
-CONFIGS: dict[str, dict[str, Any]] = {
+CONFIGS: Sizes = {
     "smoke": {
         "vocab_size": 1000,
         "hidden_size": 128,
@@ -50,5 +47,4 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
         use_cache=False,
     )
     model = LlamaForCausalLM(config)
-    model.loss_function = ForCausalLMLoss
     return causal_lm(model, LlamaDecoderLayer, mode, shapes, batch_size, LENGTHS[size])

@@ -24,28 +24,30 @@ class Mlp(nn.Sequential):
 
 
 def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
-    return classifier(*WIDTH_AND_DEPTH[size], batch_size)
+    return mlp(*WIDTH_AND_DEPTH[size], batch_size)
 
 
-def classifier(width: int, depth: int, batch_size: int) -> Workload:
+def mlp(width: int, depth: int, batch_size: int) -> Workload:
     hidden = [Layer(nn.Linear(width, width), nn.GELU()) for _ in range(depth)]
+    module = Mlp(*hidden, nn.Linear(width, CLASSES))
+    return classifier(module, Layer, "samples", batch_size, width)
+
+
+def classifier(module: nn.Module, block: type[nn.Module], item: str, *shape: int) -> Workload:
+    """A module from a batch of this shape, (batch, ...), to logits of CLASSES."""
 
     def inputs(index: int, generator: torch.Generator) -> Inputs:
         return {
-            "x": torch.randn(batch_size, width, generator=generator),  # (batch, width)
-            "labels": torch.randint(CLASSES, (batch_size,), generator=generator),  # (batch,)
+            "x": torch.randn(shape, generator=generator),
+            "labels": torch.randint(CLASSES, shape[:1], generator=generator),  # (batch,)
         }
 
     return Workload(
-        module=Mlp(*hidden, nn.Linear(width, CLASSES)),
+        module=module,
         inputs=inputs,
         items=lambda batch: len(batch["x"]),
-        item="samples",
+        item=item,
         call=lambda module, batch: module(batch["x"]),
-        loss=_loss,
-        blocks=(Layer,),
+        loss=lambda logits, batch: nn.functional.cross_entropy(logits.float(), batch["labels"]),
+        blocks=(block,),
     )
-
-
-def _loss(logits: Tensor, batch: Inputs) -> Tensor:
-    return nn.functional.cross_entropy(logits.float(), batch["labels"])

@@ -1,15 +1,12 @@
 """Qwen3, the shape of Qwen3-0.6B: norms on queries and keys, 596 M parameters (transformers)."""
 
-from typing import Any
-
 from transformers import Qwen3Config, Qwen3ForCausalLM
-from transformers.loss.loss_utils import ForCausalLMLoss
 from transformers.models.qwen3.modeling_qwen3 import Qwen3DecoderLayer
 
 from benchmarks_suite.models._text import causal_lm
-from benchmarks_suite.workload import Workload
+from benchmarks_suite.workload import Sizes, Workload
 
-CONFIGS: dict[str, dict[str, Any]] = {
+CONFIGS: Sizes = {
     "smoke": {
         "vocab_size": 1000,
         "hidden_size": 128,
@@ -41,5 +38,4 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
         use_cache=False,
     )
     model = Qwen3ForCausalLM(config)
-    model.loss_function = ForCausalLMLoss
     return causal_lm(model, Qwen3DecoderLayer, mode, shapes, batch_size, LENGTHS[size])

@@ -1,14 +1,12 @@
 """ResNet-50 on 224 x 224 images: convolutions, batch norm, 25.6 M parameters (transformers)."""
 
-from typing import Any
-
 from transformers import ResNetConfig, ResNetForImageClassification
 from transformers.models.resnet.modeling_resnet import ResNetBottleNeckLayer
 
 from benchmarks_suite.models._images import classifier
-from benchmarks_suite.workload import Workload
+from benchmarks_suite.workload import Sizes, Workload
 
-CONFIGS: dict[str, dict[str, Any]] = {
+CONFIGS: Sizes = {
     "smoke": {
         "embedding_size": 16,
         "hidden_sizes": [32, 64, 128, 256],

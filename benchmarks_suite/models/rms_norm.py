@@ -25,22 +25,22 @@ class RmsNorm(nn.Module):
 
 
 def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
-    return rows_workload(RmsNorm(WIDTHS[size]), WIDTHS[size], batch_size)
+    return rows_workload(RmsNorm(WIDTHS[size]), batch_size, WIDTHS[size])
 
 
-def rows_workload(module: nn.Module, width: int, batch_size: int) -> Workload:
-    """A module from (rows, width) to (rows, width)."""
+def rows_workload(module: nn.Module, *shape: int) -> Workload:
+    """A module from rows of this shape, (..., width), to rows of the same."""
 
     def inputs(index: int, generator: torch.Generator) -> Inputs:
         return {
-            "x": torch.randn(batch_size, width, generator=generator),
-            "target": torch.randn(batch_size, width, generator=generator),
+            "x": torch.randn(shape, generator=generator),
+            "target": torch.randn(shape, generator=generator),
         }
 
     return Workload(
         module=module,
         inputs=inputs,
-        items=lambda batch: len(batch["x"]),
+        items=lambda batch: batch["x"][..., 0].numel(),
         item="samples",
         call=lambda module, batch: module(batch["x"]),
         loss=lambda output, batch: nn.functional.mse_loss(output.float(), batch["target"].float()),

@@ -6,13 +6,14 @@ import torch
 from diffusers import UNet2DConditionModel
 from diffusers.models.attention import BasicTransformerBlock
 from diffusers.models.resnet import ResnetBlock2D
-from torch import Tensor, nn
+from torch import nn
 
-from benchmarks_suite.workload import Inputs, Workload
+from benchmarks_suite.models._diffusion import denoiser
+from benchmarks_suite.workload import Inputs, Sizes, Workload
 
 TEXT_LENGTH = 77
 POOLED_WIDTH = {"smoke": 32, "standard": 1280}  # of the whole prompt's embedding
-CONFIGS: dict[str, dict[str, Any]] = {
+CONFIGS: Sizes = {
     "smoke": {
         "sample_size": 16,
         "block_out_channels": (32, 64),
@@ -48,34 +49,21 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
     pixels = 8.0 * side
     time_ids = (pixels, pixels, 0, 0, pixels, pixels)  # original size, corner of the crop, size
 
-    def inputs(index: int, generator: torch.Generator) -> Inputs:
+    def conditions(generator: torch.Generator) -> Inputs:
         return {
-            "sample": torch.randn(batch_size, 4, side, side, generator=generator),
-            "timestep": torch.randint(1000, (batch_size,), generator=generator),  # (batch,)
             "text": torch.randn(batch_size, TEXT_LENGTH, text_width, generator=generator),
             "text_embeds": torch.randn(batch_size, POOLED_WIDTH[size], generator=generator),
             "time_ids": torch.tensor([time_ids]).repeat(batch_size, 1),
-            "noise": torch.randn(batch_size, 4, side, side, generator=generator),
         }
 
-    return Workload(
-        module=UNet2DConditionModel(
-            **config, use_linear_projection=True, addition_embed_type="text_time"
-        ),
-        inputs=inputs,
-        items=lambda batch: len(batch["sample"]),
-        item="images",
-        call=_denoise,
-        output=lambda result: result.sample,  # (batch, 4, side, side): the noise it sees
-        loss=_noise_loss,
-        blocks=(BasicTransformerBlock, ResnetBlock2D),
+    def call(module: nn.Module, batch: Inputs) -> Any:
+        added = {"text_embeds": batch["text_embeds"], "time_ids": batch["time_ids"]}
+        return module(batch["sample"], batch["timestep"], batch["text"], added_cond_kwargs=added)
+
+    return denoiser(
+        UNet2DConditionModel(**config, use_linear_projection=True, addition_embed_type="text_time"),
+        (BasicTransformerBlock, ResnetBlock2D),
+        (batch_size, 4, side, side),
+        conditions,
+        call,
     )
-
-
-def _denoise(module: nn.Module, batch: Inputs) -> Any:
-    added = {"text_embeds": batch["text_embeds"], "time_ids": batch["time_ids"]}
-    return module(batch["sample"], batch["timestep"], batch["text"], added_cond_kwargs=added)
-
-
-def _noise_loss(result: Any, batch: Inputs) -> Tensor:
-    return nn.functional.mse_loss(result.sample.float(), batch["noise"].float())

@@ -6,13 +6,15 @@ memory where the compiled one needs little.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
-from benchmarks_suite.workload import Inputs, Unsupported, Workload
+from benchmarks_suite.models.rms_norm import rows_workload
+from benchmarks_suite.workload import Unsupported, Workload
 
 BLOCK = 128  # rows and columns of one block of the mask
 SHAPES = {  # heads, width of a head, length, window: positions that a query sees, itself included
@@ -80,18 +82,5 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
             "FlexAttention has no backward pass on the CPU; measure its training on a GPU"
         )
     heads, width, length, window = SHAPES[size]
-
-    def inputs(index: int, generator: torch.Generator) -> Inputs:
-        return {
-            "x": torch.randn(batch_size, length, heads * width, generator=generator),
-            "target": torch.randn(batch_size, length, heads * width, generator=generator),
-        }
-
-    return Workload(
-        module=SlidingWindow(heads, width, length, window),
-        inputs=inputs,
-        items=lambda batch: batch["x"].shape[0] * batch["x"].shape[1],
-        item="tokens",
-        call=lambda module, batch: module(batch["x"]),
-        loss=lambda output, batch: nn.functional.mse_loss(output.float(), batch["target"].float()),
-    )
+    module = SlidingWindow(heads, width, length, window)
+    return replace(rows_workload(module, batch_size, length, heads * width), item="tokens")

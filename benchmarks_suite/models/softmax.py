@@ -18,4 +18,4 @@ class Softmax(nn.Module):
 
 
 def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
-    return rows_workload(Softmax(), WIDTHS[size], batch_size)
+    return rows_workload(Softmax(), batch_size, WIDTHS[size])

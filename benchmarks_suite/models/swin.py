@@ -1,14 +1,12 @@
 """Swin-T on 224 x 224 images: attention in shifted windows, 28.3 M parameters (transformers)."""
 
-from typing import Any
-
 from transformers import SwinConfig, SwinForImageClassification
 from transformers.models.swin.modeling_swin import SwinLayer
 
 from benchmarks_suite.models._images import classifier
-from benchmarks_suite.workload import Workload
+from benchmarks_suite.workload import Sizes, Workload
 
-CONFIGS: dict[str, dict[str, Any]] = {
+CONFIGS: Sizes = {
     "smoke": {
         "image_size": 64,
         "patch_size": 4,

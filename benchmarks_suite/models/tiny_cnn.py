@@ -1,11 +1,10 @@
 """Three convolutions on 32 x 32 images: so small that launching kernels is most of the time."""
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 
-from benchmarks_suite.workload import Inputs, Workload
+from benchmarks_suite.models.mlp import CLASSES, classifier
+from benchmarks_suite.workload import Workload
 
-CLASSES = 10
 CHANNELS = {"smoke": (16, 32, 64), "standard": (32, 64, 128)}
 
 
@@ -27,23 +26,4 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
         nn.Flatten(),  # (batch, third)
         nn.Linear(third, CLASSES),
     )
-
-    def inputs(index: int, generator: torch.Generator) -> Inputs:
-        return {
-            "images": torch.randn(batch_size, 3, 32, 32, generator=generator),
-            "labels": torch.randint(CLASSES, (batch_size,), generator=generator),  # (batch,)
-        }
-
-    return Workload(
-        module=module,
-        inputs=inputs,
-        items=lambda batch: len(batch["images"]),
-        item="images",
-        call=lambda module, batch: module(batch["images"]),
-        loss=_loss,
-        blocks=(Stage,),
-    )
-
-
-def _loss(logits: Tensor, batch: Inputs) -> Tensor:
-    return nn.functional.cross_entropy(logits.float(), batch["labels"])
+    return classifier(module, Stage, "images", batch_size, 3, 32, 32)

@@ -1,14 +1,12 @@
 """ViT-B/16 on 224 x 224 images, 86.6 million parameters (transformers)."""
 
-from typing import Any
-
 from transformers import ViTConfig, ViTForImageClassification
 from transformers.models.vit.modeling_vit import ViTLayer
 
 from benchmarks_suite.models._images import classifier
-from benchmarks_suite.workload import Workload
+from benchmarks_suite.workload import Sizes, Workload
 
-CONFIGS: dict[str, dict[str, Any]] = {
+CONFIGS: Sizes = {
     "smoke": {
         "image_size": 64,
         "patch_size": 16,

@@ -13,7 +13,6 @@ DEFAULTS = {
     "state": " (the open ones; all: every state)",
     "direction": " (no improvements; all: every direction)",
 }
-LISTS = ("changes",)  # fields that take several values, separated by commas
 
 
 def add_alerts_arguments(parser: ArgumentParser) -> None:
@@ -65,9 +64,8 @@ def add_triage_arguments(parser: ArgumentParser) -> None:
 
 def triage(options: Namespace) -> int:
     fields = dict(options.fields)
-    for name in LISTS:
-        if name in fields:
-            fields[name] = fields[name].split(",")
+    if "changes" in fields:  # it takes several values, separated by commas
+        fields["changes"] = fields["changes"].split(",")
     with connect(options) as client:
         alert = client.triage(options.alert, options.act, **fields)
     if options.json:

@@ -17,7 +17,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--metric", default="latency_ms", help="what changed (latency_ms); passed: it began to fail"
     )
-    parser.add_argument("--machine", default="", help="key of a machine (the only one)")
+    parser.add_argument(
+        "--machine", default="", help="key of a machine (the only one with a worker)"
+    )
     parser.add_argument("--no-watch", action="store_true", help="do not wait for its end")
     add_site_options(parser)
 

@@ -1,20 +1,21 @@
 """`compare` and `upgrade-report`: two builds, measured in turn, and the answer."""
 
 from argparse import ArgumentParser, Namespace
-from typing import Any
 
 from compilewatch_client import terminal
 from compilewatch_client.api_types import ComparisonDocument, ReportDocument
-from compilewatch_client.client import Client
+from compilewatch_client.client import Client, Document
 from compilewatch_client.commands.options import OK, add_selection, add_site_options, connect
 
 
 def add_comparison_options(parser: ArgumentParser) -> None:
     """What is measured, of `compare` and of `gate`."""
-    parser.add_argument("--machine", default="", help="key of a machine (the only one)")
+    parser.add_argument(
+        "--machine", default="", help="key of a machine (the only one with a worker)"
+    )
     add_selection(parser, "model", "family", "benchmark", "config")
     parser.add_argument(
-        "--repeats", type=int, default=5, help="processes for each case and build (5)"
+        "--repeats", type=int, default=3, help="processes for each case and build (3)"
     )
     parser.add_argument("--label", default="", help="the report's title")
 
@@ -96,7 +97,7 @@ def _print_report(report: ReportDocument, options: Namespace) -> None:
     terminal.print_text(f"\n{report['address']}")
 
 
-def _change_row(case: dict[str, Any]) -> tuple[str, ...]:
+def _change_row(case: Document) -> tuple[str, ...]:
     percent = case["change_percent"]
     return (
         case["benchmark"],

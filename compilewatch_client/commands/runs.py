@@ -1,11 +1,10 @@
 """`run` and `watch`. Exit code 0: every job passed; 1: some did not."""
 
 from argparse import ArgumentParser, Namespace
-from typing import Any
 
 from compilewatch_client import terminal
 from compilewatch_client.api_types import RunDocument
-from compilewatch_client.client import Client
+from compilewatch_client.client import Client, Document
 from compilewatch_client.commands.options import OK, add_selection, add_site_options, connect
 from dashboard.language.wording import plural
 
@@ -16,7 +15,9 @@ def add_run_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "build", help="a torch build, as 2.13.0+cpu; a version is enough where one build has it"
     )
-    parser.add_argument("--machine", default="", help="key of a machine (the only one)")
+    parser.add_argument(
+        "--machine", default="", help="key of a machine (the only one with a worker)"
+    )
     parser.add_argument("--track", default="local", help="key of a track (local)")
     add_selection(parser, "family", "benchmark", "config")
     parser.add_argument("--label", default="", help="shown with the run")
@@ -48,7 +49,7 @@ def run(options: Namespace) -> int:
         return _follow(client, run["id"], options)
 
 
-def _print_plan(client: Client, options: Namespace, fields: dict[str, Any]) -> None:
+def _print_plan(client: Client, options: Namespace, fields: Document) -> None:
     plan = client.plan(options.build, **fields)
     if options.json:
         terminal.print_json(plan)

@@ -2,10 +2,10 @@
 
 from argparse import ArgumentParser, Namespace
 from itertools import islice
-from typing import Any
 
 from compilewatch_client import terminal
 from compilewatch_client.api_types import DatumDocument, SeriesDocument
+from compilewatch_client.client import Document
 from compilewatch_client.commands.options import OK, add_site_options, connect, given_filters
 
 FILTERS = ("benchmark", "model", "family", "mode", "config", "machine", "track", "metric")
@@ -38,7 +38,7 @@ def run(options: Namespace) -> int:
     with connect(options) as client:
         filters = given_filters(options, FILTERS)
         listed = list(islice(client.series(**filters), options.most))
-        documents: list[dict[str, Any]] = [{**series} for series in listed]
+        documents: list[Document] = [{**series} for series in listed]
         if options.data:
             for document in documents:
                 document["data"] = list(client.data(document["id"], since=options.since))
@@ -71,7 +71,7 @@ def _series_row(series: SeriesDocument) -> tuple[str, ...]:
     )
 
 
-def _print_data(series: dict[str, Any]) -> None:
+def _print_data(series: Document) -> None:
     case = f"{series['benchmark']} {series['config']}"
     place = f"{series['machine']}, track {series['track']}"
     terminal.print_text(f"{case}, {series['metric']}, on {place}")

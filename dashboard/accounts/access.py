@@ -18,7 +18,7 @@ WHO_ASKS = (
     "one), or sign in."
 )
 DOES_NOT_COUNT = (
-    "No token that counts has this text: it may have ended, or was revoked. Make "
+    "This token is not valid: it has expired, was revoked, or is not a token of this site. Make "
     "another on your account's page."
 )
 

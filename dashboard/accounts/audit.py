@@ -5,7 +5,7 @@ be forgotten. What the admin changed field by field is in the admin's own log as
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -33,7 +33,16 @@ class AuditTrail:
         if request.method not in READING:
             person = person_of(request)
             if person is not None:
-                record_change(request, person, response.status_code)
+                AuditChange.objects.create(
+                    by=person,
+                    name=person.get_username(),
+                    with_token=not request.user.is_authenticated,
+                    method=request.method or "",
+                    path=storable(request.path[:300]),
+                    asked=sent_fields(request),
+                    status=response.status_code,
+                    address=request.META.get("REMOTE_ADDR") or None,
+                )
         return response
 
 
@@ -45,24 +54,16 @@ def person_of(request: HttpRequest) -> User | None:
     return None
 
 
-def record_change(request: HttpRequest, person: User, status: int) -> None:
-    AuditChange.objects.create(
-        by=person,
-        name=person.get_username(),
-        with_token=not request.user.is_authenticated,
-        method=request.method or "",
-        path=storable(request.path[:300]),
-        asked=sent_fields(request),
-        status=status,
-        address=request.META.get("REMOTE_ADDR") or None,
-    )
-
-
 def sent_fields(request: HttpRequest) -> dict[str, Any]:
     """The fields of the form or of the short JSON document that was sent, secrets left out."""
-    read_fields = _document if request.content_type == "application/json" else _form
+    sent: dict[str, Any] = {}
+    if request.content_type == "application/json":
+        sent = _document(request)
+    else:
+        for name, values in request.POST.lists():
+            sent[name] = values[0] if len(values) == 1 else values
     fields = {}
-    for name, value in read_fields(request).items():
+    for name, value in sent.items():
         if value and not SECRET.search(name):
             fields[storable(name)] = storable(str(value)[:MAX_VALUE_LETTERS])
     return fields
@@ -73,7 +74,7 @@ def storable(text: str) -> str:
     return text.replace("\x00", "\ufffd")
 
 
-def _document(request: HttpRequest) -> Mapping[str, Any]:
+def _document(request: HttpRequest) -> dict[str, Any]:
     try:
         if len(request.body) > MAX_DOCUMENT_BYTES:
             return {}
@@ -81,10 +82,3 @@ def _document(request: HttpRequest) -> Mapping[str, Any]:
     except (RawPostDataException, orjson.JSONDecodeError):  # read as a stream, or not JSON
         return {}
     return document if isinstance(document, dict) else {}
-
-
-def _form(request: HttpRequest) -> Mapping[str, Any]:
-    fields = {}
-    for name, values in request.POST.lists():
-        fields[name] = values[0] if len(values) == 1 else values
-    return fields

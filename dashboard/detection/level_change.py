@@ -51,6 +51,9 @@ class LevelChange:
 
     def verdict(self, state: VerdictState) -> Verdict:
         """The change as the detector reports it, or suspects it."""
+        # At the limit (share 1) it is FALSE_ALERT; the evidence beyond it, in nats, is
+        # base × (share - 1)
+        by_chance = FALSE_ALERT * np.exp(-RARER_PER_NAT * REQUIRED.base * (self.share - 1))
         return Verdict(
             state=state,
             index=self.index,
@@ -59,17 +62,10 @@ class LevelChange:
             effect_low=self.low,
             effect_high=self.high,
             unit=self.before.unit,
-            sure=sureness(self.share),
+            sure=1 - float(by_chance),
             level_before=self.level_before,
             level_after=self.level_after,
         )
-
-
-def sureness(share: float) -> float:
-    """1 minus the probability that a point of pure noise shows this share of the evidence."""
-    # At the limit (share 1) it is 1 - FALSE_ALERT; the evidence beyond it, in nats, is
-    # base × (share - 1)
-    return 1 - FALSE_ALERT * float(np.exp(-RARER_PER_NAT * REQUIRED.base * (share - 1)))
 
 
 def step_change(

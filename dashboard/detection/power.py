@@ -2,14 +2,11 @@
 in nine of ten cases.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from dashboard.detection.cusum import TESTS, CusumTests, Runs
 from dashboard.detection.noise_model import NoiseModel
 from dashboard.detection.online import OnlineDetector
-from dashboard.detection.points import Point, Settings
 from dashboard.detection.segment import Fit, Watching
 from dashboard.detection.tables import CENTRE, GRID, REACH, Floats
 from dashboard.detection.value_scale import ValueScale
@@ -24,22 +21,16 @@ PRECISION = 0.02
 """Share of the answer within which it is looked for: 400 tries do not show more."""
 
 
-def smallest_change_shown(
-    points: Sequence[Point] | OnlineDetector, settings: Settings | None = None, seed: int = 0
-) -> float | None:
+def smallest_change_shown(detector: OnlineDetector) -> float | None:
     """Smallest step, in percent of the level, of which 90 % are found within 40 points; never under
     the threshold.
 
-    points: the series' points with its settings, or a detector that has seen them.
+    detector: one that has seen the series' points.
 
     Steps of growing size are simulated on the estimated noise model and run through the same tests.
     None while the series is too young or has no percent (counts, status words, a level of 0); the
-    threshold itself where it holds one value exactly. Raises ValueError if points come without
-    settings. Takes tens of milliseconds: keep the answer.
+    threshold itself where it holds one value exactly. Takes tens of milliseconds: keep the answer.
     """
-    detector = points
-    if not isinstance(detector, OnlineDetector):
-        detector = _detector_of(detector, settings)
     series = detector.series
     # Where one value is held, one point shows any change that matters
     if series.constant.is_quiet and series.settings.kind in ("continuous", "constant"):
@@ -47,17 +38,7 @@ def smallest_change_shown(
         return scale.threshold(series.settings) or series.settings.threshold_percent
     if not isinstance(series.segment, Watching) or series.segment.fit.scale.unit != "percent":
         return None
-    return _smallest_step_found(series.segment.fit, np.random.default_rng(seed))
-
-
-def _detector_of(points: Sequence[Point], settings: Settings | None) -> OnlineDetector:
-    """A detector that has seen the points."""
-    if settings is None:
-        raise ValueError("smallest_change_shown needs the series' Settings with its points")
-    detector = OnlineDetector(settings)
-    for point in points:
-        detector.update(point)
-    return detector
+    return _smallest_step_found(series.segment.fit, np.random.default_rng(0))
 
 
 def _smallest_step_found(fit: Fit, generator: np.random.Generator) -> float | None:

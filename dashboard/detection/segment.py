@@ -54,11 +54,6 @@ def next_fit(points: int) -> int:
     return points + min(max(points // 3, 1), LONGEST_BETWEEN_FITS)
 
 
-def fitted_points(points: int) -> int:
-    """How many of the segment's first points its model comes from."""
-    return max(min(points, FIRST_FIT), points - LEFT_OUT)
-
-
 @dataclass(frozen=True, slots=True)
 class History:
     """The newest KEPT points of a segment.
@@ -182,17 +177,14 @@ def begin_next(segment: Segment, change: LevelChange, end: int) -> Learning:
     end: index after the newest point.
     """
     history = segment.history.since(change.starts, end)
-    model = _newest_model(segment)
+    if isinstance(segment, Learning):
+        model = segment.inherited
+    else:
+        model = Inherited(segment.fit.scale, segment.fit.model)
     # Noise in percent says nothing of readings that are no percentages, and the reverse
     if model is None or model.scale.unit != change.after.unit:
         return Learning(history)
     return Learning(history, len(history.values), Inherited(change.after, model.model))
-
-
-def _newest_model(segment: Segment) -> Inherited | None:
-    if isinstance(segment, Learning):
-        return segment.inherited
-    return Inherited(segment.fit.scale, segment.fit.model)
 
 
 def _refitted(
@@ -212,14 +204,18 @@ def _fitted(segment: Segment, index: int, settings: Settings) -> Watching:
     """The segment with a model of its points, which end before `index`."""
     history = segment.history
     points = index - history.start
-    left_out = points - fitted_points(points)
+    left_out = min(max(points - FIRST_FIT, 0), LEFT_OUT)
+    inherited: NoiseModel | None = None
+    line, runs, evidence = NO_LINE, NO_RUNS, NO_EVIDENCE
     if isinstance(segment, Watching):
         # The scale stays as it is while the level does, so that readings can be compared
         scale, inherited = segment.fit.scale, segment.fit.inherited
         line, runs, evidence = segment.line, segment.runs, segment.evidence
+    elif segment.inherited is not None:
+        scale, inherited = segment.inherited
     else:
-        scale, inherited = _scale_for(segment, settings)
-        line, runs, evidence = NO_LINE, NO_RUNS, NO_EVIDENCE
+        reference = float(np.median(history.values[:FIRST_FIT]))
+        scale = ValueScale(reference, settings.kind == "count")
 
     readings = scale.readings(history.values).tolist()
     model = _model(_newest(readings, left_out), inherited, scale.smallest_noise(settings))
@@ -229,7 +225,9 @@ def _fitted(segment: Segment, index: int, settings: Settings) -> Watching:
             line = line.with_reading(reading, model)
 
     threshold = scale.threshold(settings)
-    usual_error = _usual_error(_newest(history.errors, left_out), scale)
+    usual_error = 0.0
+    if any(errors := _newest(history.errors, left_out)):
+        usual_error = float(np.median([scale.standard_error(error) for error in errors]))
     tests = CusumTests.of(model, threshold)
     return Watching(
         history=history,
@@ -240,14 +238,6 @@ def _fitted(segment: Segment, index: int, settings: Settings) -> Watching:
         runs=runs,
         evidence=evidence,
     )
-
-
-def _scale_for(segment: Learning, settings: Settings) -> tuple[ValueScale, NoiseModel | None]:
-    """How to read the values of a segment that has not been fitted, and what it has inherited."""
-    if segment.inherited is not None:
-        return segment.inherited.scale, segment.inherited.model
-    first_values = segment.history.values[:FIRST_FIT]
-    return ValueScale.for_level(first_values, settings), None
 
 
 def _newest(numbers: Sequence[float], left_out: int) -> Sequence[float]:
@@ -265,13 +255,6 @@ def _model(
     if inherited is not None and len(readings) < min(OWN_POINTS, inherited.points):
         return with_new_level(inherited, window)
     return fit_noise_model(window, smallest_noise)
-
-
-def _usual_error(errors: Sequence[float], scale: ValueScale) -> float:
-    """The usual standard error of a point within its job, on the scale."""
-    if not any(errors):
-        return 0.0
-    return float(np.median([scale.standard_error(error) for error in errors]))
 
 
 def _tested(segment: Watching, index: int, point: Point) -> tuple[Segment, LevelChange | None]:
@@ -303,12 +286,10 @@ def _with_tests_of(segment: Watching, point: Point) -> Watching:
     line = segment.line
     if line.count:
         line = line.with_reading(reading, fit.model)
-    return Watching(
+    return replace(
+        segment,
         history=segment.history.plus(point),
-        next_fit=segment.next_fit,
-        fit=fit,
         line=line,
-        rise=segment.rise,
         runs=runs,
         evidence=tests.evidence(runs),
     )

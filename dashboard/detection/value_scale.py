@@ -1,6 +1,6 @@
 """From a metric's own unit to the scale on which noise is judged, and back."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import sqrt
 
@@ -26,11 +26,6 @@ class ValueScale:
 
     reference: float
     counts: bool
-
-    @classmethod
-    def for_level(cls, values: Sequence[float], settings: Settings) -> "ValueScale":
-        """The scale for a level that has these values."""
-        return cls(float(np.median(values)), settings.kind == "count")
 
     def reading(self, value: float) -> float:
         """A value on this scale. Raises ValueError for a negative count."""

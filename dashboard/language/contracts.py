@@ -1,12 +1,13 @@
 """The JSON schemas that the site shares with the suite, and what they refuse."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 import orjson
 
+Document = Mapping[str, Any]  # a JSON object, decoded
 SCHEMAS = Path(__file__).resolve().parents[2] / "benchmarks_suite" / "schema"
 REPORTED_ERRORS = 5  # a broken writer makes hundreds of the same kind
 
@@ -29,17 +30,11 @@ def check_schema(document: Any, validator: jsonschema_rs.Draft202012Validator, n
     if validator.is_valid(document):  # several times faster than an empty list of errors
         return
     errors = list(validator.iter_errors(document))
-    messages: list[str] = []
+    messages = []
     for error in errors[:REPORTED_ERRORS]:
-        messages.append(f"{_path(name, error.instance_path)}: {error.message[:300]}")
+        steps = [f"[{at}]" if isinstance(at, int) else f".{at}" for at in error.instance_path]
+        messages.append(f"{name}{''.join(steps)}: {error.message[:300]}")
     text = "; ".join(messages)
     if len(errors) > REPORTED_ERRORS:
         text += f" (and {len(errors) - REPORTED_ERRORS} more)"
     raise Refused(text)
-
-
-def _path(name: str, steps: Sequence[str | int]) -> str:
-    path = name
-    for step in steps:
-        path += f"[{step}]" if isinstance(step, int) else f".{step}"
-    return path

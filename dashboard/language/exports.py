@@ -27,7 +27,7 @@ def harmless(cell: Any) -> Any:
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table in GitHub's Markdown, without the blank lines around it."""
-    lines: list[str] = []
+    lines = []
     for row in (header, ["---"] * len(header), *rows):
         cells = " | ".join(_cell(cell) for cell in row)
         lines.append(f"| {cells} |")

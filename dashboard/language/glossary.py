@@ -42,15 +42,23 @@ WORDS: dict[str, str] = {
     "mean.",
     "accuracy": "The status word made from drift: whether the compiled numbers are as close to "
     "fp64 as eager's own.",
+    "kernel profile": "What ran on the device in a step, kernel by kernel (on a CPU: operator by "
+    "operator), as the profiler recorded it. Two profiles show which kernels account for a change.",
     "pressure": "The machine did other work while the job measured; the number may be worse "
     "than the software.",
     "alert": "One series that changed its level at one build; alerts with the same likely cause "
     "are one line of the inbox.",
-    "cause": "Whose fault a change is: the compiler's, eager PyTorch's or a library's, the "
-    "machine's, the benchmark's; unknown without evidence.",
+    "cause": "What a change is likely due to: the compiler, eager PyTorch or a library, the machine, "
+    "the benchmark; unknown without evidence.",
     "suspected": "The detector is sure of a new level; nobody has measured it again yet.",
     "confirming": "Both builds are being measured again, in turn, on the same machine.",
     "confirmed": "Measured again side by side, the change was there.",
+    "missing report": "What should have reported did not: nothing was measured, so nothing is "
+    "shown to have changed.",
+    "evidence": "How sure it is that something changed: suspected, confirming, confirmed, not "
+    "reproduced, inconclusive, recovered; or a missing report.",
+    "workflow": "What people make of an alert: new (nobody has said anything), acknowledged, "
+    "fixed, wontfix, invalid.",
     "acknowledged": "A person has seen it and looks after it.",
     "fixed": "A person says that what caused it was repaired.",
     "wontfix": "A person says that it is real and stays.",
@@ -66,7 +74,7 @@ WORDS: dict[str, str] = {
     "inbox unless asked for.",
     "trade_off": "The same build made some metrics better and others worse.",
     "pass": "The case ran and its numbers are as exact as they should be.",
-    "fail_accuracy": "The compiled result is further from the fp64 reference than the rule allows.",
+    "fail_accuracy": "The compiled result is further from the fp64 reference than is allowed.",
     "eager_two_runs_differ": "Two eager runs with the same seed differ, so nothing can be said "
     "about the compiled one.",
     "fail_to_compile": "torch.compile raised an error.",

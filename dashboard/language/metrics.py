@@ -47,6 +47,25 @@ class Metric:
     least: float = 0.0
 
 
+def is_artefact(metric: str, device: str, size: str) -> bool:
+    """Whether the number says nothing of the model: the suite leaves it out, old results have it.
+
+    On a CPU and at smoke size the compiler's own objects take more memory than the model.
+    """
+    return metric == "compression_ratio" and (device == "cpu" or size == "smoke")
+
+
+def comparable_metrics(*devices: str) -> list[Metric]:
+    """What builds can be compared in that were measured on such kinds of devices."""
+    metrics = []
+    for metric in METRICS.values():
+        if metric.key == STATUS_METRIC:
+            continue
+        if not any(is_artefact(metric.key, device, "standard") for device in devices):
+            metrics.append(metric)
+    return metrics
+
+
 # What the overview tells of a family
 SUMMARY = ("passed", "speedup", "cold_start_s", "compression_ratio", "drift")
 
@@ -61,9 +80,15 @@ METRICS: dict[str, Metric] = {
         Metric("throughput_per_s", "Throughput", "/s", False, 2, "geomean", False, "Tokens, images or samples per second at the median latency."),
         Metric("speedup", "Speedup", "×", False, 2, "geomean", False, "Eager latency / compiled latency, paired within one process."),
         Metric("eager_latency_ms", "Eager control", "ms", True, 2, "geomean", False, "Median eager step, interleaved in the same process: the control."),
-        Metric("cold_start_s", "Cold start", "s", True, 10, "geomean", True, "First compiled step in a new process with empty caches."),
-        Metric("warm_start_s", "Warm start", "s", True, 10, "geomean", False, "First compiled step in a new process with the caches kept."),
-        Metric("restored_start_s", "Restored start", "s", True, 10, "geomean", False, "First compiled step with only the saved cache artifacts restored."),
+        Metric("device_ms", "Device time", "ms", True, 1, "geomean", True, "How long the device worked in a step. GPU: at least one kernel or copy ran, in one profiled pass; CPU: the process's CPU time."),
+        Metric("eager_device_ms", "Eager device time", "ms", True, 1, "geomean", False, "The same for eager, in the same process: the control."),
+        Metric("device_speedup", "Device speedup", "×", False, 1, "geomean", False, "Eager device time / compiled device time."),
+        Metric("device_share_percent", "Device share", "%", False, 5, "median", False, "Device time / latency: near 100 the GPU is the bottleneck, far below it the host that launches its kernels."),
+        Metric("host_ms", "Host time", "ms", True, 10, "geomean", False, "Median time until a step's last launch has returned, without waiting for the GPU."),
+        Metric("kernels", "Kernels", "", True, 2, "median", False, "Kernels and copies that a step runs on the GPU."),
+        Metric("cold_start_s", "Cold start", "s", True, 10, "geomean", True, "First compiled step in a new process with empty caches, without what comes before it: imports, building the model, the toolchain's one-time checks."),
+        Metric("warm_start_s", "Warm start", "s", True, 10, "geomean", True, "First compiled step in a new process with the caches kept."),
+        Metric("restored_start_s", "Restored start", "s", True, 10, "geomean", True, "First compiled step with only the saved cache artifacts restored."),
         Metric("steady_after_s", "Time until steady", "s", True, 10, "geomean", False, "From the first compiled call until steps are as fast as later ones."),
         Metric("compile_cpu_s", "Compile CPU time", "s", True, 10, "geomean", False, "CPU seconds of the cold first step, children included."),
         Metric("compile_dynamo_s", "Dynamo", "s", True, 10, "median", False, "Tracing Python into graphs, in the cold start."),
@@ -76,12 +101,23 @@ METRICS: dict[str, Metric] = {
         Metric("peak_memory_gb", "Peak memory", "GB", True, 2, "geomean", True, "Steady peak memory of this config alone.", least=0.002),  # on a CPU the allocator takes and gives back a megabyte at a time
         Metric("eager_peak_memory_gb", "Eager peak memory", "GB", True, 2, "geomean", False, "Steady peak memory of the eager arm alone."),
         Metric("compile_peak_memory_gb", "Compile peak memory", "GB", True, 5, "geomean", False, "Peak memory while compiling."),
-        Metric("compression_ratio", "Compression ratio", "×", False, 2, "geomean", False, "Eager peak memory / compiled peak memory."),
+        Metric("reserved_memory_gb", "Reserved memory", "GB", True, 5, "geomean", False, "What PyTorch's allocator had taken from the GPU at its peak; much more than the peak memory is fragmentation."),
+        Metric("host_memory_gb", "Host memory", "GB", True, 5, "geomean", False, "Peak resident memory of the process beside the GPU's, imports included."),
+        Metric("compression_ratio", "Compression ratio", "×", False, 2, "geomean", False, "Eager peak memory / compiled peak memory, on a GPU."),
         Metric("graph_breaks", "Graph breaks", "", True, 0, "sum", True, "Places where dynamo had to fall back to Python."),
         Metric("unique_graphs", "Unique graphs", "", True, 0, "sum", False, "Graphs that dynamo compiled."),
         Metric("recompiles", "Recompiles", "", True, 0, "sum", True, "Compilations after a guard failed."),
         Metric("cache_hits", "Cache hits", "", False, 0, "sum", False, "FX graph and AOTAutograd cache hits of the warm start."),
-        Metric("guard_overhead_us", "Guard overhead", "µs", True, 10, "median", False, "Time per call spent in guards."),
+        Metric("guard_overhead_us", "Guard check, first call", "µs", True, 10, "median", False, "Dynamo's own estimate of one check of all guards, taken once after a cache flush: a later call took down to 1/86 of it."),
+        Metric("compile_calls", "Compile calls", "", True, 1, "geomean", True, "Python calls of a cold first step, counted in a start of their own: compile work that does not depend on what else the machine does."),
+        Metric("guards", "Guards", "", True, 0, "sum", False, "Conditions that dynamo checks before it runs a compiled graph, over all graphs."),
+        Metric("captured_ops", "Captured operators", "", True, 0, "sum", False, "Operators in the graphs that dynamo traced, before any pass."),
+        Metric("ir_nodes", "Inductor nodes", "", True, 0, "sum", False, "Nodes that Inductor's scheduler gets after all graph passes, before fusion."),
+        Metric("fusions", "Fusions", "", False, 0, "sum", False, "How often Inductor's scheduler fused two nodes."),
+        Metric("generated_kernels", "Generated kernels", "", True, 0, "sum", False, "Kernels that Inductor generated, by its own count."),
+        Metric("generated_code_kb", "Generated code", "kB", True, 1, "geomean", False, "Size of the generated wrapper and kernel sources, without comments, paths and hashes."),
+        Metric("eager_fallbacks", "Eager fallbacks", "", True, 0, "sum", False, "Operators of the graphs that Inductor leaves to eager's kernels."),
+        Metric("cudagraph_skips", "CUDA graph skips", "", True, 0, "sum", False, "How often Inductor was asked for CUDA graphs and recorded none; the result has the reasons."),
         Metric("drift", "Drift", "", True, 20, "geomean", True, "Relative L2 distance of the output from the fp64 reference."),
         Metric("eager_drift", "Eager drift", "", True, 20, "geomean", False, "The same distance for eager: what the dtype alone costs."),
         Metric("drift_gradients", "Gradient drift", "", True, 20, "geomean", True, "Relative L2 distance of the gradients after one step from fp64's."),

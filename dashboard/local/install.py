@@ -4,8 +4,11 @@ Three parts are installed, each skipped while its stamp says that it is there: `
 (by hash), torch (its CPU and CUDA builds share a version and differ in hash, so it stays outside
 the hashed lock), and `tests/requirements.txt` for the tests. pip does it, because pip's
 configuration on the machine (a mirror, a folder of wheels) has to count.
+
+One process at a time installs: two would take each other's unfinished packages for broken ones.
 """
 
+import fcntl
 import hashlib
 import json
 import os
@@ -14,6 +17,8 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from dashboard.local import project
@@ -28,13 +33,24 @@ CUDA_GB, CPU_GB, COMPLETE_GB = 10.0, 4.0, 1.0
 
 def install(*, with_tests: bool) -> bool:
     """Bring `.venv` to what is pinned; whether that worked. Milliseconds when nothing changed."""
-    missing = missing_parts(with_tests=with_tests)
+    if missing_parts(with_tests=with_tests):
+        with _alone():
+            # Whoever was before us may have installed it
+            if not _install(missing_parts(with_tests=with_tests)):
+                return False
+    _write_command()
+    return True
+
+
+def _install(missing: Sequence[str]) -> bool:
+    """Install these parts; whether that worked."""
     if not missing:
         return True
     began = time.monotonic()
     if not venv_works() and not _make_venv():
         return False
-    for package in remove_unfinished_packages(site_packages()):
+    site_packages = next((project.VENV / "lib").glob("python3.*/site-packages"))
+    for package in remove_unfinished_packages(site_packages):
         print_info(f"removing {package}, whose installation was interrupted")
     for part in missing:
         if not _install_part(part):
@@ -69,11 +85,6 @@ def venv_works() -> bool:
     return process.returncode == 0
 
 
-def site_packages() -> Path:
-    """Where pip puts packages in `.venv`."""
-    return next((project.VENV / "lib").glob("python3.*/site-packages"))
-
-
 def remove_unfinished_packages(folder: Path) -> list[str]:
     """Remove the records of packages that pip did not finish, so that it installs them again.
 
@@ -87,6 +98,31 @@ def remove_unfinished_packages(folder: Path) -> list[str]:
     for path in unfinished:
         shutil.rmtree(path, ignore_errors=True)
     return sorted(path.name for path in unfinished)
+
+
+def _write_command() -> None:
+    """`.venv/bin/compilewatch`: the client of this checkout, which pip does not install."""
+    command = project.VENV / "bin" / "compilewatch"
+    text = (
+        "#!/bin/sh\n"
+        f'export PYTHONPATH="{project.ROOT}${{PYTHONPATH:+:$PYTHONPATH}}"\n'
+        f'exec "{project.VENV_PYTHON}" -m compilewatch_client "$@"\n'
+    )
+    if not command.exists() or command.read_text() != text:
+        command.write_text(text)
+        command.chmod(0o755)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Wait until nobody else installs into `.venv`; the kernel ends the wait if they die."""
+    with project.VENV.with_name(".venv.lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print_info(f"another process installs into {project.VENV}: waiting until it is done")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _make_venv() -> bool:
@@ -106,23 +142,19 @@ def _install_part(part: str) -> bool:
         "torch": [*index, f"torch=={project.torch_version()}"],
         "tests": [*locked, str(project.TEST_REQUIREMENTS)],
     }
-    print_info(f"installing {_described(part)}")
+    description = {
+        "requirements": "requirements.txt (Django, Celery, Postgres, Valkey, the model libraries)",
+        "torch": f"torch {project.torch_version()}",
+        "tests": "tests/requirements.txt",
+    }[part]
+    print_info(f"installing {description}")
     # Another build of the same version would pass as installed
     if part == "torch" and part in _stamps():
         _pip("uninstall", "-y", "torch")
     if not _pip("install", *arguments[part]):
-        return _failed(f"pip install of {_described(part)}")
+        return _failed(f"pip install of {description}")
     STAMPS.write_text(json.dumps({**_stamps(), part: _required_stamp(part, {})}))
     return True
-
-
-def _described(part: str) -> str:
-    texts = {
-        "requirements": "requirements.txt (Django, Celery, Postgres, Valkey, the model libraries)",
-        "torch": f"torch {project.torch_version()}",
-        "tests": "tests/requirements.txt",
-    }
-    return texts[part]
 
 
 def _pip(*arguments: str) -> bool:

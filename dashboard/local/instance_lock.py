@@ -1,4 +1,7 @@
-"""At most one `make up` for each data folder: the kernel releases the lock when its holder dies."""
+"""At most one `make up` for each data folder: the kernel releases the lock when its holder dies.
+
+`make up` takes it before it installs anything, and keeps it when it becomes the supervisor.
+"""
 
 import fcntl
 import json
@@ -7,6 +10,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 LOCK = "supervisor.lock"
+HELD = "COMPILEWATCH_LOCK"  # the file descriptor that a process had before it became another
 
 
 class Holder(NamedTuple):
@@ -18,6 +22,9 @@ class Holder(NamedTuple):
 
 def acquire(var: Path, url: str) -> IO[str] | None:
     """Hold the lock of `var` while the returned file is open; None when somebody else holds it."""
+    if held := os.environ.pop(HELD, ""):
+        os.set_inheritable(int(held), False)
+        return os.fdopen(int(held), "a+")
     var.mkdir(parents=True, exist_ok=True)
     file = (var / LOCK).open("a+")
     if not _lock(file):
@@ -27,6 +34,12 @@ def acquire(var: Path, url: str) -> IO[str] | None:
     json.dump({"pid": os.getpid(), "url": url}, file)
     file.flush()
     return file
+
+
+def keep(lock: IO[str]) -> None:
+    """Keep `lock` for the program that this process is about to become; it acquires it again."""
+    os.set_inheritable(lock.fileno(), True)
+    os.environ[HELD] = str(lock.fileno())
 
 
 def holder(var: Path) -> Holder | None:
@@ -50,7 +63,7 @@ def describe_holder(var: Path) -> str:
     if running is None:
         return "Compilewatch just stopped here: start it again"
     how_to_stop = f"process {running.pid}; Ctrl-C there stops it"
-    return f"Compilewatch already runs here: {running.url} ({how_to_stop})"
+    return f"Compilewatch already runs or starts here: {running.url} ({how_to_stop})"
 
 
 def _lock(file: IO[str]) -> bool:

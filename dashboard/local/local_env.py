@@ -1,7 +1,6 @@
 """`var/local.env`: the settings that `make up` makes and keeps, so that manage.py works by hand."""
 
 import os
-import secrets
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,8 +34,3 @@ def write(var: Path, values: Mapping[str, str]) -> None:
         file.write(HEADER)
         file.writelines(f"{name}={shlex.quote(value)}\n" for name, value in sorted(values.items()))
     unfinished.replace(var / NAME)
-
-
-def secret_key(previous: Mapping[str, str]) -> str:
-    """Django's SECRET_KEY: that of the environment, that of the last start, or a new one."""
-    return os.environ.get("SECRET_KEY") or previous.get("SECRET_KEY") or secrets.token_urlsafe(50)

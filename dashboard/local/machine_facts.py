@@ -30,6 +30,8 @@ class MachineFacts:
     closed_folder: Path | None  # the first of checkout and data folder that cannot be written to
     free_gb: float
     needed_gb: float
+    data_folder: Path
+    data_free_gb: float | None  # where the data lie on another disk than .venv
     port: int
     port_holder: str | None  # who listens there; None: nobody
     is_root: bool
@@ -50,6 +52,8 @@ def collect(*, needs_port: bool) -> MachineFacts:
         closed_folder=_closed_folder(project.ROOT, project.var_dir()),
         free_gb=shutil.disk_usage(project.ROOT).free / 1e9,
         needed_gb=install.required_disk_gb(),
+        data_folder=project.var_dir(),
+        data_free_gb=_free_gb_of_another_disk(project.var_dir()),
         port=project.port(),
         port_holder=port_holder(project.port()) if needs_port else None,
         is_root=os.geteuid() == 0,
@@ -97,10 +101,23 @@ def _listening_sockets(port: int) -> set[str]:
 def _closed_folder(*folders: Path) -> Path | None:
     """The first folder that cannot be written to; for a missing one its existing parent counts."""
     for folder in folders:
-        existing = next(step for step in (folder, *folder.parents) if step.exists())
+        existing = _existing(folder)
         if not os.access(existing, os.W_OK | os.X_OK):
             return existing
     return None
+
+
+def _free_gb_of_another_disk(data: Path) -> float | None:
+    """What is free on the disk of `data`; None where that is the disk of the checkout."""
+    existing = _existing(data)
+    if existing.stat().st_dev == project.ROOT.stat().st_dev:
+        return None
+    return shutil.disk_usage(existing).free / 1e9
+
+
+def _existing(folder: Path) -> Path:
+    """The folder, or the first of its parents that exists."""
+    return next(step for step in (folder, *folder.parents) if step.exists())
 
 
 def _glibc() -> tuple[int, int]:

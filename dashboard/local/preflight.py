@@ -9,6 +9,7 @@ from dashboard.local.console import print_error, print_info
 from dashboard.local.machine_facts import MachineFacts
 
 MACHINES = ("x86_64", "aarch64")  # the wheels of torch, Postgres and Valkey exist for these
+DATA_GB = 1.0  # an empty database and the logs; environments of other builds take more
 OLDEST_GLIBC = (2, 28)  # what torch's wheels are built for (manylinux_2_28)
 
 
@@ -120,6 +121,12 @@ def _missing_room(facts: MachineFacts) -> list[Problem]:
             "needed"
         )
         problems.append(Problem(what, "make room there, or clone the project onto another disk"))
+    if facts.data_free_gb is not None and facts.data_free_gb < DATA_GB:
+        what = (
+            f"the data folder {facts.data_folder} is on a disk with {facts.data_free_gb:.2f} GB "
+            f"free, and {DATA_GB:.0f} GB is needed"
+        )
+        problems.append(Problem(what, "make room there, or set VAR_DIR to a folder elsewhere"))
     if facts.port_holder:
         what = f"port {facts.port} is taken by {facts.port_holder}"
         remedy = f"stop it, or give the same command another port: PORT={facts.port + 1}"

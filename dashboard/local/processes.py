@@ -11,6 +11,7 @@ from typing import IO
 
 from dashboard.local.unix_accounts import Account
 
+LAST_LINES = 12
 PARENT_DEATH_SIGNAL = Path(__file__).with_name("parent_death_signal.py")
 
 
@@ -54,19 +55,18 @@ def is_running(pid: int) -> bool:
 def command_of(pid: int) -> list[str]:
     """The command line of `pid`; empty when it is gone or not ours to read."""
     try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
         return []
-    return [word.decode(errors="replace") for word in words]
 
 
-def wait_until(condition: Callable[[], bool], seconds: float, pause: float = 0.02) -> bool:
+def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
     """Poll `condition` for at most `seconds`; its last value."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
             return False
-        time.sleep(pause)
+        time.sleep(0.02)
     return True
 
 
@@ -82,11 +82,11 @@ def terminate(pid: int, steps: Sequence[tuple[signal.Signals, float]]) -> bool:
     return False
 
 
-def last_lines(log: Path, count: int = 12, since: int = 0) -> str:
+def last_lines(log: Path, since: int = 0) -> str:
     """The end of a log file, from byte `since`, for an error message; empty when there is none."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, since, log.stat().st_size - 8192))
-            return "\n".join(file.read().decode(errors="replace").splitlines()[-count:])
+            return "\n".join(file.read().decode(errors="replace").splitlines()[-LAST_LINES:])
     except OSError:
         return ""

@@ -13,6 +13,10 @@ PYTHON = str(project.VENV_PYTHON)
 # Celery warns that root runs it. Who runs `make up` as root on their own machine knows that.
 WITHOUT_WARNING = ("-W", "ignore:You're running the worker")
 CELERY = (PYTHON, *WITHOUT_WARNING, "-m", "celery", "-A", "dashboard.celery")
+QUEUES = ("--queues", "dashboard", "--hostname", "dashboard@%h", "--concurrency", "2")
+LOGGING = ("--loglevel", "info", "--without-gossip", "--without-mingle")
+WORKER = (*CELERY, "--quiet", "worker", *QUEUES, *LOGGING)
+SCHEDULER = (*CELERY, "--quiet", "beat", "--loglevel", "warning", "--pidfile", "")
 SITE_ONLY = ("DATABASE_URL", "SECRET_KEY")  # a benchmark worker holds no password of the site
 WEB_STOP_S = 4
 
@@ -25,46 +29,27 @@ def programs(settings: Mapping[str, str], port: int, measuring: bool = True) -> 
     environment = {**os.environ, **settings, "PYTHONUNBUFFERED": "1"}
     without_site = {name: value for name, value in environment.items() if name not in SITE_ONLY}
     term, quit_ = signal.SIGTERM, signal.SIGQUIT
+    configuration = ("--config", "python:dashboard.site.web_server")
+    binding = ("--bind", f"127.0.0.1:{port}", "--graceful-timeout", str(WEB_STOP_S))
+    web = (PYTHON, "-m", "gunicorn", *configuration, *binding)
     rows = [
-        ("web", _web(port), environment, ((term, WEB_STOP_S + 1.0), (quit_, 1.0))),
-        ("worker", _worker(), environment, ((term, 5.0), (quit_, 3.0))),
-        ("scheduler", _scheduler(), environment, ((term, 5.0),)),
+        ("web", web, environment, ((term, WEB_STOP_S + 1.0), (quit_, 1.0))),
+        ("worker", WORKER, environment, ((term, 5.0), (quit_, 3.0))),
+        ("scheduler", SCHEDULER, environment, ((term, 5.0),)),
         ("progress", (PYTHON, "manage.py", "follow_runs"), environment, ((term, 2.0),)),
     ]
     if measuring:
         rows.append(("benchmarks", (PYTHON, "-m", "runner"), without_site, ((term, 10.0),)))
     by_force = (signal.SIGKILL, 5.0)
-    return [
-        Program(name, command, env, (*steps, by_force), colour)
-        for (name, command, env, steps), colour in zip(rows, COLOURS, strict=False)
-    ]
+    supervised = []
+    for (name, command, env, steps), colour in zip(rows, COLOURS, strict=False):
+        # Celery beat ends at SIGTERM only where what it prints is still read. It holds nothing.
+        death_signal = signal.SIGKILL if name == "scheduler" else signal.SIGTERM
+        supervised.append(Program(name, command, env, (*steps, by_force), colour, death_signal))
+    return supervised
 
 
 def device() -> str:
     """WORKER_DEVICE of the benchmark worker: as given, else the first NVIDIA GPU, else the CPU."""
     default = "cuda:0" if Path("/dev/nvidia0").exists() else "cpu"
     return os.environ.get("WORKER_DEVICE") or default
-
-
-def _web(port: int) -> tuple[str, ...]:
-    return (
-        PYTHON,
-        "-m",
-        "gunicorn",
-        "--config",
-        "python:dashboard.site.web_server",
-        "--bind",
-        f"127.0.0.1:{port}",
-        "--graceful-timeout",
-        str(WEB_STOP_S),
-    )
-
-
-def _worker() -> tuple[str, ...]:
-    queues = ("--queues", "dashboard", "--hostname", "dashboard@%h", "--concurrency", "2")
-    logging = ("--loglevel", "info", "--without-gossip", "--without-mingle")
-    return (*CELERY, "--quiet", "worker", *queues, *logging)
-
-
-def _scheduler() -> tuple[str, ...]:
-    return (*CELERY, "--quiet", "beat", "--loglevel", "warning", "--pidfile", "")

@@ -1,7 +1,6 @@
 """Whether the static files have to be collected again: that takes seconds and is rarely needed."""
 
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
 
 from dashboard.local import project
@@ -24,14 +23,11 @@ def mark_collected(var: Path) -> None:
 
 def _digest() -> str:
     """Of our own files by size and time, the pinned versions of packages, and the settings."""
+    site = project.ROOT / "dashboard"
+    sources = [project.REQUIREMENTS, site / "settings.py", site / "site" / "staticfiles.py"]
+    sources += filter(Path.is_file, (site / "static").rglob("*"))
     digest = hashlib.sha256()
-    for path in sorted(_sources()):
+    for path in sorted(sources):
         status = path.stat()
         digest.update(f"{path} {status.st_size} {status.st_mtime_ns}\n".encode())
     return digest.hexdigest()
-
-
-def _sources() -> Iterator[Path]:
-    site = project.ROOT / "dashboard"
-    yield from (path for path in (site / "static").rglob("*") if path.is_file())
-    yield from (project.REQUIREMENTS, site / "settings.py", site / "site" / "staticfiles.py")

@@ -22,13 +22,18 @@ HEALTHY_S = 60.0  # a program that ran for this long is taken to have started we
 
 @dataclass(frozen=True)
 class Program:
-    """What to run: `stop_steps` are the signals that end it and the seconds that each is given."""
+    """What to run.
+
+    stop_steps: the signals that end it, and the seconds that each is given
+    death_signal: what the kernel sends it when the supervisor dies
+    """
 
     name: str
     command: tuple[str, ...]
     environment: Mapping[str, str] = field(repr=False)
     stop_steps: tuple[tuple[signal.Signals, float], ...] = ((signal.SIGTERM, 5.0),)
     colour: int | None = None
+    death_signal: signal.Signals = signal.SIGTERM
 
 
 class SupervisedProgram:
@@ -59,6 +64,7 @@ class SupervisedProgram:
             output=subprocess.PIPE,
             env=self.program.environment,
             folder=self._folder,
+            death_signal=self.program.death_signal,
         )
         self._reader = threading.Thread(target=self._read, args=(self.process,), daemon=True)
         self._reader.start()

@@ -12,14 +12,14 @@ The kernel signals each process when this one dies, so `kill -9` leaves nothing 
 
 import json
 import os
+import secrets
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from dashboard.local import (
     external_servers,
@@ -30,7 +30,7 @@ from dashboard.local import (
     torch_build,
 )
 from dashboard.local.console import print_error, print_info
-from dashboard.local.embedded import ServerError
+from dashboard.local.embedded import EmbeddedServer, ServerError
 from dashboard.local.embedded_broker import EmbeddedBroker
 from dashboard.local.embedded_postgres import EmbeddedPostgres
 from dashboard.local.processes import last_lines
@@ -98,7 +98,7 @@ class Supervisor:
             broker = self._start_server(EmbeddedBroker(self.var / "broker"))
         self.settings |= {"DATABASE_URL": database, "BROKER_URL": broker}
 
-    def _start_server(self, server: EmbeddedPostgres | EmbeddedBroker) -> str:
+    def _start_server(self, server: EmbeddedServer) -> str:
         address = self.watcher.start_server(server)
         link = f", linked from {server.home}" if server.home.is_symlink() else ""
         print_info(f"{server.home.name} is up (data: {server.home.resolve()}{link})")
@@ -107,8 +107,9 @@ class Supervisor:
     def _make_settings(self) -> None:
         """2a. What web, workers and manage.py read."""
         previous = local_env.read(self.var)
+        key = os.environ.get("SECRET_KEY") or previous.get("SECRET_KEY")
         self.settings |= {
-            "SECRET_KEY": local_env.secret_key(previous),
+            "SECRET_KEY": key or secrets.token_urlsafe(50),
             "SITE_URL": os.environ.get("SITE_URL") or self.url,
             "PUBLIC_READ": os.environ.get("PUBLIC_READ") or "true",
             "COMPRESS_STATIC": os.environ.get("COMPRESS_STATIC") or "false",
@@ -127,31 +128,32 @@ class Supervisor:
         if static_files.changed(self.var):
             self._manage("collectstatic", "--no-input")
             static_files.mark_collected(self.var)
-        self._report_setup(json.loads(self._set_up_database()))
+        self._set_up_database()
 
-    def _set_up_database(self) -> str:
-        """What was created, as JSON: for measuring here, or for results recorded elsewhere."""
+    def _set_up_database(self) -> None:
+        """Set up measuring here, or results recorded elsewhere; report what was created."""
         catalog, build = self.var / "catalog.json", self.var / "build.json"
         catalog.write_text(self._call(sys.executable, "-m", "benchmarks_suite", "list", "--json"))
-        options = ("--catalog", catalog, "--json")
+        options: tuple[str | Path, ...] = ("--catalog", catalog, "--json")
         if self.result_folders:
-            return self._manage("setup_demo", *self.result_folders, *options)
-        build.write_text(json.dumps(torch_build.installed()))
-        return self._manage("setup_local", "--build", build, *options, *self._setup_options())
+            answer = self._manage("setup_demo", *self.result_folders, *options)
+        else:
+            build.write_text(json.dumps(torch_build.installed()))
+            options = ("--build", build, *options, *self._setup_options())
+            answer = self._manage("setup_local", *options)
+        created = json.loads(answer)
+        if created["admin_password"]:
+            password = f"user admin, password {created['admin_password']}"
+            print_info(f"admin account, shown this once: {password}")
+        if created["worker_token"]:
+            self.settings["WORKER_TOKEN"] = created["worker_token"]
+            local_env.write(self.var, self.settings)
+        if run := created["first_run"]:
+            print_info(f"planned the first run, watch it on {self.url}/runs/{run}/")
 
     def _setup_options(self) -> tuple[str, ...]:
         """Further options of setup_local."""
         return ()
-
-    def _report_setup(self, created: Mapping[str, Any]) -> None:
-        password, run = created["admin_password"], created["first_run"]
-        if password:
-            print_info(f"admin account, shown this once: user admin, password {password}")
-        if created["worker_token"]:
-            self.settings["WORKER_TOKEN"] = created["worker_token"]
-            local_env.write(self.var, self.settings)
-        if run:
-            print_info(f"planned the first run, watch it on {self.url}/runs/{run}/")
 
     def _start_programs(self) -> None:
         """3. Web, and once it answers the rest."""
@@ -197,11 +199,6 @@ class Supervisor:
         return process.stdout
 
 
-def main(result_folders: Sequence[Path]) -> int:
-    """Run the supervisor unless one runs here already. result_folders: see Supervisor."""
-    return run_locked(lambda var, port: Supervisor(var, port, result_folders))
-
-
 def run_locked(make: Callable[[Path, int], Supervisor]) -> int:
     """Run what `make` returns for data folder and port, unless one runs here already."""
     var, port = project.var_dir(), project.port()
@@ -229,4 +226,5 @@ def _answers(url: str) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main([Path(argument) for argument in sys.argv[1:]]))
+    folders = [Path(argument) for argument in sys.argv[1:]]
+    sys.exit(run_locked(lambda var, port: Supervisor(var, port, folders)))

@@ -21,11 +21,6 @@ class ProgramFailed(RuntimeError):
     """A program ended with an error; the text has its name, its exit code and its output."""
 
 
-def current_account() -> Account:
-    """The account that this process runs as."""
-    return account_of_uid(os.geteuid())
-
-
 def account_of_uid(uid: int) -> Account:
     """The account of a uid, by its number where the system has no name for it."""
     try:

@@ -4,11 +4,9 @@ import signal
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from types import FrameType
 
 from dashboard.local.console import print_error, print_info
-from dashboard.local.embedded_broker import EmbeddedBroker
-from dashboard.local.embedded_postgres import EmbeddedPostgres
+from dashboard.local.embedded import EmbeddedServer
 from dashboard.local.supervised_program import SupervisedProgram
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -20,12 +18,12 @@ class Watcher:
     """To be used from the main thread alone: children end with the thread that started them."""
 
     def __init__(self) -> None:
-        self._servers: list[EmbeddedPostgres | EmbeddedBroker] = []
+        self._servers: list[EmbeddedServer] = []
         self._programs: list[SupervisedProgram] = []
         for number in SIGNALS:
-            signal.signal(number, signal.default_int_handler)  # raises KeyboardInterrupt
+            signal.signal(number, self._interrupt)
 
-    def start_server(self, server: EmbeddedPostgres | EmbeddedBroker) -> str:
+    def start_server(self, server: EmbeddedServer) -> str:
         """Start a server and watch over it; its address. Raises ServerError."""
         self._servers.append(server)
         return server.start()
@@ -53,8 +51,7 @@ class Watcher:
         The program that started last talks to the others and stops first; the others, which talk to
         the servers alone, stop together; then the servers, the last started first.
         """
-        for number in SIGNALS:
-            signal.signal(number, self._kill_programs)
+        self._end_at_once_from_now_on()
         for program in self._programs[-1:]:
             program.stop()
         with ThreadPoolExecutor() as pool:
@@ -62,7 +59,16 @@ class Watcher:
         for server in reversed(self._servers):
             server.stop()
 
-    def _kill_programs(self, number: int, frame: FrameType | None) -> None:
+    def _interrupt(self, *_: object) -> None:
+        """The first signal. Another one must not interrupt the words and the stopping after it."""
+        self._end_at_once_from_now_on()
+        raise KeyboardInterrupt
+
+    def _end_at_once_from_now_on(self) -> None:
+        for number in SIGNALS:
+            signal.signal(number, self._kill_programs)
+
+    def _kill_programs(self, *_: object) -> None:
         print_info("ending everything at once")
         for program in self._programs:
             program.kill()

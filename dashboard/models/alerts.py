@@ -4,57 +4,23 @@ A change of one series is an Alert; alerts with the same likely cause are one Al
 people triage. docs/architecture.md draws the group's states.
 """
 
+from typing import NamedTuple
+
 from django.conf import settings
 from django.db import models
 from django.urls import reverse
 
-
-class AlertState(models.TextChoices):
-    """The states of a group; the last three are reached without a person."""
-
-    SUSPECTED = "suspected"
-    CONFIRMING = "confirming"
-    CONFIRMED = "confirmed"
-    ACKNOWLEDGED = "acknowledged"
-    FIXED = "fixed"
-    WONTFIX = "wontfix"
-    INVALID = "invalid"
-    NOT_REPRODUCED = "not_reproduced"
-    INCONCLUSIVE = "inconclusive"
-    RECOVERED = "recovered"
-
-
-class Cause(models.TextChoices):
-    """Whose fault it is; without positive evidence it is unknown."""
-
-    COMPILER = "compiler"
-    EAGER = "eager", "PyTorch eager or a library"
-    MACHINE = "machine"
-    LIBRARY = "library", "model library"
-    BENCHMARK = "benchmark"
-    UNKNOWN = "unknown"
-
-
-class Kind(models.TextChoices):
-    STEP = "step"
-    DRIFT = "drift"  # slow; of the metric, not of the numbers
-    STATUS = "status"
-    # Of a group: the machine, its software or the suite changed, the build did not
-    ENVIRONMENT = "environment"
-    SILENCE = "silence"  # what should have reported did not
-
-
-class Direction(models.TextChoices):
-    REGRESSION = "regression"
-    IMPROVEMENT = "improvement"
-    TRADE_OFF = "trade_off"  # some metrics better, some worse
-    NEUTRAL = "neutral"
-
-
-class Severity(models.TextChoices):
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
+from dashboard.models.alert_words import (
+    IN_WORK,
+    OVER,
+    AlertState,
+    Cause,
+    Direction,
+    EvidenceState,
+    Kind,
+    Severity,
+    WorkflowState,
+)
 
 
 class DetectorState(models.Model):
@@ -87,8 +53,11 @@ class AlertGroup(models.Model):
 
     title = models.CharField(max_length=300)
     kind = models.CharField(max_length=20, choices=Kind, default=Kind.STEP)
-    state = models.CharField(
-        max_length=20, choices=AlertState, default=AlertState.SUSPECTED, db_index=True
+    evidence_state = models.CharField(
+        max_length=20, choices=EvidenceState, default=EvidenceState.SUSPECTED, db_index=True
+    )
+    workflow_state = models.CharField(
+        max_length=20, choices=WorkflowState, default=WorkflowState.NEW, db_index=True
     )
     direction = models.CharField(max_length=20, choices=Direction, default=Direction.REGRESSION)
     severity = models.CharField(max_length=20, choices=Severity, default=Severity.MEDIUM)
@@ -125,6 +94,28 @@ class AlertGroup(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("alert", args=[self.pk])
+
+    @property
+    def is_open(self) -> bool:
+        return self.workflow_state in IN_WORK and self.evidence_state not in OVER
+
+    @property
+    def state(self) -> str:
+        """Evidence and workflow in one word, as in AlertState."""
+        is_answered = self.workflow_state not in IN_WORK
+        is_taken = self.workflow_state == WorkflowState.ACKNOWLEDGED
+        if is_answered or (is_taken and self.evidence_state not in OVER):
+            return self.workflow_state
+        return self.evidence_state
+
+
+class Size(NamedTuple):
+    """A change with its interval, in unit."""
+
+    effect: float | None
+    low: float | None
+    high: float | None
+    unit: str
 
 
 class Alert(models.Model):
@@ -170,8 +161,16 @@ class Alert(models.Model):
         return f"{self.kind} of series {self.series_id}"
 
     @property
+    def size(self) -> Size:
+        """How far it moved: as confirmed; until it is, as the detector first estimated it."""
+        outcome = self.decision.get("confirmation")
+        if self.confirmation != EvidenceState.CONFIRMED or not outcome:
+            return Size(self.effect, self.low, self.high, self.unit)
+        return Size(outcome["effect"], outcome["low"], outcome["high"], outcome["unit"])
+
+    @property
     def levels(self) -> tuple[float, float] | None:
-        """The levels that `effect` lies between, in the metric's unit, of the same estimate.
+        """The levels that `effect`, the first estimate, lies between, in the metric's unit.
 
         None where the detector did not keep them, and for a status, whose levels are words.
         """

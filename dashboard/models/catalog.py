@@ -1,6 +1,6 @@
 """What can be measured, with what, where: benchmarks, configs, torch builds, tracks, machines."""
 
-from django.core.validators import RegexValidator
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 
 from dashboard.language.metrics import EAGER
@@ -82,6 +82,31 @@ class Benchmark(models.Model):
         return self.name
 
 
+class OwnRevision(models.Model):
+    """An own model's file as it once was: its data are a segment of their own.
+
+    What the benchmark measured under `number` is what this version and file measured.
+    """
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="revisions")
+    number = models.PositiveIntegerField()  # as `benchmark_version` of its data
+    version = models.PositiveIntegerField()  # VERSION in the file, or the repository's revision
+    file_hash = models.CharField(max_length=16)
+    first_at = models.DateTimeField()  # when its first job was planned
+
+    class Meta:
+        ordering = ["benchmark", "number"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["benchmark", "version", "file_hash"], name="own_revision_of_file"
+            ),
+            models.UniqueConstraint(fields=["benchmark", "number"], name="own_revision_number"),
+        ]
+
+    def __str__(self) -> str:
+        return f"revision {self.number} of {self.benchmark}"
+
+
 class Config(models.Model):
     """A named way to execute a benchmark: eager, inductor, regional ..."""
 
@@ -110,6 +135,21 @@ class Machine(models.Model):
     label = models.CharField(max_length=200, blank=True)
     device_kind = models.CharField(max_length=10, choices=[("cpu", "CPU"), ("cuda", "CUDA GPU")])
     default_size = models.CharField(max_length=40, default="smoke")  # which benchmark size suits it
+    hidden = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Left out of choices, lists and defaults. Its results stay, and addresses that "
+        "name it still show them.",
+    )
+    # `timeout_s` of its jobs
+    timeout_s = models.PositiveIntegerField(
+        "time limit of a job, s",
+        default=900,
+        db_default=900,
+        validators=[MinValueValidator(1), MaxValueValidator(86_400)],
+        help_text="A job that takes longer is stopped and ends as timeout. Raise it for a slow "
+        "machine, large models or max-autotune.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -173,6 +213,12 @@ class Track(models.Model):
     kind = models.CharField(max_length=20, choices=Kind, default=Kind.LOCAL)
     build = models.ForeignKey(  # where it stands now
         TorchBuild, null=True, blank=True, on_delete=models.PROTECT, related_name="tracks"
+    )
+    hidden = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Left out of choices, lists and defaults. Its results stay, and addresses that "
+        "name it still show them.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
 

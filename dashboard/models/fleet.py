@@ -25,3 +25,8 @@ class Worker(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def queue(self) -> str:
+        """Of the jobs that are bound to it; it takes those of its machine's queue, too."""
+        return f"{self.machine.queue}.{self.name}"

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from dashboard.models.alerts import Severity
+from dashboard.models.alert_words import Severity
 
 
 class Channel(models.Model):

@@ -81,6 +81,8 @@ class Run(models.Model):
         on_delete=models.SET_NULL,
         related_name="runs",
     )
+    # Shared by the runs whose jobs are measured in turn; empty: it is measured by itself
+    session = models.CharField(max_length=40, blank=True, default="", editable=False)
     schedule = models.ForeignKey(
         "dashboard.Schedule", null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
     )
@@ -129,6 +131,15 @@ class Job(models.Model):
     worker = models.ForeignKey(
         "dashboard.Worker", null=True, blank=True, on_delete=models.SET_NULL, related_name="jobs"
     )
+    # The only worker that may take it (runs/services/binding.py); NULL: any of the machine
+    bound_to = models.ForeignKey(
+        "dashboard.Worker",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        db_index=False,
+    )
     requirements = models.ForeignKey(  # what its environment was made from; none in an adopted one
         "dashboard.Requirements",
         null=True,
@@ -159,6 +170,11 @@ class Job(models.Model):
                 fields=["run"],
                 condition=models.Q(state=JobState.QUEUED, dispatched_at__isnull=False),
                 name="job_out",
+            ),
+            models.Index(  # what waits for one worker
+                fields=["bound_to", "state"],
+                condition=models.Q(bound_to__isnull=False),
+                name="job_bound",
             ),
             models.Index(fields=["finished_at"], name="job_finished"),
             models.Index(  # how the cases of a build failed

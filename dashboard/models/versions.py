@@ -86,6 +86,8 @@ class Comparison(models.Model):
     repeats = models.PositiveIntegerField(default=2)  # processes per case and build
     request = models.JSONField(default=dict)  # as Run.request
     libraries = models.JSONField(default=dict)  # the newest set that both builds take
+    # Whether what was suspected when its runs had ended was measured again, or nothing was
+    is_settled = models.BooleanField(default=False, editable=False)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
@@ -149,13 +151,13 @@ class Bisection(models.Model):
 class BuildLevel(models.Model):
     """What one build measured in one series: the rollup of pages that compare builds.
 
-    A row for each benchmark version, set of model libraries and device; kept at ingest by
+    A row for each benchmark version, set of model libraries, device and session; kept at ingest by
     results/services/levels.py. Statistics of data that passed: comparisons/core/levels.py says what
     they mean.
     """
 
     pk = models.CompositePrimaryKey(
-        "series_id", "build_id", "benchmark_version", "libraries", "device"
+        "series_id", "build_id", "benchmark_version", "libraries", "device", "session"
     )
     series = models.ForeignKey(
         "dashboard.Series", on_delete=models.CASCADE, related_name="levels", db_index=False
@@ -166,6 +168,7 @@ class BuildLevel(models.Model):
     benchmark_version = models.PositiveIntegerField()
     libraries = models.CharField(max_length=200)  # "diffusers 0.42.1, transformers 5.17.0"
     device = models.CharField(max_length=200)  # as Result.device
+    session = models.CharField(max_length=40)  # as Run.session; of imports the day
     # Of the series, so that a page reads one range of one index
     machine_id = models.BigIntegerField()
     track_id = models.BigIntegerField()

@@ -1,5 +1,6 @@
 """What to measure, as fields of a form; "Run now", schedules and comparisons share them."""
 
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -16,59 +17,38 @@ def family_choices() -> list[tuple[str, str]]:
     return [(name, name) for name in benchmarks.values_list("family", flat=True).distinct()]
 
 
-class FamiliesField(forms.MultipleChoiceField):
-    """Families that have benchmarks, as they are when the form is shown."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(
-            choices=family_choices,
-            required=False,
-            widget=UnfoldAdminCheckboxSelectMultipleWidget(),
-            help_text="All their benchmarks of the machine's default size.",
-            **options,
-        )
-
-
-class BenchmarksField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]  # none at run time
-    """Single benchmarks."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(
-            Benchmark.objects.filter(retired=False),
-            required=False,
-            widget=UnfoldAdminSelect2MultipleWidget(),
-            help_text="Of any size. With no family and no benchmark: the machine's default "
-            "selection.",
-            **options,
-        )
-
-
-class ConfigsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]  # none at run time
-    """Configs."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(
-            Config.objects.filter(retired=False),
-            required=False,
-            widget=UnfoldAdminCheckboxSelectMultipleWidget(),
-            help_text="With none: each benchmark's own, or eager and inductor.",
-            **options,
-        )
-
-
-class StartsField(forms.MultipleChoiceField):
-    """Which starts to measure."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(
-            choices=[(start, start) for start in STARTS],
-            required=False,
-            initial=["cold"],
-            widget=UnfoldAdminCheckboxSelectMultipleWidget(),
-            help_text="cold: empty caches; warm: caches kept; restored: saved artifacts only. "
-            "The advisor tells each; every one more costs a start.",
-            **options,
-        )
+# Families that have benchmarks, as they are when the form is shown
+FamiliesField = partial(
+    forms.MultipleChoiceField,
+    choices=family_choices,
+    required=False,
+    widget=UnfoldAdminCheckboxSelectMultipleWidget,
+    help_text="All their benchmarks of the machine's default size.",
+)
+BenchmarksField = partial(
+    forms.ModelMultipleChoiceField,
+    Benchmark.objects.filter(retired=False),
+    required=False,
+    widget=UnfoldAdminSelect2MultipleWidget,
+    help_text="Of any size. With no family and no benchmark: the machine's default selection.",
+)
+ConfigsField = partial(
+    forms.ModelMultipleChoiceField,
+    Config.objects.filter(retired=False),
+    required=False,
+    widget=UnfoldAdminCheckboxSelectMultipleWidget,
+    help_text="With none: each benchmark's own, or eager and inductor.",
+)
+StartsField = partial(
+    forms.MultipleChoiceField,
+    choices=[(start, start) for start in (*STARTS, "counted")],
+    required=False,
+    initial=["cold"],
+    widget=UnfoldAdminCheckboxSelectMultipleWidget,
+    help_text="cold: empty caches; warm: caches kept; restored: saved artifacts only: "
+    "the advisor tells each. counted: the Python calls of a cold compile. Every one more costs a "
+    "start.",
+)
 
 
 def selection_of(cleaned: dict[str, Any]) -> Selection:
@@ -80,9 +60,12 @@ def selection_of(cleaned: dict[str, Any]) -> Selection:
     )
 
 
-def plan_or_error(machine: Machine, cleaned: dict[str, Any]) -> list[Case]:
-    """What would be measured. Raises ValidationError with the reason why nothing can."""
+def plan_or_error(
+    machine: Machine, cleaned: dict[str, Any], *, check_training: bool = False
+) -> list[Case]:
+    """The cases, as plan_run has them. Raises ValidationError, with the reason, for none."""
     try:
-        return plan_run(machine=machine.key, selection=selection_of(cleaned))
+        selection = selection_of(cleaned)
+        return plan_run(machine=machine.key, selection=selection, check_training=check_training)
     except PlanError as error:
         raise forms.ValidationError(str(error)) from None

@@ -117,19 +117,15 @@ def search(query: str, all_pages: dict[str, Page]) -> list[Hit]:
             text = f"{part.heading.text} {part.text}".casefold()
             if all(word in text for word in words):
                 hits.append(Hit(page, part.heading, _snippet(part.text, words)))
-    hits.sort(key=lambda hit: not _has_word(hit.heading.text, words))
+    hits.sort(key=lambda hit: not any(word in hit.heading.text.casefold() for word in words))
     return hits[:MOST_HITS]
 
 
-def _has_word(text: str, words: Sequence[str]) -> bool:
-    return any(word in text.casefold() for word in words)
-
-
-def picture(name: str, folder: Path = FOLDER) -> Path | None:
+def picture(name: str) -> Path | None:
     """The file of a picture that the pages show; None where there is none."""
     if not re.fullmatch(r"[A-Za-z0-9_.-]+\.png", name):
         return None
-    path = folder / "screenshots" / name
+    path = FOLDER / "screenshots" / name
     return path if path.is_file() else None
 
 
@@ -163,7 +159,10 @@ def _read(path: Path, changed_ns: int) -> Page:
     rendered: str = _markdown().renderer.render(below, _markdown().options, {})
     html = rendered.replace("<th></th>", "<td></td>")  # the corner of a table is not a heading
     headings = tuple(part.heading for part in parts if part.heading.level > 1)
-    return Page(path.stem, title, _first_paragraph(tokens), html, headings, tuple(parts))
+    paragraphs = (
+        _plain(token) for before, token in pairwise(tokens) if before.type == "paragraph_open"
+    )
+    return Page(path.stem, title, next(paragraphs, ""), html, headings, tuple(parts))
 
 
 @cache
@@ -209,13 +208,6 @@ def _plain(token: Token) -> str:
         return token.content
     breaks = {"softbreak": " ", "hardbreak": " "}
     return "".join(breaks.get(child.type, child.content) for child in token.children)
-
-
-def _first_paragraph(tokens: Sequence[Token]) -> str:
-    for before, token in pairwise(tokens):
-        if before.type == "paragraph_open":
-            return _plain(token)
-    return ""
 
 
 def _link(tokens: Sequence[Token]) -> None:

@@ -1,8 +1,7 @@
 """Plotly figures as plain dicts of numpy arrays. Pure: data in, figure out.
 
-Colours are not decided here: a trace says in ``meta.slot`` which colour of the stylesheet it takes,
-so that one figure serves the light and the dark theme (static/compilewatch/charts.js paints it).
-The second cue next to colour is the dash of the line and the shape of the marker.
+A trace's ``meta.slot`` names a colour of the stylesheet, so that one figure serves both themes
+(static/compilewatch/charts.js paints it). The second cue is the dash and the shape of the marker.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +15,7 @@ from dashboard.language.metrics import Metric
 from dashboard.ui.downsampling import Floats, downsample
 
 Figure = dict[str, Any]
+Trace = dict[str, Any]
 
 SLOTS = 8  # colours in the stylesheet: --series-0 … --series-7
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
@@ -34,6 +34,7 @@ _FEW_INTERVALS = 12
 _LEAST_SPAN_MS, _WIDENED_MS = 60_000, 3_600_000
 _MOST_BUILD_LINES = 60
 MOST_LABELS = 8
+_MOST_POINTS = 3000  # of one line
 _GAP = np.array([np.nan])
 
 
@@ -64,22 +65,18 @@ class ChartLine:
     def slot(self) -> int:
         return self.position % SLOTS
 
-    @property
-    def dash(self) -> str:
-        return dash(self.position)
-
 
 def dash(position: int) -> str:
     """The dash of the config at ``position``; configs with similar colours differ in it."""
     return DASHES[position % len(DASHES)]
 
 
-def series_figure(lines: Sequence[ChartLine], metric: Metric, most_points: int = 3000) -> Figure:
+def series_figure(lines: Sequence[ChartLine], metric: Metric) -> Figure:
     """The trend of several configs: bands, lines, other purposes, failures, and build marks."""
-    traces: list[dict[str, Any]] = []
+    traces: list[Trace] = []
     for line in lines:
-        traces += _band(line, most_points)
-        traces.append(_trend(line, metric, most_points))
+        traces += _band(line)
+        traces.append(_trend(line, metric))
         traces += _other_purposes(line, metric)
     for row, line in enumerate(lines):
         traces += _failures(line, row)
@@ -113,17 +110,17 @@ def _in_trend(line: ChartLine) -> NDArray[np.intp]:
     return np.flatnonzero([purpose in TREND_PURPOSES for purpose in line.purpose])
 
 
-def _shown(line: ChartLine, most_points: int) -> NDArray[np.intp]:
+def _shown(line: ChartLine) -> NDArray[np.intp]:
     trend = _in_trend(line)
-    return trend[downsample(line.value[trend], line.low[trend], line.high[trend], most_points)]
+    return trend[downsample(line.value[trend], line.low[trend], line.high[trend], _MOST_POINTS)]
 
 
-def _band(line: ChartLine, most_points: int) -> list[dict[str, Any]]:
+def _band(line: ChartLine) -> list[Trace]:
     """The intervals as one trace of polygons, one for each segment without a gap.
 
     A polygon goes forth along low and back along high; NaN separates it from the next.
     """
-    shown = _shown(line, most_points)
+    shown = _shown(line)
     at_ms, low, high = line.at_ms[shown].astype(np.float64), line.low[shown], line.high[shown]
     has_interval = ~(np.isnan(low) | np.isnan(high))
     x: list[Floats] = []
@@ -151,9 +148,9 @@ def _band(line: ChartLine, most_points: int) -> list[dict[str, Any]]:
     ]
 
 
-def _trend(line: ChartLine, metric: Metric, most_points: int) -> dict[str, Any]:
-    shown = _shown(line, most_points)
-    trace: dict[str, Any] = {
+def _trend(line: ChartLine, metric: Metric) -> Trace:
+    shown = _shown(line)
+    trend: Trace = {
         "type": "scatter",
         "mode": "lines",
         "name": line.name,
@@ -162,18 +159,39 @@ def _trend(line: ChartLine, metric: Metric, most_points: int) -> dict[str, Any]:
         "y": line.value[shown],
         "customdata": _pick(line.job, shown),
         "text": _pick(line.build, shown),
-        "line": {"width": 2, "dash": line.dash},
+        "line": {"width": 2, "dash": dash(line.position)},
         "connectgaps": False,
         "marker": {"size": 6, "symbol": "circle"},
         "hovertemplate": _hover(line, metric),
         "meta": {"slot": line.slot, "role": "line"},
     }
     if len(shown) <= _FEW_POINTS:
-        trace["mode"] = "lines+markers"
-        trace["marker"]["symbol"] = _symbols(line, shown, "circle")
+        trend["mode"] = "lines+markers"
+        trend["marker"]["symbol"] = _symbols(line, shown, "circle")
     if len(shown) <= _FEW_INTERVALS:
-        trace["error_y"] = _whiskers(line, shown)
-    return trace
+        trend["error_y"] = {
+            "type": "data",
+            "symmetric": False,
+            "thickness": 1.5,
+            "width": 6,
+            "array": np.nan_to_num(line.high[shown] - line.value[shown]),
+            "arrayminus": np.nan_to_num(line.value[shown] - line.low[shown]),
+        }
+    return trend
+
+
+def trace(of: ChartLine, name: str, x: Any, y: Any, *, role: str = "line", **look: Any) -> Trace:
+    """A trace in the colour of its line and shown with it; `look` is Plotly's."""
+    return {
+        "type": "scatter",
+        "showlegend": False,
+        "legendgroup": of.name,
+        "name": name,
+        "x": x,
+        "y": y,
+        "meta": {"slot": of.slot, "role": role},
+        **look,
+    }
 
 
 def _pick(values: Sequence[str], indices: Iterable[int]) -> list[str]:
@@ -184,46 +202,31 @@ def _symbols(line: ChartLine, indices: Iterable[int], usual: str) -> list[str]:
     return [PURPOSE_SYMBOLS.get(line.purpose[index], usual) for index in indices]
 
 
-def _whiskers(line: ChartLine, shown: NDArray[np.intp]) -> dict[str, Any]:
-    value = line.value[shown]
-    return {
-        "type": "data",
-        "symmetric": False,
-        "thickness": 1.5,
-        "width": 6,
-        "array": np.nan_to_num(line.high[shown] - value),
-        "arrayminus": np.nan_to_num(value - line.low[shown]),
-    }
-
-
-def _other_purposes(line: ChartLine, metric: Metric) -> list[dict[str, Any]]:
+def _other_purposes(line: ChartLine, metric: Metric) -> list[Trace]:
     """Confirmations and bisections, as markers without a line: they measure old builds again.
 
     In a long trend, whose line has no markers, manual and imported data get one as well.
     """
     is_long = len(_in_trend(line)) > _FEW_POINTS
     on_the_line = {"scheduled"} if is_long else TREND_PURPOSES
-    other: list[int] = []
+    other = []
     for index, purpose in enumerate(line.purpose):
         if purpose not in on_the_line and not np.isnan(line.value[index]):
             other.append(index)
     if not other:
         return []
     return [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": f"{line.name}, not scheduled",
-            "legendgroup": line.name,
-            "showlegend": False,
-            "x": line.at_ms[other],
-            "y": line.value[other],
-            "customdata": _pick(line.job, other),
-            "text": [f"{line.purpose[index]}, {line.build[index]}" for index in other],
-            "marker": {"size": 9, "symbol": _symbols(line, other, "circle-open")},
-            "hovertemplate": _hover(line, metric),
-            "meta": {"slot": line.slot, "role": "line"},
-        }
+        trace(
+            line,
+            f"{line.name}, not scheduled",
+            line.at_ms[other],
+            line.value[other],
+            mode="markers",
+            customdata=_pick(line.job, other),
+            text=[f"{line.purpose[index]}, {line.build[index]}" for index in other],
+            marker={"size": 9, "symbol": _symbols(line, other, "circle-open")},
+            hovertemplate=_hover(line, metric),
+        )
     ]
 
 
@@ -232,27 +235,25 @@ def _hover(line: ChartLine, metric: Metric) -> str:
     return f"{value}<br>%{{text}}<br>%{{x|%e %b %Y %H:%M}} UTC<extra>{line.name}</extra>"
 
 
-def _failures(line: ChartLine, row: int) -> list[dict[str, Any]]:
+def _failures(line: ChartLine, row: int) -> list[Trace]:
     """A failed case is data: a cross in the lane under the trend, with its status word."""
     failed = [index for index, status in enumerate(line.status) if status != "pass"]
     if not failed:
         return []
     return [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": f"{line.name} failed",
-            "legendgroup": line.name,
-            "showlegend": False,
-            "yaxis": "y2",
-            "x": line.at_ms[failed],
-            "y": np.full(len(failed), row),
-            "customdata": _pick(line.job, failed),
-            "text": [f"{line.status[index]}<br>{line.build[index]}" for index in failed],
-            "marker": {"size": 8, "symbol": "x-thin", "line": {"width": 2}},
-            "hovertemplate": f"%{{text}}<br>%{{x|%e %b %Y %H:%M}} UTC<extra>{line.name}</extra>",
-            "meta": {"slot": line.slot, "role": "failure"},
-        }
+        trace(
+            line,
+            f"{line.name} failed",
+            line.at_ms[failed],
+            np.full(len(failed), row),
+            role="failure",
+            mode="markers",
+            yaxis="y2",
+            customdata=_pick(line.job, failed),
+            text=[f"{line.status[index]}<br>{line.build[index]}" for index in failed],
+            marker={"size": 8, "symbol": "x-thin", "line": {"width": 2}},
+            hovertemplate=f"%{{text}}<br>%{{x|%e %b %Y %H:%M}} UTC<extra>{line.name}</extra>",
+        )
     ]
 
 
@@ -267,32 +268,34 @@ def first_seen(lines: Sequence[ChartLine]) -> list[tuple[int, str]]:
     return sorted((at, build) for build, at in first.items())
 
 
-def _build_marks(lines: Sequence[ChartLine]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _build_marks(lines: Sequence[ChartLine]) -> tuple[list[Any], list[Any]]:
     """Lines where builds first appear, and labels for them where there are few."""
     marks = first_seen(lines)[-_MOST_BUILD_LINES:]
-    shapes = [_build_line(at) for at, _ in marks]
+    dotted = {"width": 1, "dash": "dot"}
+    shapes = [vertical_line(at, layer="below", line=dotted) for at, _ in marks]
     if len(marks) > MOST_LABELS:
         return shapes, []
     labelled = apart([at for at, _ in marks], lines)
-    return shapes, [_build_label(*marks[index]) for index in labelled]
+    return shapes, [label(*marks[index], y=1) for index in labelled]
 
 
-def _build_line(at: int) -> dict[str, Any]:
-    line = {"width": 1, "dash": "dot"}
-    height = {"yref": "paper", "y0": 0, "y1": 1}
-    return {"type": "line", "x0": at, "x1": at, "layer": "below", "line": line, **height}
+def vertical_line(at: float, **look: Any) -> dict[str, Any]:
+    """A line over the whole height of a chart; `look` is Plotly's."""
+    return {"type": "line", "x0": at, "x1": at, "yref": "paper", "y0": 0, "y1": 1, **look}
 
 
-def _build_label(at: int, build: str) -> dict[str, Any]:
+def label(at: int, text: str, y: int, **look: Any) -> dict[str, Any]:
+    """A text on the height ``y``, 0 to 1, of a chart; `look` is Plotly's."""
     return {
         "x": at,
         "yref": "paper",
-        "y": 1,
+        "y": y,
         "yanchor": "bottom",
         "xanchor": "left",
-        "text": build,
+        "text": text,
         "showarrow": False,
         "font": {"size": 11},
+        **look,
     }
 
 

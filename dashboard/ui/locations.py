@@ -18,13 +18,19 @@ class NamedRow:
 class SeriesLocation:
     """One machine and one track, where numbers may be compared.
 
-    build: the track's current build. at: the time of the newest datum.
+    build: the track's current build.
+    at: the time of the newest datum, which is when its job was planned.
+    imported: nothing was measured here. hidden: the machine or the track is.
+    landed_at: when the newest of the results of that time landed; None where nobody asked.
     """
 
     machine: NamedRow
     track: NamedRow
     build: str
     at: datetime
+    imported: bool = False
+    hidden: bool = False
+    landed_at: datetime | None = None
 
     @property
     def query(self) -> str:
@@ -38,6 +44,13 @@ class SeriesLocation:
         A track without a build, as for imports, mixes builds in time: it is shown by release.
         """
         return self.query if self.build else f"{self.query}&axis=release"
+
+
+def offered(
+    locations: Sequence[SeriesLocation], chosen: SeriesLocation | None
+) -> list[SeriesLocation]:
+    """What a form offers: hidden locations only where the address names one."""
+    return [location for location in locations if not location.hidden or location == chosen]
 
 
 def choose_location(

@@ -36,12 +36,14 @@ def enforce_disk_limit(
     sizes = {key: count_new_bytes(store.folder / key, seen) for key in store.all()}
     total = sum(sizes.values())
     limit = limit_gb * GB
-    if uv := _uv_with_cache_in(store.folder, managers):
-        cached = count_new_bytes(uv.cache, seen)
-        if cached and total + cached > limit:
-            _empty_cache(uv)
-        else:
-            total += cached
+    for manager in managers:
+        # A cache elsewhere is not ours to count and to empty
+        if isinstance(manager, Uv) and manager.cache.is_relative_to(store.folder):
+            cached = count_new_bytes(manager.cache, seen)
+            if cached and total + cached > limit:
+                _empty_cache(manager)
+            else:
+                total += cached
     for key, size in reversed(sizes.items()):
         if total <= limit:
             return
@@ -56,14 +58,6 @@ def enforce_disk_limit(
         logger.warning(
             "over the limit with what is in use", gb=round(total / GB, 1), limit_gb=limit_gb
         )
-
-
-def _uv_with_cache_in(folder: Path, managers: list[PackageManager]) -> Uv | None:
-    """uv, if its cache is ours to count and to empty."""
-    for manager in managers:
-        if isinstance(manager, Uv) and manager.cache.is_relative_to(folder):
-            return manager
-    return None
 
 
 def count_new_bytes(folder: Path, seen: set[tuple[int, int]]) -> int:
@@ -85,7 +79,7 @@ def count_new_bytes(folder: Path, seen: set[tuple[int, int]]) -> int:
 def _empty_cache(uv: Uv) -> None:
     command = uv.clean_cache()
     try:
-        subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE_S)
+        subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_S)
         logger.info("emptied the installer's cache", folder=str(uv.cache))
     except (OSError, subprocess.SubprocessError) as error:
         logger.warning(

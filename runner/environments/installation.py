@@ -8,6 +8,7 @@ slowly, and is not tried.
 import json
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,39 +34,34 @@ class InstallationFailed(Exception):
     """The environment cannot be installed. The text is the installers' own."""
 
 
+@dataclass
 class EnvironmentInstaller:
     """Installs environments for one job. scratch: an empty folder for intermediate files."""
 
-    def __init__(
-        self,
-        managers: Sequence[PackageManager],
-        sources: PackageSources,
-        device_kind: str,
-        commands: CommandRunner,
-        scratch: Path,
-    ) -> None:
-        self._managers = managers
-        self._sources = sources
-        self._device_kind = device_kind
-        self._commands = commands
-        self._scratch = scratch
-        scratch.mkdir(parents=True, exist_ok=True)
+    managers: Sequence[PackageManager]
+    sources: PackageSources
+    device_kind: str
+    commands: CommandRunner
+    scratch: Path
+
+    def __post_init__(self) -> None:
+        self.scratch.mkdir(parents=True, exist_ok=True)
 
     def resolve(self, packages: Sequence[str]) -> str:
         """The pinned set for these top-level requirements, one `name==version` a line.
 
         Raises InstallationFailed.
         """
-        listed = self._scratch / "packages.txt"
+        listed = self.scratch / "packages.txt"
         listed.write_text("\n".join(packages) + "\n")
-        venv = self._scratch / "venv"
+        venv = self.scratch / "venv"
 
         def resolve_with(manager: PackageManager) -> str:
-            answer = self._scratch / f"{manager.name}-answer"
+            answer = self.scratch / f"{manager.name}-answer"
             if manager.name == "pip":
-                self._commands.run(manager.create_venv(venv))
-            self._commands.run(manager.resolve(listed, answer, venv, self._sources))
-            return without_unused_packages(manager.read_resolved(answer), self._device_kind)
+                self.commands.run(manager.create_venv(venv))
+            self.commands.run(manager.resolve(listed, answer, venv, self.sources))
+            return without_unused_packages(manager.read_resolved(answer), self.device_kind)
 
         return self._with_first_able(resolve_with)
 
@@ -74,12 +70,12 @@ class EnvironmentInstaller:
 
         Raises InstallationFailed.
         """
-        pinned = self._scratch / "pinned.txt"
+        pinned = self.scratch / "pinned.txt"
         pinned.write_text(requirements)
 
         def install_with(manager: PackageManager) -> None:
-            self._commands.run(manager.create_venv(folder))
-            self._commands.run(manager.install(pinned, folder, self._sources))
+            self.commands.run(manager.create_venv(folder))
+            self.commands.run(manager.install(pinned, folder, self.sources))
 
         self._with_first_able(install_with)
 
@@ -91,10 +87,10 @@ class EnvironmentInstaller:
         names = {line.partition("==")[0] for line in requirements.splitlines()}
         modules = [name for name in VERIFIED_LIBRARIES if name in names]
         python = str(folder / "bin" / "python")
-        answer = self._scratch / "facts.json"
+        answer = self.scratch / "facts.json"
         command = [python, "-I", "-c", FACTS_SCRIPT, str(answer), *modules]
         try:
-            self._commands.run(command, IMPORT_LIMIT_S)
+            self.commands.run(command, IMPORT_LIMIT_S)
             facts: dict[str, Any] = json.loads(answer.read_text())
         except (CommandFailed, ValueError) as error:
             raise InstallationFailed(f"it was installed, but cannot be imported: {error}") from None
@@ -106,7 +102,7 @@ class EnvironmentInstaller:
         Raises InstallationFailed with the messages of all that were tried.
         """
         messages = []
-        for manager in self._managers:
+        for manager in self.managers:
             try:
                 return action(manager)
             except CommandFailed as failure:

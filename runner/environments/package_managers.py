@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -100,19 +101,12 @@ def find_package_managers(environments: Path) -> list[PackageManager]:
     if program:
         cache = os.environ.get("UV_CACHE_DIR") or environments / ".cache"
         managers.append(Uv(program, Path(cache)))
-    if _has_pip():
-        managers.append(Pip())
-    return managers
-
-
-def _has_pip() -> bool:
     # The metadata, and not a look for the module: that would make setuptools stand back from
     # distutils in this process
-    try:
+    with suppress(metadata.PackageNotFoundError):
         metadata.distribution("pip")
-    except metadata.PackageNotFoundError:
-        return False
-    return True
+        managers.append(Pip())
+    return managers
 
 
 def _uv_program() -> str:

@@ -20,7 +20,6 @@ from runner.environments.package_sources import configured_sources
 from runner.environments.store import EnvironmentRecord
 from runner.environments.target_platform import platform_name
 from runner.job_context import JobContext
-from runner.process import job_marker
 from runner.resource_exhaustion import describe_full_disk
 from runner.settings import PROJECT
 from runner.site import FOREVER_S, RequestedEnvironment, RequestRefused
@@ -54,7 +53,11 @@ def provide_environment(
     why_stop: called while we work; a word ends it. Raises EnvironmentUnavailable, JobStopped,
     SiteError, OSError.
     """
-    requested = job.claim.environment or _named_by(job.claim.job, worker.environment)
+    requested = job.claim.environment
+    if requested is None:
+        # The site is older than environments: a build by its label, of a variant that of its base
+        label = str(job.claim.job.get("build") or worker.environment.label)
+        requested = RequestedEnvironment(build=label.partition("~")[0])
     for adopted in worker.adopted:
         if adopted.serves(requested):
             yield adopted
@@ -67,15 +70,6 @@ def provide_environment(
         )
     with _Provisioning(worker, job, requested, why_stop).environment() as environment:
         yield environment
-
-
-def _named_by(spec: dict[str, object], default: SuiteEnvironment) -> RequestedEnvironment:
-    """The environment of a job whose site sends none: a build by its label.
-
-    Of a variant it is the label of its base.
-    """
-    label = str(spec.get("build") or default.label)
-    return RequestedEnvironment(build=label.partition("~")[0])
 
 
 @dataclass
@@ -92,11 +86,7 @@ class _Provisioning:
         self._store = self.worker.store
         self._managers = find_package_managers(self._store.folder)
         self._commands = CommandRunner(
-            folder / "steps",
-            job_folder.temporary(folder),
-            self.job.log,
-            job_marker(folder),
-            self.why_stop,
+            folder, job_folder.temporary(folder), self.job.log, self.why_stop
         )
         torch_index_url = self.requested.index_url or settings.torch_index_url
         self._installer = EnvironmentInstaller(
@@ -136,8 +126,11 @@ class _Provisioning:
         The first set that any worker resolved counts.
         """
         key = f"unresolved-{_digest(self.requested.packages)}"
+        resolved = self.requested.requirements
         try:
-            resolved = self.requested.requirements or self._resolve(key)
+            if not resolved:
+                self._raise_if_failed_recently(key)
+                resolved = self._installer.resolve(self.requested.packages)
         except (InstallationFailed, OSError) as error:
             raise self._report_failure(key, self._record(""), error) from error
         platform_key = platform_name(self.worker.settings.device.kind)
@@ -149,10 +142,6 @@ class _Provisioning:
             raise EnvironmentUnavailable(
                 f"The site refused the requirements that were resolved: {answer}"
             ) from answer
-
-    def _resolve(self, key: str) -> str:
-        self._raise_if_failed_recently(key)
-        return self._installer.resolve(self.requested.packages)
 
     def _install(
         self, key: str, record: EnvironmentRecord, new: Path, lock: int

@@ -30,7 +30,8 @@ def report_installed(
     last_used: float | None = None,
 ) -> dict[str, Any]:
     """state: building, ready, failed, damaged, evicted; last_used: seconds since 1970."""
-    report: dict[str, Any] = {
+    used = datetime.fromtimestamp(last_used, UTC).isoformat() if last_used else None
+    return {
         "key": key,
         "build": record.build,
         "libraries": record.libraries,
@@ -38,9 +39,6 @@ def report_installed(
         "adopted": False,
         "message": message[-4000:],
         "size_mb": record.size_mb or None,
-        "last_used": None,
+        "last_used": used,
         "facts": record.facts,
     }
-    if last_used:
-        report["last_used"] = datetime.fromtimestamp(last_used, UTC).isoformat()
-    return report

@@ -58,12 +58,12 @@ Make = Callable[[Path, int], EnvironmentRecord]
 Report = Callable[[str, str, EnvironmentRecord, str], None]  # key, state, what it is, why
 
 
+@dataclass
 class EnvironmentStore:
     """The folder. report: called when the state of an environment changes."""
 
-    def __init__(self, folder: Path, report: Report) -> None:
-        self.folder = folder
-        self._report = report
+    folder: Path
+    report: Report
 
     @contextmanager
     def use(
@@ -86,7 +86,7 @@ class EnvironmentStore:
                 # Between the two locks another may have removed it
                 record = self._lock_shared(key, lock, tick)
             (self.folder / key / USED).touch()
-            self._report(key, "ready", record, "")
+            self.report(key, "ready", record, "")
             yield self.folder / key, record
         finally:
             os.close(lock)
@@ -135,7 +135,7 @@ class EnvironmentStore:
                 self._remove(key)
                 if environment:
                     record, _ = environment
-                    self._report(key, "evicted", record, message)
+                    self.report(key, "evicted", record, message)
             return is_locked
 
     def _lock_shared(
@@ -158,7 +158,7 @@ class EnvironmentStore:
             return None
         if damage:
             logger.warning("a damaged environment is made again", key=key, damage=damage)
-            self._report(key, "damaged", record, damage)
+            self.report(key, "damaged", record, damage)
             return None
         return record
 

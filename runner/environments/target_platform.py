@@ -7,8 +7,8 @@ import sys
 # Of a torch that was built for CUDA: gigabytes that neither an import of torch nor a compile for
 # the CPU loads. (libtorch_python of 2.4 is linked to nvtx, which stays.)
 UNUSED_WITHOUT_GPU = re.compile(
-    r"(pytorch-)?triton|cuda-(bindings|pathfinder|toolkit)"
-    r"|nvidia-(cusolver|nvvm|cuda-(cccl|crt|nvcc))(-cu\d+)?"
+    r"((pytorch-)?triton|cuda-(bindings|pathfinder|toolkit)"
+    r"|nvidia-(cusolver|nvvm|cuda-(cccl|crt|nvcc))(-cu\d+)?)(==|$)"
 )
 
 
@@ -22,10 +22,5 @@ def without_unused_packages(requirements: str, device_kind: str) -> str:
     """The `name==version` lines without those that this kind of device has no use for."""
     lines = requirements.splitlines()
     if device_kind == "cpu":
-        lines = [line for line in lines if not _is_unused_without_gpu(line)]
+        lines = [line for line in lines if not UNUSED_WITHOUT_GPU.match(line)]
     return "\n".join(lines) + "\n"
-
-
-def _is_unused_without_gpu(line: str) -> bool:
-    name = line.partition("==")[0]
-    return UNUSED_WITHOUT_GPU.fullmatch(name) is not None

@@ -19,6 +19,7 @@ from dashboard.models import (
     Run,
     RunState,
     Series,
+    WorkflowState,
 )
 from dashboard.results.core.result_format import parse_result
 from dashboard.results.services import store
@@ -29,10 +30,14 @@ from tests.builders import site
 FIRST = datetime(2026, 11, 1, 3, tzinfo=UTC)  # of a measured history: one run an hour from here on
 
 
-def group(**fields: Any) -> AlertGroup:
-    """A suspected regression of the machine cpu-2c on the track local, without alerts."""
+def group(state: str = "suspected", **fields: Any) -> AlertGroup:
+    """A suspected regression of the machine cpu-2c on the track local, without alerts.
+
+    state: of the workflow or of the evidence.
+    """
     defaults = {"title": "a change", "machine": site.machine(), "track": site.track()}
-    return AlertGroup.objects.create(**(defaults | fields))
+    name = "workflow_state" if state in WorkflowState.values else "evidence_state"
+    return AlertGroup.objects.create(**(defaults | {name: state} | fields))
 
 
 def series(
@@ -66,7 +71,11 @@ def alert(
         "base": of.base,
         "new": of.new,
     }
-    return Alert.objects.create(group=of, series=series(metric, config), **(defaults | fields))
+    return Alert.objects.create(
+        group=of,
+        series=series(metric, config),
+        **(defaults | fields),
+    )
 
 
 def measure(values: Mapping[str, float] | None, hour: float, **fields: Any) -> Job:
@@ -98,7 +107,12 @@ def _measure(
 ) -> list[Job]:
     """where: further fields of the run; result: of the result document."""
     label = site.build(build).label
-    fields = {"configs": [config], "build": label, "purpose": purpose, **(where or {})}
+    fields = {
+        "configs": [config],
+        "build": label,
+        "purpose": purpose,
+        **(where or {}),
+    }
     results = []
     for hour, values_of_job in enumerate(values):
         job = _ended(site.run(benchmark, **fields), FIRST + timedelta(hours=first + hour))
@@ -118,13 +132,22 @@ def _measure(
 
 def _ended(run: Run, at: datetime) -> Job:
     """The run's only job, not saved, once both have ended."""
-    Run.objects.filter(pk=run.pk).update(created_at=at, finished_at=at, state=RunState.COMPLETED)
+    Run.objects.filter(pk=run.pk).update(
+        created_at=at,
+        finished_at=at,
+        state=RunState.COMPLETED,
+    )
     job = site.reload(run.jobs.get())
     job.planned_at, job.state = at, JobState.DONE
     return job
 
 
-def noise(count: int, level: float = 100.0, percent: float = 1.0, seed: int = 0) -> list[float]:
+def noise(
+    count: int,
+    level: float = 100.0,
+    percent: float = 1.0,
+    seed: int = 0,
+) -> list[float]:
     """Gaussian values around a level."""
     generator = np.random.default_rng(seed)
     values: list[float] = generator.normal(level, level * percent / 100, count).tolist()

@@ -6,7 +6,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 DESK, PHONE = ViewportSize(width=1440, height=900), ViewportSize(width=390, height=844)
 LAUNCH_OPTIONS = (
@@ -45,23 +53,32 @@ def drawn(page: Page) -> Page:
     return page
 
 
-def _watch(page: Page) -> list[str]:
-    """The page's errors from now on: on the console, and uncaught exceptions."""
+def errors_of(context: BrowserContext) -> list[str]:
+    """The errors of its pages from now on: on the console, uncaught exceptions, absent scripts.
+
+    A page, a frame or data that the site refuses are the test's own affair. A request under way
+    when a page was left is nobody's: htmx writes two lines for it.
+    """
     errors: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
-        if message.type == "error":
+        if message.text.startswith(("htmx:send", "htmx:afterRequest")):
+            return
+        is_refusal = message.text.startswith(("Failed to load resource", "Framing"))
+        if message.type == "error" and not (
+            is_refusal and "/static/" not in message.location["url"]
+        ):
             errors.append(message.text)
 
-    page.on("console", note)
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.add_init_script(_WATCH_POLICY)
+    context.on("console", note)
+    context.on("weberror", lambda error: errors.append(str(error.error)))
     return errors
 
 
 def phone_problems(page: Page, addresses: Iterable[str]) -> list[str]:
-    """What is wrong with pages on a phone: width, content security policy, script errors."""
-    errors, problems = _watch(page), []
+    """What is wrong with pages on a phone: their width, and the content security policy."""
+    problems = []
+    page.add_init_script(_WATCH_POLICY)
     page.set_viewport_size(PHONE)
     for address in addresses:
         page.goto(address)
@@ -70,7 +87,7 @@ def phone_problems(page: Page, addresses: Iterable[str]) -> list[str]:
             problems.append(f"{address} is {width} px wide")
         for violation in page.evaluate("window.policyViolations"):
             problems.append(f"{address} breaks the policy: {violation}")
-    return problems + errors
+    return problems
 
 
 def accessibility_violations(page: Page, address: str) -> str:

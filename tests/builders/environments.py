@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from runner import job_folder
-from runner.environments import SuiteEnvironment
+from runner.environments.adopted import SuiteEnvironment
 from runner.environments.provisioning import provide_environment
 from runner.job_context import JobContext
 from runner.job_log import JobLog

@@ -52,11 +52,25 @@ class Provider:
     def answer(self, path: str) -> dict[str, Any]:
         if path == "/keys":
             public = jwt.algorithms.RSAAlgorithm.to_jwk(self._published, as_dict=True)
-            return {"keys": [{**public, "kid": "1", "alg": "RS256", "use": "sig"}]}
+            return {
+                "keys": [
+                    {
+                        **public,
+                        "kid": "1",
+                        "alg": "RS256",
+                        "use": "sig",
+                    }
+                ]
+            }
         if path == "/user":
             return self.person
         now = int(time.time())
-        claims = {**self.person, "iat": now, "exp": now + 60, **self.claims}
+        claims = {
+            **self.person,
+            "iat": now,
+            "exp": now + 60,
+            **self.claims,
+        }
         id_token = jwt.encode(claims, self.key, "RS256", headers={"kid": "1"})
         return {"access_token": "any", "id_token": id_token}
 

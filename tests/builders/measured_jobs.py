@@ -12,7 +12,12 @@ from jsonschema import Draft202012Validator
 from benchmarks_suite.harness import contract
 
 MLP = "mlp.smoke.inference.float32.static.b64"
-QUICK = {"budget_s": 0.2, "single_steps": 0, "loss_steps": 2, "starts": []}
+QUICK = {
+    "budget_s": 0.2,
+    "single_steps": 0,
+    "loss_steps": 2,
+    "starts": [],
+}
 
 
 def run(tmp_path: Path, module: str, **fields: Any) -> dict[str, Any]:

@@ -38,7 +38,12 @@ def waiting(**fields: Any) -> Delivery:
     """A delivery of a confirmed event that is due."""
     event = confirmed()
     return Delivery.objects.create(
-        **{"channel": channel(), "event": event, "next_at": NOW, **fields}
+        **{
+            "channel": channel(),
+            "event": event,
+            "next_at": NOW,
+            **fields,
+        }
     )
 
 

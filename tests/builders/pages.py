@@ -29,6 +29,7 @@ from dashboard.models import (
     Worker,
 )
 from dashboard.results.services.store import roll_up
+from tests.builders import kernels
 
 REAL_RESULT = Path(__file__).parents[1] / "data" / "golden" / "result.pass.json"
 FAILURE_MESSAGE = (
@@ -46,6 +47,12 @@ ENDINGS = {
     5: (Status.FAIL_TO_COMPILE, FAILURE_MESSAGE),
     6: (Status.TIMEOUT, FAILURE_MESSAGE),
 }
+
+
+def small_site() -> None:
+    """A small history, and a job with everything."""
+    history(series=60, points=12)
+    job_with_everything()
 
 
 def history(series: int = 480, points: int = 60) -> None:
@@ -111,7 +118,11 @@ def _workers(machine: Machine, now: datetime) -> Worker:
 def fail_newest(status: str) -> Job:
     """The newest job of a compiled case, as if it had ended with ``status`` and no value."""
     series = (
-        Series.objects.filter(machine__key=KEY, metric="latency_ms", config__name="regional")
+        Series.objects.filter(
+            machine__key=KEY,
+            metric="latency_ms",
+            config__name="regional",
+        )
         .select_related("last_job")
         .first()
     )
@@ -192,6 +203,7 @@ def result_document() -> dict[str, Any]:
         ],
         "hints": ["reduction over dim 0 is not fused"],
     }
+    document["profile"] = {"eager": kernels.BEFORE, "compiled": kernels.AFTER}
     document["marks"] = [
         {
             "kind": "cpu_pressure",

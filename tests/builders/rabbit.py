@@ -28,9 +28,10 @@ EVERYTHING = {"configure": ".*", "write": ".*", "read": ".*"}
 def of_machine(key: str) -> dict[str, str]:
     """The permissions of a worker of this machine.
 
-    They are for the machine's queue, and for what Celery's remote control makes.
+    They are for the machine's queue and those of its workers, and for what Celery's remote control
+    makes.
     """
-    own = rf"^(machine\.{key}|celeryev.*|.*celery\.pidbox)$"
+    own = rf"^(machine\.{key}(\..+)?|celeryev.*|.*celery\.pidbox)$"
     return {"configure": own, "write": own, "read": own}
 
 

@@ -24,12 +24,31 @@ def line(values: list[float], **fields: Any) -> ChartLine:
         "purpose": ["scheduled"] * count,
         "build": ["2.13.0"] * count,
     }
-    return ChartLine(at_ms=np.arange(count) * DAY_MS, value=value, **(defaults | fields))
+    return ChartLine(
+        at_ms=np.arange(count) * DAY_MS,
+        value=value,
+        **(defaults | fields),
+    )
 
 
-def newest(value: float | None, status: str = "pass", at_s: float = 1.0, **fields: Any) -> Newest:
-    defaults: dict[str, Any] = {"low": None, "high": None, "previous": None, "job": "a-job"}
-    return Newest(value=value, status=status, at_s=at_s, **(defaults | fields))
+def newest(
+    value: float | None,
+    status: str = "pass",
+    at_s: float = 1.0,
+    **fields: Any,
+) -> Newest:
+    defaults: dict[str, Any] = {
+        "low": None,
+        "high": None,
+        "previous": None,
+        "job": "a-job",
+    }
+    return Newest(
+        value=value,
+        status=status,
+        at_s=at_s,
+        **(defaults | fields),
+    )
 
 
 def case(

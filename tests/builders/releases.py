@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import orjson
 
+from dashboard.models import Job, JobState, Run, RunState, TorchBuild
 from dashboard.results.services.imports import ImportSource, import_results
 from tests.builders.site import describe
 
@@ -46,7 +47,7 @@ MODELS = {
 
 
 def import_two_releases(
-    repeats: int = 3,
+    repeats: int = 6,
     models: Sequence[str] = tuple(MODELS),
     machine: str = MACHINE,
     seed: int = 1,
@@ -65,6 +66,26 @@ def import_two_releases(
         sources.append(ImportSource(f"{number}.json", orjson.dumps(result)))
     report = import_results(sources=sources, machine=machine)
     assert not report.refused, report.refused[0]
+
+
+def add_failed_run(build: TorchBuild) -> Run:
+    """Another run of the base release's place: one case of captioning, which failed."""
+    like = Job.objects.filter(run__build__label=BASE, benchmark__model="captioning").first()
+    assert like is not None
+    place = like.run
+    run = Run.objects.create(
+        build=build, machine=place.machine, track=place.track, state=RunState.COMPLETED
+    )
+    Job.objects.create(
+        run=run,
+        benchmark=like.benchmark,
+        config=like.config,
+        state=JobState.DONE,
+        status="fail_to_run",
+        planned_at=like.planned_at,
+        finished_at=like.finished_at,
+    )
+    return run
 
 
 def _documents(
@@ -128,7 +149,12 @@ def environment(build: str, transformers: str = "5.17.0") -> dict[str, Any]:
             "diffusers": "0.42.1",
             "triton": f"3.{version[2:4]}",
         },
-        "machine": {"cpu": "Xeon", "cores": 16, "memory_gb": 135.1, "gpu": "NVIDIA H100 80GB HBM3"},
+        "machine": {
+            "cpu": "Xeon",
+            "cores": 16,
+            "memory_gb": 135.1,
+            "gpu": "NVIDIA H100 80GB HBM3",
+        },
         "settings": {"threads": 8},
     }
 
@@ -158,7 +184,12 @@ def _metrics(
 
 
 def _with_interval(value: float) -> dict[str, float | int | None]:
-    return {"value": value, "low": value * 0.999, "high": value * 1.001, "n": 90}
+    return {
+        "value": value,
+        "low": value * 0.999,
+        "high": value * 1.001,
+        "n": 90,
+    }
 
 
 def _without_interval(value: float) -> dict[str, float | int | None]:

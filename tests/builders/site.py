@@ -5,6 +5,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.utils import timezone
+
 from dashboard.catalog.services.suite_catalog import sync_build, sync_catalog
 from dashboard.models import Benchmark, Job, JobState, Machine, Run, TorchBuild, Track, Worker
 from dashboard.runs.services import fleet, leases
@@ -48,7 +50,11 @@ def catalog() -> dict[str, Any]:
         ],
         "configs": [
             {"name": "eager", "label": "Eager", "about": "No compiler."},
-            {"name": "inductor", "label": "Inductor", "about": "torch.compile as it is."},
+            {
+                "name": "inductor",
+                "label": "Inductor",
+                "about": "torch.compile as it is.",
+            },
             {"name": "regional", "label": "Regional", "about": "Each repeated block."},
         ],
     }
@@ -71,8 +77,24 @@ def track(key: str = "local") -> Track:
 def worker(name: str = "w1", on: str = "cpu-2c") -> Worker:
     """A worker that has said hello."""
     worker, _ = fleet.add_worker(name=name, machine=machine(on))
-    fleet.hello(worker=worker, boot_id=BOOT, device="cpu", facts={}, catalog=catalog(), builds=[])
+    fleet.hello(
+        worker=worker,
+        boot_id=BOOT,
+        device="cpu",
+        facts={},
+        catalog=catalog(),
+        builds=[],
+    )
     return worker
+
+
+def living_worker(name: str = "w1", on: str = "cpu-2c") -> Worker:
+    """A worker that was heard of just now, and reads its own queue, too."""
+    new = worker(name, on)
+    new.last_seen = timezone.now()
+    new.facts = {"own_queue": True}
+    new.save(update_fields=["last_seen", "facts"])
+    return new
 
 
 def run(*benchmarks: str, configs: Sequence[str] = ("eager",), **fields: Any) -> Run:
@@ -103,7 +125,12 @@ def running_job(by: Worker, **fields: Any) -> Job:
 
 def claim(job: Job, by: Worker) -> Job:
     """The job after this worker has claimed its current attempt."""
-    leases.claim(job_id=job.pk, attempt=reload(job).attempt, worker=by, boot_id=BOOT)
+    leases.claim(
+        job_id=job.pk,
+        attempt=reload(job).attempt,
+        worker=by,
+        boot_id=BOOT,
+    )
     return reload(job)
 
 
@@ -131,7 +158,12 @@ def result(of: Job, values: Mapping[str, float] | None = None, /, **fields: Any)
         "benchmark": {field: getattr(of.benchmark, field) for field in benchmark_fields},
         "environment": environment(),
         "metrics": {
-            metric: {"value": value, "low": value, "high": value, "n": 3}
+            metric: {
+                "value": value,
+                "low": value,
+                "high": value,
+                "n": 3,
+            }
             for metric, value in values.items()
         },
         "absent": {},
@@ -143,10 +175,20 @@ def result(of: Job, values: Mapping[str, float] | None = None, /, **fields: Any)
 def environment(fingerprint: str = "0123456789abcdef") -> dict[str, Any]:
     return {
         "fingerprint": fingerprint,
-        "torch": {"version": BUILD, "git_sha": None, "cuda": None, "triton": None},
+        "torch": {
+            "version": BUILD,
+            "git_sha": None,
+            "cuda": None,
+            "triton": None,
+        },
         "python": "3.11.7",
         "libraries": {"transformers": "5.23.0"},
-        "machine": {"cpu": "Xeon", "cores": 2, "memory_gb": 23.4, "gpu": None},
+        "machine": {
+            "cpu": "Xeon",
+            "cores": 2,
+            "memory_gb": 23.4,
+            "gpu": None,
+        },
         "settings": {"threads": 1},
     }
 
@@ -163,7 +205,13 @@ def delivery(
         "wall_s": 1.5,
         "log_tail": "",
     }
-    return pack({"attempt": job.attempt, "outcome": defaults | outcome, "result": result})
+    return pack(
+        {
+            "attempt": job.attempt,
+            "outcome": defaults | outcome,
+            "result": result,
+        }
+    )
 
 
 def pack(document: Any) -> bytes:

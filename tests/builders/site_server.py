@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 
 TOKEN = "the-worker-token"
 BENCHMARK = "mlp.smoke.inference.float32.static.b64"
-JOB_CALL = re.compile(r"jobs/([^/]+)/(claim|requirements|heartbeat|result|artifacts/(.+))")
+JOB_CALL = re.compile(r"jobs/([^/]+)/(waiting|claim|requirements|heartbeat|result|artifacts/(.+))")
 Response = tuple[int, dict[str, Any]]  # status and JSON body
 
 
@@ -100,7 +100,12 @@ class SiteServer:
         **spec: Any,
     ) -> SiteJob:
         """A queued job; `config` is what the fake suite does."""
-        defaults = {"schema": "job.v1", "job_id": job_id, "benchmark": BENCHMARK, "config": config}
+        defaults = {
+            "schema": "job.v1",
+            "job_id": job_id,
+            "benchmark": BENCHMARK,
+            "config": config,
+        }
         job = SiteJob({**defaults, **spec}, timeout_s, environment)
         self.jobs[job_id] = job
         return job
@@ -110,7 +115,13 @@ class SiteServer:
         reports = [report for report in self.environments if report["state"] == state]
         return [report["message"] for report in reports]
 
-    def answer(self, method: str, path: str, query: dict[str, list[str]], body: bytes) -> Response:
+    def answer(
+        self,
+        method: str,
+        path: str,
+        query: dict[str, list[str]],
+        body: bytes,
+    ) -> Response:
         call = path.removeprefix("/api/v1/worker/")
         self.calls.append(f"{method} {call}")
         if len(self.calls) == self.forgive_after:
@@ -138,7 +149,13 @@ class SiteServer:
                 if job.state == "running":
                     job.state, job.attempt = "queued", job.attempt + 1
         limits = {"paused": self.paused, "heartbeat_s": 0.2, "lease_s": 30}
-        return 200, {"worker": "local", "machine": "cpu", "queue": "machine.cpu", **limits}
+        return 200, {
+            "worker": "local",
+            "machine": "cpu",
+            "queue": "machine.cpu",
+            "own_queue": "machine.cpu.local",
+            **limits,
+        }
 
     def _job_call(self, call: str, query: dict[str, list[str]], body: bytes) -> Response:
         match = JOB_CALL.fullmatch(call)
@@ -154,12 +171,18 @@ class SiteServer:
         if document["attempt"] != job.attempt:
             return 409, {"detail": f"attempt {job.attempt} counts"}
         handlers = {
+            "waiting": self._wait,
             "claim": self._claim,
             "requirements": self._pin,
             "heartbeat": self._beat,
             "result": self._result,
         }
         return handlers[match[2]](job, document)
+
+    def _wait(self, job: SiteJob, body: dict[str, Any]) -> Response:
+        if job.state != "queued":
+            return 409, {"detail": f"the job is {job.state}"}
+        return 200, {"state": job.state}
 
     def _claim(self, job: SiteJob, body: dict[str, Any]) -> Response:
         if job.state != "queued" or self.paused:

@@ -22,7 +22,11 @@ class WebProcess:
 
     def __init__(self, var: Path, database_url: str) -> None:
         address = f"127.0.0.1:{free_port()}"
-        self.client = httpx.Client(base_url=f"http://{address}", trust_env=False, timeout=60)
+        self.client = httpx.Client(
+            base_url=f"http://{address}",
+            trust_env=False,
+            timeout=60,
+        )
         inherited = {name: value for name, value in os.environ.items() if name not in OWN}
         environment = {
             **inherited,

@@ -21,7 +21,13 @@ class WorkerProcess:
     It can be started again.
     """
 
-    def __init__(self, home: Path, site: SiteServer, broker_url: str, sent_from: str = "") -> None:
+    def __init__(
+        self,
+        home: Path,
+        site: SiteServer,
+        broker_url: str,
+        sent_from: str = "",
+    ) -> None:
         """sent_from: the broker's address with the site's account, where it has its own."""
         self.home, self.site = home, site
         self.log = home / "worker.log"
@@ -69,9 +75,9 @@ class WorkerProcess:
         """Wait until its log holds `text`."""
         wait_for(lambda: text in self.log.read_text())
 
-    def send(self, job_id: str, attempt: int = 1) -> None:
-        """Put the message of a job into the worker's queue, as the site does."""
-        self._sender.send_task("runner.run_job", [job_id, attempt], queue="machine.cpu")
+    def send(self, job_id: str, attempt: int = 1, queue: str = "machine.cpu") -> None:
+        """Put the message of a job into a queue of the worker, as the site does."""
+        self._sender.send_task("runner.run_job", [job_id, attempt], queue=queue)
 
     def wait_for_sampling(self, job_id: str) -> None:
         """Wait until the job's suite reports that it is sampling."""

@@ -21,7 +21,11 @@ def a_benchmark(
 def a_module(depth: int = 4) -> nn.Module:
     layers: list[nn.Module] = []
     for _ in range(depth):
-        layers += [nn.Linear(WIDTH, WIDTH), nn.GELU(), nn.LayerNorm(WIDTH)]
+        layers += [
+            nn.Linear(WIDTH, WIDTH),
+            nn.GELU(),
+            nn.LayerNorm(WIDTH),
+        ]
     return nn.Sequential(*layers)
 
 

@@ -13,7 +13,12 @@ SCRIPT = "docs/api_types.py"
 
 def test_types_are_current(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name not in OURS}
-    subprocess.run([sys.executable, SCRIPT, str(tmp_path)], cwd=ROOT, env=environment, check=True)
+    subprocess.run(
+        [sys.executable, SCRIPT, str(tmp_path)],
+        cwd=ROOT,
+        env=environment,
+        check=True,
+    )
     written = (tmp_path / "api_types.py").read_text()
     committed = (ROOT / "compilewatch_client" / "api_types.py").read_text()
     assert written == committed, f"run: python {SCRIPT}"

@@ -72,7 +72,12 @@ class Shell:
         }
 
     def run(self, line: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(line, **self._options, capture_output=True, check=False)
+        return subprocess.run(
+            line,
+            **self._options,
+            capture_output=True,
+            check=False,
+        )
 
     def run_until(self, line: str, is_enough: Callable[[], bool]) -> None:
         """Start a command and stop it as Ctrl-C does, once that is true."""

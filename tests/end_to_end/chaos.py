@@ -102,7 +102,11 @@ def environment(folder: Path) -> dict[str, str]:
     }
 
 
-def schedule_kills(chance: random.Random, kills: int, jobs: int) -> Iterator[tuple[str, int]]:
+def schedule_kills(
+    chance: random.Random,
+    kills: int,
+    jobs: int,
+) -> Iterator[tuple[str, int]]:
     """(victim, after how many ended jobs of the run), every victim once before any comes again."""
     victims: list[str] = []
     while len(victims) < kills:

@@ -111,7 +111,7 @@ class ChaosSite:
         """Wait for the ends of jobs, detection, confirmations, deliveries, and a ready site."""
         self._wait_for(lambda: not Job.objects.filter(state__in=ACTIVE).exists())
         self._wait_for(lambda: not DetectorState.objects.filter(due=True).exists())
-        self._wait_for(lambda: not AlertGroup.objects.filter(state__in=UNSETTLED).exists())
+        self._wait_for(lambda: not AlertGroup.objects.filter(evidence_state__in=UNSETTLED).exists())
         self._wait_for(lambda: not Job.objects.filter(state__in=ACTIVE).exists())
         self._wait_for(lambda: not AlertEvent.objects.filter(considered_at=None).exists())
         unsent = ("waiting", "sending")
@@ -129,7 +129,13 @@ class ChaosSite:
                 raise AssertionError(f"not healed within {PATIENCE_S} s; jobs: {jobs}")
             time.sleep(0.2)
 
-    def count(self, run: Run, measured: Sequence[str], mails: Mailbox, hooks: Receiver) -> int:
+    def count(
+        self,
+        run: Run,
+        measured: Sequence[str],
+        mails: Mailbox,
+        hooks: Receiver,
+    ) -> int:
         """Print what is there; 1 where something was lost or doubled."""
         jobs = Job.objects.exclude(run__state=RunState.CANCELLED)
         runs = Run.objects.exclude(state=RunState.CANCELLED)

@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from django.db import connection
 from django.test import Client
 from playwright.sync_api import Browser, BrowserContext
 from pytest_django.live_server_helper import LiveServer
 
-from tests.builders.chromium import DESK, chromium
+from tests.builders.chromium import DESK, chromium, errors_of
 
 if TYPE_CHECKING:  # pytest reads this file before Django is set up
     from django.contrib.auth.models import User
+
+
+ELSEWHERE: tuple[str, ...] = (
+    "America/Los_Angeles",
+    "Asia/Kolkata",
+)  # behind UTC, and ahead by half an hour more
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A browser test runs in UTC and in another zone; one marked `charts` in all of them.
+
+    One of themes runs in UTC alone: no colour depends on the zone.
+    """
+    if "zone" not in metafunc.fixturenames:
+        return
+    elsewhere = ELSEWHERE[:1]
+    if metafunc.definition.get_closest_marker("charts"):
+        elsewhere = ELSEWHERE
+    elif "theme" in metafunc.fixturenames:
+        elsewhere = ()
+    metafunc.parametrize("zone", ("UTC", *elsewhere))
 
 
 @pytest.fixture(scope="module")
@@ -22,17 +45,50 @@ def browser() -> Iterator[Browser]:
         yield started
 
 
+def wait_for_requests() -> None:
+    """What a page had asked for before it was closed would lock tables that are emptied next."""
+    busy = """
+        SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'
+    """
+    deadline = time.monotonic() + 5
+    with connection.cursor() as cursor:
+        while time.monotonic() < deadline:
+            cursor.execute(busy)
+            if cursor.fetchone() == (0,):
+                return
+            time.sleep(0.05)
+
+
+@pytest.fixture
+def window(browser: Browser, zone: str, live_server: LiveServer) -> Iterator[BrowserContext]:
+    """A window of a stranger. An error of a page's script fails the test."""
+    made = browser.new_context(base_url=live_server.url, viewport=DESK, timezone_id=zone)
+    errors = errors_of(made)
+    yield made
+    made.close()
+    wait_for_requests()
+    assert errors == []
+
+
 @pytest.fixture
 def context(
-    browser: Browser, live_server: LiveServer, client: Client, django_user_model: type[User]
-) -> Iterator[BrowserContext]:
-    """A window in which an operator is signed in."""
+    window: BrowserContext,
+    live_server: LiveServer,
+    client: Client,
+    django_user_model: type[User],
+) -> BrowserContext:
+    """The window in which an operator is signed in."""
     client.force_login(
         django_user_model.objects.create_superuser("operator", password="rather-long-word")
     )
-    made = browser.new_context(base_url=live_server.url, viewport=DESK)
-    made.add_cookies(
-        [{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}]
+    window.add_cookies(
+        [
+            {
+                "name": "sessionid",
+                "value": client.cookies["sessionid"].value,
+                "url": live_server.url,
+            }
+        ]
     )
-    yield made
-    made.close()
+    return window

@@ -81,7 +81,12 @@ class DrillSite:
         for number, url in enumerate(urls):
             rule.channels.add(Channel.objects.create(name=f"drill {number}", url=url))
 
-    def measure(self, build: TorchBuild, parts: "Sequence[Injection]", left: int = 0) -> None:
+    def measure(
+        self,
+        build: TorchBuild,
+        parts: "Sequence[Injection]",
+        left: int = 0,
+    ) -> None:
         """One round of what these parts need, each case once, on a build, until all is judged.
 
         left: rounds before the first injection.
@@ -173,7 +178,11 @@ class DrillSite:
 
 def wait_until_sent(group: AlertGroup) -> None:
     """Until both channels have had the group's present state."""
-    sent = Delivery.objects.filter(event__group=group, event__state=group.state, state="sent")
+    sent = Delivery.objects.filter(
+        event__group=group,
+        event__state=group.state,
+        state="sent",
+    )
     wait_for(lambda: sent.count() >= CHANNELS, DELIVERY_S)
 
 

@@ -92,8 +92,18 @@ def main() -> int:
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--python", default=sys.executable, help="an interpreter that has torch")
     parser.add_argument("--minutes", type=float, default=14)
-    parser.add_argument("--turns", type=int, default=4, help="turns before the pairs are looked at")
-    parser.add_argument("--budget-s", type=float, default=2, help="seconds of sampling in each job")
+    parser.add_argument(
+        "--turns",
+        type=int,
+        default=4,
+        help="turns before the pairs are looked at",
+    )
+    parser.add_argument(
+        "--budget-s",
+        type=float,
+        default=2,
+        help="seconds of sampling in each job",
+    )
     parser.add_argument(
         "--only", action="append", help="an injection by its name; again for another"
     )

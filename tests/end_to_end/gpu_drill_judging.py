@@ -45,7 +45,11 @@ def findings(
     return [finding for finding in of_metrics if finding is not None]
 
 
-def _finding(metric: str, base: Sequence[Document], new: Sequence[Document]) -> Finding | None:
+def _finding(
+    metric: str,
+    base: Sequence[Document],
+    new: Sequence[Document],
+) -> Finding | None:
     outcome = sequential_test(metric, base, new)
     if outcome is None:
         return None

@@ -49,7 +49,12 @@ def _declare_list(parser: argparse.ArgumentParser) -> None:
         "--label", required=True, help="of the variant's build, as 2.13.0+cpu~narrow-vectors"
     )
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--budget-s", type=float, default=1, help="seconds of sampling in each job")
+    parser.add_argument(
+        "--budget-s",
+        type=float,
+        default=1,
+        help="seconds of sampling in each job",
+    )
     parser.add_argument(
         "--target-percent",
         type=float,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from dashboard.models import Alert, AlertGroup, AlertState
+from dashboard.models import Alert, AlertGroup
 from tests.builders import pages
 from tests.builders.chromium import accessibility_violations, drawn, phone_problems
 
@@ -27,7 +27,7 @@ def page(context: BrowserContext) -> Page:
 
 def confirmed() -> AlertGroup:
     found = AlertGroup.objects.filter(
-        state=AlertState.CONFIRMED, alerts__confirmation="confirmed"
+        evidence_state="confirmed", workflow_state="new", alerts__confirmation="confirmed"
     ).first()
     assert found
     return found
@@ -57,7 +57,7 @@ def test_an_alert_is_found_looked_at_and_triaged(page: Page) -> None:
     group = confirmed()
     page.goto("/alerts/?state=confirmed&direction=all")
     page.get_by_role("link", name=group.title).click()
-    expect(page.get_by_role("heading", name="4. Whose fault")).to_be_visible()
+    expect(page.get_by_role("heading", name="4. Likely cause")).to_be_visible()
     assert drawn(page).locator(".plot").count() == 2
     page.get_by_label("Note").fill("Seen on two machines")
     page.get_by_role("button", name="Add the note").click()
@@ -72,13 +72,13 @@ def test_an_alert_is_found_looked_at_and_triaged(page: Page) -> None:
 
 def test_the_inbox_is_worked_with_the_keyboard(page: Page) -> None:
     page.goto("/alerts/?direction=all&state=confirmed")
-    count = AlertGroup.objects.filter(state="confirmed").count()
+    count = AlertGroup.objects.filter(workflow_state="new").count()
     for key in ("j", "x", "j", "k", "k"):
         page.keyboard.press(key)
     expect(page.get_by_label("Choose alert").first).to_be_checked()
     page.keyboard.press("a")
     expect(page.get_by_role("status")).to_contain_text("Done with 1 of 1")
-    assert AlertGroup.objects.filter(state="confirmed").count() == count - 1
+    assert AlertGroup.objects.filter(workflow_state="new").count() == count - 1
 
 
 def test_a_key_tells_the_keys_and_escape_puts_them_away(page: Page) -> None:
@@ -113,8 +113,8 @@ def test_one_box_chooses_all(page: Page) -> None:
 def test_a_filter_changes_the_list_and_back_undoes_it(page: Page) -> None:
     page.goto("/alerts/?direction=all")
     before = page.locator("[data-row]").count()
-    page.get_by_label("State").select_option("invalid")
-    page.wait_for_url(re.compile("state=invalid"))
+    page.get_by_label("Workflow state").select_option("invalid")
+    page.wait_for_url(re.compile("workflow_state=invalid"))
     page.go_back()
     expect(page.locator("[data-row]")).to_have_count(before)
 

@@ -12,6 +12,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 def test_kills_in_the_middle_of_a_run_lose_and_double_nothing() -> None:
     command = [sys.executable, "-m", "tests.end_to_end.chaos", "--kills", "3", "--jobs", "40"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("kill -9") == 3

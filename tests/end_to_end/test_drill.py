@@ -17,6 +17,12 @@ def test_what_is_changed_for_real_is_found_proven_blamed_told_once_and_recovers(
     part: list[str],
 ) -> None:
     command = [sys.executable, "-m", "tests.end_to_end.drill", *part]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.rstrip().endswith("All of it came as it should.")

@@ -200,7 +200,12 @@ def test_kept_files_say_what_the_folders_said(tmp_path: Path) -> None:
         ("later", "cold_start_s", "confirmed", "compiler"),
     ],
 )
-def test_what_was_injected_on_the_h100(label: str, metric: str, state: str, cause: str) -> None:
+def test_what_was_injected_on_the_h100(
+    label: str,
+    metric: str,
+    state: str,
+    cause: str,
+) -> None:
     group = H100 / ("inexact" if label == "inexact" else "slower")
     told = findings(read(group, PLAIN), read(group, label), JUDGED)
     assert (metric, state, cause) in {(one.metric, one.state, one.cause) for one in told}

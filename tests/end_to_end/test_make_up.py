@@ -63,7 +63,12 @@ def test_settings_file_is_private_and_complete(up: LocalSite) -> None:
 
 def test_manage_py_works_by_hand_next_to_it(up: LocalSite) -> None:
     command = [sys.executable, "manage.py", "migrate", "--check", "--skip-checks"]
-    process = subprocess.run(command, cwd=project.ROOT, env=shell_environment(up), check=False)
+    process = subprocess.run(
+        command,
+        cwd=project.ROOT,
+        env=shell_environment(up),
+        check=False,
+    )
     assert process.returncode == 0
 
 

@@ -10,7 +10,6 @@ from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
 from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page, expect
-from pytest_django.live_server_helper import LiveServer
 
 from dashboard.models import Job, JobState, Run, Status
 from dashboard.runs.services.run_state import refresh_runs
@@ -69,15 +68,12 @@ def test_axe_finds_no_fault_on_any_page(page: Page, run: Run, theme: Any) -> Non
     assert "".join(accessibility_violations(page, address) for address in addresses(run)) == ""
 
 
-def test_axe_finds_no_fault_on_the_pages_of_strangers(
-    browser: Browser, live_server: LiveServer
-) -> None:
-    page = browser.new_page(base_url=live_server.url)
+def test_axe_finds_no_fault_on_the_pages_of_strangers(window: BrowserContext) -> None:
+    page = window.new_page()
     assert (
         "".join(accessibility_violations(page, address) for address in ("/sign-in/", "/nothing/"))
         == ""
     )
-    page.close()
 
 
 def test_axe_finds_no_fault_on_the_first_page_of_the_admin(page: Page) -> None:
@@ -218,15 +214,14 @@ def test_the_command_that_repeats_a_job_is_copied(page: Page, context: BrowserCo
     assert "python -m benchmarks_suite run" in page.evaluate("navigator.clipboard.readText()")
 
 
-def test_people_sign_in_and_are_taken_back(browser: Browser, live_server: LiveServer) -> None:
+def test_people_sign_in_and_are_taken_back(window: BrowserContext) -> None:
     User.objects.create_user("reader", password="rather-long-word")
-    page = browser.new_page(base_url=live_server.url)
+    page = window.new_page()
     page.goto("/fleet/")
     page.get_by_label("Username").fill("reader")
     page.get_by_label("Password").fill("rather-long-word")
     page.keyboard.press("Enter")
     page.wait_for_url("**/fleet/")
-    page.close()
 
 
 # --- Search and saved views

@@ -6,7 +6,8 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, ViewportSize, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, ViewportSize, expect
+from pytest_django.live_server_helper import LiveServer
 
 from dashboard.demo.services.generated import KEY
 from dashboard.models import Annotation, Datum, Job
@@ -40,9 +41,7 @@ LABELS = """plot => {
 
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
-    """A site with a small history and a job with everything."""
-    pages.history(series=60, points=12)
-    pages.job_with_everything()
+    pages.small_site()
     return context.new_page()
 
 
@@ -165,7 +164,11 @@ def test_labels_lie_within_the_chart_and_not_over_each_other(page: Page, width: 
         {datum.planned_at for datum in Datum.objects.filter(series__benchmark=benchmark)}
     )
     for number, at in enumerate(times):
-        Annotation.objects.create(benchmark=benchmark, at=at, text=f"night {number}: a new driver")
+        Annotation.objects.create(
+            benchmark=benchmark,
+            at=at,
+            text=f"night {number}: a new driver",
+        )
     plot = trend(page).locator(".plot").first
     # Drawn for another width than it was loaded with
     page.set_viewport_size(ViewportSize(width=width, height=800))
@@ -192,6 +195,48 @@ def test_a_phone_has_the_legend_below_the_dates_and_room_for_the_lines(page: Pag
     assert legend
     assert legend["y"] >= dates["y"] + dates["height"]
     assert lines["height"] >= 180
+
+
+def test_a_phone_has_no_bar_of_buttons_over_the_chart(page: Page) -> None:
+    page.set_viewport_size(PHONE)
+    expect(trend(page).locator(".plot").first.locator(".modebar-btn")).to_have_count(0)
+
+
+def test_no_button_sends_the_data_away(page: Page) -> None:
+    buttons = (
+        trend(page)
+        .locator(".plot")
+        .first.evaluate(
+            "plot => [...plot.querySelectorAll('.modebar-btn')].map(({ dataset }) => dataset.title)"
+        )
+    )
+    assert "Download plot as a PNG" in buttons
+    assert not re.search("share|cloud|edit", " ".join(buttons), re.IGNORECASE)
+
+
+def test_a_pressed_button_is_readable_under_the_pointer(page: Page) -> None:
+    background = """async (button) => {
+        await Promise.all(button.getAnimations().map(({ finished }) => finished));
+        return getComputedStyle(button).backgroundColor;
+    }"""
+    button = trend(page).get_by_role("button", name="Compare two points")
+    button.click()
+    under_the_pointer = button.evaluate(background)
+    page.mouse.move(0, 0)
+    assert button.evaluate(background) == under_the_pointer
+
+
+def test_without_scripts_a_chart_points_to_the_tables(
+    browser: Browser, context: BrowserContext, live_server: LiveServer, page: Page
+) -> None:
+    plain = browser.new_context(base_url=live_server.url, java_script_enabled=False)
+    plain.add_cookies(context.cookies())  # type: ignore[arg-type]  # read by one, written by the other
+    opened = plain.new_page()
+    opened.goto(f"/series/{full_job().benchmark}/?config=eager")
+    plot = opened.locator(".plot").first
+    content = plot.evaluate("plot => getComputedStyle(plot, '::after').content")
+    assert "The numbers are in the page's tables" in content
+    plain.close()
 
 
 def test_the_advisor_answers_for_a_number_of_steps(page: Page) -> None:

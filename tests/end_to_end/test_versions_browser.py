@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from dashboard.comparisons.services.comparisons import settle
 from dashboard.models import Comparison
 from tests.builders import releases
 from tests.builders.chromium import DESK, PHONE, accessibility_violations, drawn, phone_problems
@@ -49,7 +50,11 @@ def addresses(comparison: Comparison) -> list[str]:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_no_fault_on_any_page(page: Page, addresses: list[str], theme: Any) -> None:
+def test_axe_finds_no_fault_on_any_page(
+    page: Page,
+    addresses: list[str],
+    theme: Any,
+) -> None:
     page.emulate_media(color_scheme=theme)
     assert "".join(accessibility_violations(page, address) for address in addresses) == ""
 
@@ -78,7 +83,7 @@ def test_a_phone_shows_the_answer_and_folds_the_reasons(page: Page) -> None:
     expect(page.locator(".answer")).to_be_in_viewport()
     expect(cases).to_be_hidden()
     why.get_by_text("Why").click()
-    expect(why).to_contain_text("Compiled steps are")
+    expect(why).to_contain_text("Worse: sd_unet")
     page.locator("summary", has_text="22 cases").press("Enter")
     expect(cases).to_be_visible()
     page.get_by_label("Sort").select_option("name")
@@ -86,7 +91,7 @@ def test_a_phone_shows_the_answer_and_folds_the_reasons(page: Page) -> None:
     expect(cases).to_be_visible()  # what was opened is not folded again
     page.set_viewport_size(DESK)
     expect(page.get_by_text("Why", exact=True).nth(1)).to_be_hidden()
-    expect(page.locator("#why-gpt2")).to_contain_text("Compiled steps are")
+    expect(page.locator("#why-gpt2")).to_contain_text("Better: gpt2")
 
 
 def test_another_base_is_chosen_and_compared(page: Page) -> None:
@@ -121,6 +126,9 @@ def test_a_comparison_is_followed_until_its_report(page: Page, comparison: Compa
     page.goto(comparison.get_absolute_url())
     expect(page.locator("#live")).to_contain_text("2 of 8")
     for job in comparison_jobs(comparison)[2:]:
+        deliver_result(job, 2.0 if job.run.build == comparison.base else 1.8)
+    settle(comparison_id=comparison.pk)  # it is suspected to be faster: measured again
+    for job in comparison_jobs(comparison)[8:]:
         deliver_result(job, 2.0 if job.run.build == comparison.base else 1.8)
     expect(page.locator("#report .answer")).to_have_text("Yes", timeout=15_000)
     expect(page.locator("#live")).not_to_have_attribute("hx-trigger", re.compile(".*"))

@@ -136,7 +136,11 @@ def ingest_results(name: str, count: int) -> list[bytes]:
     measure(
         name,
         count,
-        lambda number: ingest(job_id=jobs[number].pk, worker=worker, body=bodies[number]),
+        lambda number: ingest(
+            job_id=jobs[number].pk,
+            worker=worker,
+            body=bodies[number],
+        ),
     )
     return bodies
 
@@ -210,7 +214,12 @@ def claims(count: int) -> None:
 
     def claim_next(_: int) -> None:
         job = Job.objects.only("pk").filter(state=JobState.QUEUED, dispatched_at__isnull=False)[0]
-        claim(job_id=job.pk, attempt=1, worker=worker, boot_id=site.BOOT)
+        claim(
+            job_id=job.pk,
+            attempt=1,
+            worker=worker,
+            boot_id=site.BOOT,
+        )
 
     worker = site.worker("claiming")
     for length in (count + 10, LONG_QUEUE):

@@ -54,7 +54,13 @@ def milliseconds(call: Callable[[], object]) -> float:
 def row(inputs: int, outputs: int, device: str) -> tuple[float, float, float, str]:
     """Milliseconds of one call in bfloat16, in int8, and compiled; the operators of the last."""
     tokens = torch.randn(BATCH, 1, inputs, device=device, dtype=torch.bfloat16)
-    linear = nn.Linear(inputs, outputs, bias=False, device=device, dtype=torch.bfloat16)
+    linear = nn.Linear(
+        inputs,
+        outputs,
+        bias=False,
+        device=device,
+        dtype=torch.bfloat16,
+    )
     bfloat16 = milliseconds(lambda: linear(tokens))
     quantize_(linear, Int8WeightOnlyConfig())
     torch._dynamo.reset()

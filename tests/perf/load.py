@@ -64,7 +64,11 @@ class Readers:
         # A new connection each time: for browsers, too, one that the server has just closed is not
         # an error.
         headers = {"Connection": "close"}
-        with httpx.Client(base_url=self._url, timeout=60, headers=headers) as client:
+        with httpx.Client(
+            base_url=self._url,
+            timeout=60,
+            headers=headers,
+        ) as client:
             while not self._stopped.wait(rng.uniform(0.5, 1.5) * PAUSE_S):
                 began = time.perf_counter()
                 try:
@@ -209,7 +213,11 @@ def drive(site: LocalSite, token: str, count: int, rate: float) -> None:
 def hello(client: httpx.Client) -> None:
     from tests.builders import site
 
-    body = {"boot_id": site.BOOT, "device": "cpu", "catalog": {"benchmarks": [], "configs": []}}
+    body = {
+        "boot_id": site.BOOT,
+        "device": "cpu",
+        "catalog": {"benchmarks": [], "configs": []},
+    }
     client.post("/api/v1/worker/hello", json=body).raise_for_status()
 
 

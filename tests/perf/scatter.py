@@ -2,9 +2,10 @@
 
     python -m tests.perf.scatter RESULTS... [--metric drift] [--metric drift_loss]
 
-RESULTS: as `benchmarks_suite coverage` takes them. One thing is a case on a machine, plain or as a
-variant. It prints the highest value over the lowest, less 1, in percent: the widest of all, and how
-many repeat exactly.
+RESULTS: as `benchmarks_suite coverage` takes them. One thing is a case, in one version of its
+benchmark, with as many steps before the loss is compared, on a machine, plain or as a variant. It
+prints the highest value over the lowest, less 1, in percent: the widest of all, and how many repeat
+exactly.
 """
 
 import json
@@ -14,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
-from benchmarks_suite.harness import recorded
+from benchmarks_suite.harness import contract, recorded
 
 DRIFTS = (
     "drift",
@@ -35,7 +36,7 @@ def main() -> None:
     )
     parser.add_argument("--metric", action="append", help="a metric's key; repeatable (the drifts)")
     options = parser.parse_args()
-    documents = list[recorded.Document]()
+    documents = list[contract.Document]()
     for path in options.results:
         documents += recorded.read(path)
     within = "builds with several processes | exactly the same | widest"
@@ -45,7 +46,7 @@ def main() -> None:
         print(row(metric, values_of(metric, documents)))
 
 
-def values_of(metric: str, documents: Iterable[recorded.Document]) -> Values:
+def values_of(metric: str, documents: Iterable[contract.Document]) -> Values:
     values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for document in documents:
         if metric in document["metrics"]:
@@ -53,7 +54,9 @@ def values_of(metric: str, documents: Iterable[recorded.Document]) -> Values:
             machine = environment["machine"]
             hardware = machine.get("gpu") or machine.get("cpu")
             variant = document["job"].get("variant")
-            thing = json.dumps([recorded.case(document), variant, hardware])
+            version = document["benchmark"]["version"]
+            steps = document["job"]["measure"].get("loss_steps")
+            thing = json.dumps([recorded.case(document), version, steps, variant, hardware])
             release = environment["torch"]["version"]
             values[thing][release].append(document["metrics"][metric]["value"])
     return values

@@ -48,9 +48,20 @@ def mlp(big: bool) -> Model:
 
 
 def gpt2(big: bool) -> Model:
-    small = {"vocab_size": 1000, "n_positions": 64, "n_embd": 128, "n_layer": 4, "n_head": 4}
+    small = {
+        "vocab_size": 1000,
+        "n_positions": 64,
+        "n_embd": 128,
+        "n_layer": 4,
+        "n_head": 4,
+    }
     sizes = {} if big else small
-    config = GPT2Config(**sizes, use_cache=False, bos_token_id=None, eos_token_id=None)
+    config = GPT2Config(
+        **sizes,
+        use_cache=False,
+        bos_token_id=None,
+        eos_token_id=None,
+    )
     batch = 16 if big else 2
     ids = torch.randint(1, config.vocab_size, (batch, config.n_positions))
     return GPT2LMHeadModel(config), (ids,)

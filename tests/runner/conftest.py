@@ -14,7 +14,7 @@ import pytest
 
 from dashboard.local.embedded_broker import EmbeddedBroker
 from runner.device import WorkerDevice
-from runner.environments import SuiteEnvironment
+from runner.environments.adopted import SuiteEnvironment
 from runner.outbox import Outbox
 from runner.settings import WorkerSettings
 from runner.shared_memory import SharedFlag

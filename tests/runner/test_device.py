@@ -124,7 +124,7 @@ def test_job_that_waits_for_device_gets_it_before_later_ones(tmp_path: Path) -> 
     with lock_device(tmp_path, "cpu", print):
         other.start()
         time.sleep(0.2)
-    time.sleep(0.02)  # what a worker does between two jobs takes longer
+    time.sleep(0.1)  # what a worker does between two jobs takes longer
     with lock_device(tmp_path, "cpu", print):
         order.append("came later")
     other.join()

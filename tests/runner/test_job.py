@@ -10,6 +10,7 @@ import pytest
 
 from runner import job, process
 from runner.__main__ import wait_while_paused
+from runner.device import lock_devices
 from runner.worker import Worker
 from tests.builders.site_server import SiteJob, SiteServer
 from tests.builders.waiting import wait_for
@@ -37,7 +38,11 @@ def run(worker: Worker, site: SiteServer, config: str, *, timeout_s: float = 60)
     return added
 
 
-def start(worker: Worker, site: SiteServer, config: str) -> tuple[SiteJob, threading.Thread]:
+def start(
+    worker: Worker,
+    site: SiteServer,
+    config: str,
+) -> tuple[SiteJob, threading.Thread]:
     """The same in the background; returns when the suite is sampling."""
     added = site.add("job", config=config)
     thread = threading.Thread(target=job.run, args=(worker, "job", 1))
@@ -167,6 +172,19 @@ def test_cancelled_job_frees_the_device_in_seconds(
     assert time.monotonic() - cancelled_at < 5
     assert cancelled.state == "cancelled"
     assert processes_of_jobs_in(tmp_path) == []
+
+
+def test_cancelled_job_does_not_wait_for_the_device(
+    worker: Worker, site: SiteServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job, "ASK_EVERY_S", 0.5)
+    waiting = site.add("job", config="eager")
+    with lock_devices(worker.settings.lock_dir, worker.device_ids, lambda waited_s: None):
+        thread = threading.Thread(target=job.run, args=(worker, "job", 1))
+        thread.start()
+        waiting.state = "cancelled"
+        thread.join(10)
+        assert not thread.is_alive()
 
 
 def test_job_of_a_stale_attempt_is_stopped_and_dropped(worker: Worker, site: SiteServer) -> None:

@@ -105,7 +105,11 @@ def test_refused_artifact_is_kept_and_the_result_stands(
     assert outbox.waiting() == []
 
 
-def test_half_written_entry_is_not_sent(outbox: Outbox, site: SiteServer, client: Site) -> None:
+def test_half_written_entry_is_not_sent(
+    outbox: Outbox,
+    site: SiteServer,
+    client: Site,
+) -> None:
     (outbox.folder / ".new-job.1").mkdir()
     assert outbox.deliver(client) == ""
     assert site.calls == []

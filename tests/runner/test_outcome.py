@@ -28,7 +28,13 @@ def outcome(
     oom: str = "",
     disk: str = "",
 ) -> JobOutcome:
-    end = ProcessExit(exit_code, signal, wall_s=3.0, peak_memory_gb=7.5, stopped_for=stopped_for)
+    end = ProcessExit(
+        exit_code,
+        signal,
+        wall_s=3.0,
+        peak_memory_gb=7.5,
+        stopped_for=stopped_for,
+    )
     context = ProcessContext(60, last_words, "compile", oom, disk)
     return classify_outcome(end, result, context, "the tail")
 
@@ -77,7 +83,11 @@ def test_signal_without_a_name_is_named_by_its_number() -> None:
         ("[" * 100_000, "cannot be read"),
     ],
 )
-def test_problem_with_a_result_file_is_named(tmp_path: Path, content: str, problem: str) -> None:
+def test_problem_with_a_result_file_is_named(
+    tmp_path: Path,
+    content: str,
+    problem: str,
+) -> None:
     (tmp_path / "result.json").write_text(content)
     assert problem in read_result(tmp_path / "result.json").problem
 
@@ -101,7 +111,11 @@ def test_kernel_kills_are_counted_on_this_computer() -> None:
         ("0::/seen/from/outside", "sys/fs/cgroup/memory.events"),
     ],
 )
-def test_kills_in_our_memory_cgroup_are_counted(tmp_path: Path, cgroup: str, file: str) -> None:
+def test_kills_in_our_memory_cgroup_are_counted(
+    tmp_path: Path,
+    cgroup: str,
+    file: str,
+) -> None:
     write(tmp_path / "proc/self/cgroup", cgroup)
     write(tmp_path / file, "low 0\noom_kill 2\n")
     assert oom_kill_counts(tmp_path) == {f"/{file}": 2}

@@ -10,7 +10,7 @@ import pytest
 
 from runner import job
 from runner.commands import CommandRunner
-from runner.environments import SuiteEnvironment, import_path
+from runner.environments.adopted import SuiteEnvironment, import_path
 from runner.job_log import JobLog
 from runner.repositories import NotFetched, Repositories, export
 from runner.worker import Worker
@@ -36,7 +36,12 @@ def commit(folder: Path, **files: str) -> dict[str, Any]:
     git(folder, "add", ".")
     git(folder, "commit", "--quiet", "--message=x")
     head = git(folder, "rev-parse", "HEAD")
-    return {"key": "ours", "url": f"file://{folder}", "commit": head, "revision": 1}
+    return {
+        "key": "ours",
+        "url": f"file://{folder}",
+        "commit": head,
+        "revision": 1,
+    }
 
 
 @pytest.fixture
@@ -44,7 +49,7 @@ def commands(tmp_path: Path) -> CommandRunner:
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     log = JobLog(tmp_path / "log.txt")
-    return CommandRunner(tmp_path / "steps", temporary, log, "a-job", why_stop=str)
+    return CommandRunner(tmp_path, temporary, log, why_stop=str)
 
 
 def test_export_has_the_files_of_the_pinned_commit_and_no_later_ones(
@@ -154,7 +159,12 @@ def test_repository_that_cannot_be_fetched_is_reported(
 
 def test_each_revision_is_reported_once(worker: Worker, site: SiteServer) -> None:
     repositories = Repositories(worker)
-    pinned = {"key": "ours", "url": "file:///nowhere", "commit": "2" * 40, "revision": 1}
+    pinned = {
+        "key": "ours",
+        "url": "file:///nowhere",
+        "commit": "2" * 40,
+        "revision": 1,
+    }
     for _ in range(20):
         repositories.report_new([pinned])
         wait_for(lambda: site.own_models)

@@ -5,12 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from runner import environments
 from runner.device import WorkerDevice
+from runner.environments.adopted import UnusableEnvironment, adopt, adopt_further
 from runner.settings import SettingsError, WorkerSettings, read
 from runner.worker_folder import lock_worker_folder
 
-COMPLETE = {"SITE_URL": "http://site", "WORKER_TOKEN": "token", "BROKER_URL": "redis://broker"}
+COMPLETE = {
+    "SITE_URL": "http://site",
+    "WORKER_TOKEN": "token",
+    "BROKER_URL": "redis://broker",
+}
 
 
 def read_complete(tmp_path: Path, **changes: str) -> WorkerSettings:
@@ -104,14 +108,14 @@ def bare_python(tmp_path: Path) -> Path:
 def test_interpreter_without_torch_is_refused_by_name(tmp_path: Path, bare_python: Path) -> None:
     settings = read_complete(tmp_path, SUITE_PYTHON=str(bare_python))
     problem = rf"SUITE_PYTHON is {bare_python}.*No module named 'torch'"
-    with pytest.raises(environments.UnusableEnvironment, match=problem):
-        environments.adopt(settings)
+    with pytest.raises(UnusableEnvironment, match=problem):
+        adopt(settings)
 
 
 def test_further_interpreter_that_is_unusable_is_left_out(
     tmp_path: Path, bare_python: Path
 ) -> None:
     settings = read_complete(tmp_path, SUITE_PYTHONS=f"{bare_python}:{sys.executable}")
-    [adopted] = environments.adopt_further(settings)
+    [adopted] = adopt_further(settings)
     assert adopted.command[0] == sys.executable
     assert adopted.build["libraries"]["numpy"]

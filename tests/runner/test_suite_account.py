@@ -17,7 +17,7 @@ import pytest
 from runner import settings
 from runner.job_log import JobLog
 from runner.process import MARKER_VARIABLE, SuiteProcess, process_variables
-from runner.suite_account import SuiteAccount
+from runner.suite_account import SuiteAccount, account_variables
 from tests.builders.docker_files import command
 from tests.builders.servers import open_folder
 
@@ -25,7 +25,11 @@ NOBODY = SuiteAccount("nobody", Path("/"))
 IS_ROOT = os.geteuid() == 0
 REFUSED = "cannot start /bin/sh as nobody: Operation not permitted"
 NO_CAPABILITY = "0000000000000000"
-REQUIRED = {"SITE_URL": "http://127.0.0.1:1", "WORKER_TOKEN": "t", "BROKER_URL": "redis://nowhere"}
+REQUIRED = {
+    "SITE_URL": "http://127.0.0.1:1",
+    "WORKER_TOKEN": "t",
+    "BROKER_URL": "redis://nowhere",
+}
 AS_DAEMON_START_NOBODY = """
 import sys
 from pathlib import Path
@@ -47,7 +51,7 @@ def output_of(folder: Path, script: str) -> str:
     process = SuiteProcess(
         ["/bin/sh", "-c", script],
         folder=folder,
-        variables=process_variables(os.environ, "mark.1", NOBODY.variables),
+        variables=process_variables(os.environ, "mark.1", account_variables(NOBODY)),
         log=log,
         account=NOBODY,
     )

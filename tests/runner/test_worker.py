@@ -31,6 +31,19 @@ def test_jobs_run_one_at_a_time(running: WorkerProcess) -> None:
         assert states != ("running", "running")
 
 
+def test_own_queue_and_that_of_the_machine_are_served_in_turn(running: WorkerProcess) -> None:
+    first = running.site.add("first", config="nap")
+    running.send("first")
+    wait_for(lambda: first.state == "running")
+    for number in range(2):
+        for name, queue in (("machine", "machine.cpu"), ("own", "machine.cpu.local")):
+            running.site.add(f"{name}-{number}")
+            running.send(f"{name}-{number}", queue=queue)
+    wait_for(lambda: all(job.state == "done" for job in running.site.jobs.values()))
+    claims = [call.split("/")[1] for call in running.site.calls if call.endswith("/claim")]
+    assert claims == ["first", "own-0", "machine-0", "own-1", "machine-1"]
+
+
 def test_message_delivered_twice_runs_its_job_once(running: WorkerProcess) -> None:
     job, last = running.site.add("job"), running.site.add("last")
     for job_id in ("job", "job", "last"):
@@ -42,13 +55,14 @@ def test_message_delivered_twice_runs_its_job_once(running: WorkerProcess) -> No
 def test_paused_worker_takes_no_job_until_resumed(running: WorkerProcess) -> None:
     running.site.paused = True
     running.wait_for_log("paused: takes no job")
-    job = running.site.add("job")
+    jobs = [running.site.add("job"), running.site.add("own")]
     running.send("job")
+    running.send("own", queue="machine.cpu.local")
     calls_before = len(running.site.calls)
     wait_for(lambda: len(running.site.calls) > calls_before + 5)
-    assert "POST jobs/job/claim" not in running.site.calls
+    assert not any(call.endswith("/claim") for call in running.site.calls)
     running.site.paused = False
-    wait_for(lambda: job.state == "done")
+    wait_for(lambda: all(job.state == "done" for job in jobs))
 
 
 def test_message_without_a_job_id_is_dropped(running: WorkerProcess) -> None:

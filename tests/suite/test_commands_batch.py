@@ -176,7 +176,12 @@ def test_caches_of_both_arms_become_one_without_what_was_chosen_by_timing(tmp_pa
 def test_case_that_chooses_by_timing_is_not_compiled_ahead(
     tmp_path: Path, config: str, variant: dict[str, Any], expected: bool
 ) -> None:
-    line = {**EAGER, "config": config, "variant": variant, "measure": {"starts": []}}
+    line = {
+        **EAGER,
+        "config": config,
+        "variant": variant,
+        "measure": {"starts": []},
+    }
     (job,) = jobs_of(a_list(tmp_path, line))
     assert can_precompile(job) is expected
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks_suite.__main__ import main
+from benchmarks_suite.__main__ import WRONG_INPUT, main
 from benchmarks_suite.commands import coverage
 from benchmarks_suite.commands.coverage import CPU, mark_of, newest
 from benchmarks_suite.commands.missing import fitting, missing
@@ -80,7 +80,19 @@ def test_result_of_a_variant_does_not_count() -> None:
 
 
 def test_result_of_another_version_of_the_benchmark_does_not_count() -> None:
-    assert mark("inductor", result(benchmark={"name": MLP, "size": "smoke", "version": 99})) == "."
+    assert (
+        mark(
+            "inductor",
+            result(
+                benchmark={
+                    "name": MLP,
+                    "size": "smoke",
+                    "version": 99,
+                }
+            ),
+        )
+        == "."
+    )
 
 
 def test_failure_is_listed_with_its_reason_on_one_line() -> None:
@@ -125,7 +137,12 @@ def test_missing_cases_are_a_list_that_batch_takes(
     assert main(["coverage", str(tmp_path), "--missing", "cpu"]) == coverage.OK
     jobs = []
     for line in capsys.readouterr().out.splitlines():
-        document = {"schema": "job.v1", "job_id": "test", "attempt": 1, **json.loads(line)}
+        document = {
+            "schema": "job.v1",
+            "job_id": "test",
+            "attempt": 1,
+            **json.loads(line),
+        }
         jobs.append(job.parse(document))
     smoke = {name for name, benchmark in BENCHMARKS.items() if benchmark.size == "smoke"}
     assert {each.benchmark.name for each in jobs} == smoke - {MLP}
@@ -138,7 +155,7 @@ def test_case_that_was_run_is_not_missing() -> None:
 
 def test_file_that_is_not_json_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "cut.jsonl").write_text('{"schema":')
-    assert main(["coverage", str(tmp_path)]) == coverage.WRONG_INPUT
+    assert main(["coverage", str(tmp_path)]) == WRONG_INPUT
     assert "cut.jsonl cannot be read as a result" in capsys.readouterr().err
 
 

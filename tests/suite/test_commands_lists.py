@@ -15,7 +15,11 @@ from benchmarks_suite.harness.job import parse
 Lines = list[dict[str, Any]]
 
 
-def result(case: tuple[str, str], release: str, starts: tuple[str, ...] = ()) -> dict[str, Any]:
+def result(
+    case: tuple[str, str],
+    release: str,
+    starts: tuple[str, ...] = (),
+) -> dict[str, Any]:
     return {
         "schema": "result.v1",
         "status": "pass",
@@ -105,7 +109,14 @@ def test_missing_cases_may_be_listed_without_starts(tmp_path: Path) -> None:
 def test_every_line_is_a_job_that_batch_takes(tmp_path: Path) -> None:
     for lines in lists_for(tmp_path, result(HISTORY[0], "2.11.0")).values():
         for line in lines:
-            parse({"schema": "job.v1", "job_id": "one", "attempt": 1, **line})
+            parse(
+                {
+                    "schema": "job.v1",
+                    "job_id": "one",
+                    "attempt": 1,
+                    **line,
+                }
+            )
 
 
 def test_minutes_are_those_of_the_recorded_jobs(

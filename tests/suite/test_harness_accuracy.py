@@ -155,7 +155,11 @@ def test_a_dropped_term_of_a_residual_sum_fails(in_float8: bool) -> None:
             if node.target is torch.add:
                 node.args = (node.args[1], 0.0)
 
-    subject = working_copy(workload=a_workload(Residual()), mode="inference", dtype="bfloat16")
+    subject = working_copy(
+        workload=a_workload(Residual()),
+        mode="inference",
+        dtype="bfloat16",
+    )
     assert verdict_on(subject, dropped, in_float8).failures
 
 

@@ -46,7 +46,13 @@ def exactly(value: float) -> Interval:
 def test_no_share_is_reported_before_the_rates_are_known(
     tmp_path: Path, own_cache: dict[str, str]
 ) -> None:
-    result = run(tmp_path, "benchmarks_suite", benchmark=MLP, config="eager", environment=own_cache)
+    result = run(
+        tmp_path,
+        "benchmarks_suite",
+        benchmark=MLP,
+        config="eager",
+        environment=own_cache,
+    )
     assert "no benchmark `ceilings` has run" in result["absent"]["matmul_share_percent"]
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks_suite.__main__ import main
 from benchmarks_suite.commands import compare, noise, run
-from benchmarks_suite.harness import job
+from benchmarks_suite.harness import job, table
 from tests.builders.measured_jobs import MLP
 
 Capture = pytest.CaptureFixture[str]
@@ -100,7 +100,9 @@ def test_wrong_input_is_explained_and_ends_with_2(
 def test_the_reproduce_command_means_the_same_job(passed: dict[str, Any]) -> None:
     words = passed["reproduce"].partition("benchmarks_suite ")[2].split()
     again = job.parse(run.document(run_options(words)))
-    assert again.document["measure"] == passed["job"]["measure"]
+    # Which results of before did not have
+    since_then = {"accuracy_only": False, "profile_steps": 5}
+    assert again.document["measure"] == {**since_then, **passed["job"]["measure"]}
     assert again.inductor == passed["job"]["variant"]["inductor"]
     assert again.benchmark.name == passed["job"]["benchmark"]
 
@@ -143,7 +145,12 @@ def test_compare_takes_the_median_of_a_folders_processes(
     cold_starts_s = {"before": (2.0, 1.0, 9.0), "after": (20.0, 10.0)}
     for folder, values in cold_starts_s.items():
         for number, value in enumerate(values):
-            cold_start = {"value": value, "low": None, "high": None, "n": 1}
+            cold_start = {
+                "value": value,
+                "low": None,
+                "high": None,
+                "n": 1,
+            }
             passed["metrics"] = {"cold_start_s": cold_start}
             written(tmp_path / folder / str(number) / "result.json", passed)
     assert main(["compare", str(tmp_path / "before"), str(tmp_path / "after")]) == 0
@@ -169,7 +176,12 @@ def test_compare_refuses_a_folder_that_mixes_builds(
 
 
 @pytest.mark.parametrize(
-    ("other", "apart"), [((1.3, 1.4), True), ((1.15, 1.4), False), ((None, 1.4), False)]
+    ("other", "apart"),
+    [
+        ((1.3, 1.4), True),
+        ((1.15, 1.4), False),
+        ((None, 1.4), False),
+    ],
 )
 def test_intervals_are_apart_only_where_both_have_one(
     other: tuple[float | None, float], apart: bool
@@ -182,7 +194,12 @@ def test_intervals_are_apart_only_where_both_have_one(
 def test_noise_reports_the_spread_between_and_within_processes(passed: dict[str, Any]) -> None:
     results = []
     for speedup in (1.0, 1.1, 1.2):
-        entry = {"value": speedup, "low": speedup * 0.98, "high": speedup * 1.02, "n": 90}
+        entry = {
+            "value": speedup,
+            "low": speedup * 0.98,
+            "high": speedup * 1.02,
+            "n": 90,
+        }
         results.append(copy.deepcopy(passed) | {"metrics": {"speedup": entry}})
     spreads = noise.spreads(results)
     assert spreads["speedup"]["between_percent"] == pytest.approx(100 * 0.1 / 1.1)
@@ -194,6 +211,42 @@ def test_noise_reports_generated_code_that_is_not_stable(passed: dict[str, Any])
     other = copy.deepcopy(passed)
     other["compile"]["fingerprints"]["kernels"] = "0" * 16
     assert "2 different ones: unstable" in noise.rendered(passed["job"], {}, [passed, other])
+
+
+@pytest.mark.parametrize(
+    ("status", "exit_code"),
+    [("pass", 0), ("fail_accuracy", 3), ("timeout", 3), ("unsupported", 4)],
+)
+def test_exit_code_of_run_says_whether_the_case_passed(
+    passed: dict[str, Any], monkeypatch: pytest.MonkeyPatch, status: str, exit_code: int
+) -> None:
+    result = type("Measured", (), {"document": lambda _: {**passed, "status": status}})()
+    monkeypatch.setattr(run, "measure", lambda *_: result)
+    assert main(["run", "--benchmark", MLP, "--config", "eager"]) == exit_code
+
+
+def test_exit_code_of_a_job_file_says_only_that_there_is_a_result(
+    passed: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    result = type("Measured", (), {"document": lambda _: {**passed, "status": "fail_accuracy"}})()
+    monkeypatch.setattr(run, "measure", lambda *_: result)
+    job_file = written(tmp_path / "job.json", passed["job"])
+    assert main(["run", job_file, str(tmp_path / "result.json")]) == 0
+
+
+def test_table_says_where_and_why_the_graph_broke_and_what_compiled(passed: dict[str, Any]) -> None:
+    passed["compile"]["graph_breaks"] = [
+        {"reason": "Data-dependent\n branching", "location": "moe.py:12 in forward", "count": 1}
+    ]
+    passed["compile"]["counters"] = {"frames.total": 4.0, "frames.ok": 2.0}
+    text = table.rendered(passed)
+    assert "graph break: Data-dependent branching (moe.py:12 in forward)" in text
+    assert "frames compiled: 2 of 4" in text
+
+
+def test_time_limit_of_a_case_by_options_is_an_option() -> None:
+    options = run_options(["run", "--benchmark", MLP, "--config", "eager", "--timeout-s", "3600"])
+    assert job.parse(run.document(options)).timeout_s == 3600
 
 
 WRITES_A_RESULT = """

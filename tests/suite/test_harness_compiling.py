@@ -131,7 +131,12 @@ def test_a_config_that_does_not_fit_is_unsupported(name: str, mode: str, says: s
 
 
 @pytest.mark.parametrize(
-    ("inputs", "outputs", "fits"), [(64, 48, True), (8192, 10, False), (10, 64, False)]
+    ("inputs", "outputs", "fits"),
+    [
+        (64, 48, True),
+        (8192, 10, False),
+        (10, 64, False),
+    ],
 )
 def test_float8_leaves_out_what_its_matmuls_cannot_take(
     inputs: int, outputs: int, fits: bool

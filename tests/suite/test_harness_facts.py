@@ -48,7 +48,12 @@ def job() -> Job:
 
 def in_fresh_process(code: str) -> Any:
     """What ``code`` prints, as JSON: dynamo's counters belong to the whole process."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return json.loads(done.stdout)
 
 
@@ -151,7 +156,11 @@ def test_a_base_holds_every_header_that_its_configs_precompile(
     wrapper: str, tmp_path: Path
 ) -> None:
     """Otherwise a config's first cold start on a machine would pay for them, and no later one."""
-    config = {"python": "inductor", "cpp": "inductor_cpp_wrapper", "aot": "aot_inductor"}[wrapper]
+    config = {
+        "python": "inductor",
+        "cpp": "inductor_cpp_wrapper",
+        "aot": "aot_inductor",
+    }[wrapper]
     variables = {"COMPILEWATCH_CACHE": str(tmp_path)}
     script = f"from benchmarks_suite.harness import caches; caches.base('cpu', {wrapper!r})"
     subprocess.run([sys.executable, "-c", script], env=os.environ | variables, check=True)
@@ -222,7 +231,12 @@ def test_equal_machines_have_equal_fingerprints_whatever_their_names(job: Job) -
 
 
 @pytest.mark.parametrize(
-    ("section", "key"), [("torch", "version"), ("machine", "cpu"), ("settings", "threads")]
+    ("section", "key"),
+    [
+        ("torch", "version"),
+        ("machine", "cpu"),
+        ("settings", "threads"),
+    ],
 )
 def test_another_torch_machine_or_setting_is_another_fingerprint(
     job: Job, section: str, key: str
@@ -278,7 +292,13 @@ def test_code_that_differs_between_two_cold_starts_is_marked_unstable(
     job: Job, again: str, marks: list[str]
 ) -> None:
     result = Result(job)
-    result.sections["compile"] = {"fingerprints": {"wrapper": "a", "kernels": "b", "ptx": None}}
+    result.sections["compile"] = {
+        "fingerprints": {
+            "wrapper": "a",
+            "kernels": "b",
+            "ptx": None,
+        }
+    }
     second = {"wrapper": "a", "kernels": again, "ptx": None}
     report.start(result, "cold_again", {"status": "pass", "compile": {"fingerprints": second}})
     assert [mark["kind"] for mark in result.marks] == marks

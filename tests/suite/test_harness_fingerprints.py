@@ -35,7 +35,12 @@ def test_fingerprint_depends_on_what_the_code_does_not_on_its_names(tmp_path: Pa
 def test_files_that_were_there_before_are_not_generated_code(tmp_path: Path) -> None:
     (tmp_path / "old.cpp").write_text("void probe() {}")
     fingerprints = GeneratedCode(tmp_path).fingerprints()
-    assert fingerprints == {"wrapper": None, "kernels": None, "ptx": None, "cubin": None}
+    assert fingerprints == {
+        "wrapper": None,
+        "kernels": None,
+        "ptx": None,
+        "cubin": None,
+    }
 
 
 def test_a_directive_of_cpp_is_code_not_a_comment(tmp_path: Path) -> None:

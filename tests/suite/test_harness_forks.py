@@ -146,8 +146,17 @@ for model in ("gpt2", "captioning", "resnet50", "sd_unet", "granite_moe", "slidi
     warm_imports.import_model(f"benchmarks_suite.models.{model}")
 print(forks.why_unfit())
 """
-    case = {"benchmark": MLP, "config": "inductor", "measure": {"threads": 2, "compile_threads": 4}}
-    document = {"schema": "job.v1", "job_id": "test", "attempt": 1, **case}
+    case = {
+        "benchmark": MLP,
+        "config": "inductor",
+        "measure": {"threads": 2, "compile_threads": 4},
+    }
+    document = {
+        "schema": "job.v1",
+        "job_id": "test",
+        "attempt": 1,
+        **case,
+    }
     command = [sys.executable, "-c", script, json.dumps(document)]
     done = subprocess.run(
         command, env=os.environ | FIXED, check=True, capture_output=True, text=True

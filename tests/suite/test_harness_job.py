@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks_suite.harness import job
+from benchmarks_suite.harness import absence, job
 
 MINIMAL: dict[str, Any] = {
     "schema": "job.v1",
@@ -23,6 +23,21 @@ def test_a_minimal_job_gets_the_defaults() -> None:
     assert parsed.measure.starts == ("cold",)
     assert parsed.measure.budget_s == 20
     assert parsed.document["measure"]["single_steps"] == 200
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "device", "has_ratio"),
+    [
+        ("mlp.smoke.inference.float32.static.b64", "cuda:0", False),
+        ("mlp.standard.inference.bfloat16.static.b1024", "cpu", False),
+        ("mlp.standard.inference.bfloat16.static.b1024", "cuda:0", True),
+    ],
+)
+def test_memory_is_compared_where_the_model_is_most_of_it(
+    benchmark: str, device: str, has_ratio: bool
+) -> None:
+    parsed = job.parse(MINIMAL | {"benchmark": benchmark, "device": device})
+    assert absence.has_compression_ratio(parsed) == has_ratio
 
 
 def test_cuda_without_a_number_is_the_first_device() -> None:

@@ -12,7 +12,12 @@ from tests.builders.measured_jobs import MLP, run
 from tests.builders.tiny_suite import name_of
 
 
-def tiny(tmp_path: Path, model: str, mode: str = "inference", **fields: Any) -> dict[str, Any]:
+def tiny(
+    tmp_path: Path,
+    model: str,
+    mode: str = "inference",
+    **fields: Any,
+) -> dict[str, Any]:
     """The result of a model of tests/builders/tiny_suite.py."""
     return run(tmp_path, "tests.builders.tiny_suite", benchmark=name_of(model, mode), **fields)
 
@@ -23,12 +28,39 @@ def ending(result: dict[str, Any]) -> tuple[str, str]:
 
 def test_a_case_that_works_has_a_speedup_and_both_drifts(tmp_path: Path) -> None:
     result = tiny(tmp_path, "fine", mode="training")
-    assert ending(result) == ("pass", "sampling")
+    assert ending(result) == ("pass", "profile")
     expected = {"speedup", "latency_ms", "drift", "eager_drift", "drift_gradients", "drift_loss"}
     assert expected <= result["metrics"].keys()
     assert set(result["samples"]) == {"eager", "compiled"}
     assert result["absent"]["cold_start_s"] == "no cold start was asked for (measure.starts)"
     assert result["metrics"].keys().isdisjoint(result["absent"])
+
+
+def test_each_arm_has_a_profile_and_its_cpu_time(tmp_path: Path) -> None:
+    result = tiny(tmp_path, "fine")
+    for profile in result["profile"].values():
+        assert profile["device"] == "cpu"
+        assert profile["steps"] >= 1
+        assert profile["kernels"][0]["ms"] > 0
+        listed_ms = sum(row["ms"] for row in profile["kernels"]) + profile["rest"]["ms"]
+        assert listed_ms == pytest.approx(profile["busy_ms"], rel=1e-3)
+    assert set(result["profile"]) == {"eager", "compiled"}
+    assert {"device_ms", "eager_device_ms", "device_speedup"} <= result["metrics"].keys()
+    assert "nothing is launched" in result["absent"]["host_ms"]
+
+
+def test_no_profile_is_made_where_none_is_asked_for(tmp_path: Path) -> None:
+    result = tiny(tmp_path, "fine", measure={"profile_steps": 0, "starts": []})
+    assert "profile" not in result
+    assert "device_ms" in result["metrics"]  # of the samples
+
+
+def test_accuracy_alone_has_drifts_and_no_latency(tmp_path: Path) -> None:
+    only = {"accuracy_only": True, "starts": []}
+    result = tiny(tmp_path, "fine", mode="training", measure=only)
+    assert result["status"] == "pass"
+    assert "drift_gradients" in result["metrics"]
+    assert "accuracy alone was asked for" in result["absent"]["latency_ms"]
 
 
 def test_eager_alone_has_no_speedup_and_says_why(tmp_path: Path) -> None:

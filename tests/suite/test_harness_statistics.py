@@ -33,7 +33,12 @@ NOISES: dict[str, Noise] = {
 }
 
 
-def stopped_interval(noise: Noise, draw: random.Random, target: float, most: int = 400) -> Interval:
+def stopped_interval(
+    noise: Noise,
+    draw: random.Random,
+    target: float,
+    most: int = 400,
+) -> Interval:
     """Samples until the half width is at most ``target``; looks as often as timing.sample."""
     values: list[float] = []
     look_at = 20
@@ -135,8 +140,3 @@ def test_break_even_has_no_upper_end_where_zero_saving_is_not_excluded() -> None
     steps = statistics.break_even(10.0, 10.0, Interval(1.0, -1.0, 2.0, 100))
     assert steps is not None
     assert steps.high == math.inf
-
-
-def test_a_median_of_nothing_is_an_error() -> None:
-    with pytest.raises(ValueError, match="at least one"):
-        statistics.median([])

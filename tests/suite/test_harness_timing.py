@@ -99,7 +99,13 @@ def test_a_sample_is_made_of_whole_passes_over_the_batches() -> None:
 def test_batches_are_used_in_turn() -> None:
     seen: list[Any] = []
     arm = replace(an_arm("eager"), step=lambda batch: seen.append(batch["x"]))
-    a_stopwatch([{"x": 0}, {"x": 1}, {"x": 2}]).time(arm, 5, first=4)
+    a_stopwatch(
+        [
+            {"x": 0},
+            {"x": 1},
+            {"x": 2},
+        ]
+    ).time(arm, 5, first=4)
     assert seen == [1, 2, 0, 1, 2]
 
 
@@ -125,7 +131,11 @@ def test_cpu_time_is_not_wall_time() -> None:
 
 @pytest.mark.parametrize(
     ("steps_ms", "steady"),
-    [([900.0, 1, 1, 1], 0.9), ([900.0, 1, 50, 1, 1, 1, 1, 1], 0.951), ([1.0, 1, 1, 1], 0)],
+    [
+        ([900.0, 1, 1, 1], 0.9),
+        ([900.0, 1, 50, 1, 1, 1, 1, 1], 0.951),
+        ([1.0, 1, 1, 1], 0),
+    ],
 )
 def test_steady_is_after_the_last_slow_step(steps_ms: list[float], steady: float) -> None:
     assert steady_after_s(steps_ms) == pytest.approx(steady)

@@ -73,7 +73,11 @@ def test_no_rank_outlives_the_torchrun_that_was_killed(tmp_path: Path) -> None:
     }
     job = jobs.parse(document)
     spec, answer, log = tmp_path / "spec.json", tmp_path / "answer.json", tmp_path / "log"
-    start = {"job": job.document, "cold": {"status": "pass"}, "found": Result(job).contents()}
+    start = {
+        "job": job.document,
+        "cold": {"status": "pass"},
+        "found": Result(job).contents(),
+    }
     spec.write_text(json.dumps(start))
     command = several.command(job, "benchmarks_suite.harness.rank", str(spec), str(answer))
     with log.open("w") as stderr, subprocess.Popen(command, cwd=ROOT, stderr=stderr) as torchrun:

@@ -143,7 +143,16 @@ def test_bucketed_captions_have_at_most_eight_shapes() -> None:
 
 
 def test_sliding_window_sees_its_window_and_nothing_else() -> None:
-    module = SlidingWindow(heads=2, width=8, length=512, window=128).double().requires_grad_(False)
+    module = (
+        SlidingWindow(
+            heads=2,
+            width=8,
+            length=512,
+            window=128,
+        )
+        .double()
+        .requires_grad_(False)
+    )
     fill_weights(module, seed=0)
     x = torch.randn(1, 512, 16, dtype=torch.float64)
     query, key, value = module.project(x).unflatten(-1, (6, 8)).transpose(1, 2).chunk(3, dim=1)

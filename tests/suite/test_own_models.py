@@ -68,7 +68,14 @@ def test_commands_of_the_tutorial_run(tmp_path: Path) -> None:
         arguments = [sys.executable, *command.split()]
         if " run " in command:
             arguments += ["--budget-s", "0.5"]
-        outputs.append(subprocess.check_output(arguments, text=True, cwd=tmp_path, env=environment))
+        outputs.append(
+            subprocess.check_output(
+                arguments,
+                text=True,
+                cwd=tmp_path,
+                env=environment,
+            )
+        )
     assert "2 own benchmarks" in outputs[0]
     assert f"{NAME}  inductor: pass" in outputs[1]
 
@@ -125,7 +132,11 @@ def test_constants_of_a_file_hold_for_all_of_its_functions(tmp_path: Path) -> No
         ("\0", "null bytes"),
     ],
 )
-def test_malformed_file_is_reported_with_its_line(tmp_path: Path, text: str, problem: str) -> None:
+def test_malformed_file_is_reported_with_its_line(
+    tmp_path: Path,
+    text: str,
+    problem: str,
+) -> None:
     assert problem in "\n".join(source_of(tmp_path, text).problems)
 
 
@@ -188,8 +199,20 @@ def test_unknown_name_is_reported_with_what_is_wrong_in_the_files(tmp_path: Path
         job_of(path, "one.own.inference.float32.static.b1")
 
 
+def test_edited_file_has_another_hash_in_the_list_and_in_results(tmp_path: Path) -> None:
+    before = source_of(tmp_path, LINEAR).benchmarks[0].described()["source_hash"]
+    same = source_of(tmp_path, LINEAR).benchmarks[0].described()["source_hash"]
+    after = source_of(tmp_path, f"{LINEAR}# edited\n").benchmarks[0].described()["source_hash"]
+    assert before == same
+    assert before != after
+
+
 def test_revision_of_the_repository_is_the_version(tmp_path: Path) -> None:
-    repository = {"url": "https://example.org/models.git", "commit": "a" * 40, "revision": 7}
+    repository = {
+        "url": "https://example.org/models.git",
+        "commit": "a" * 40,
+        "revision": 7,
+    }
     path = written(tmp_path / "a.py", LINEAR)
     of_revision = job_of(path, "linear.own.inference.float32.static.b1", repository=repository)
     assert of_revision.benchmark.version == 7

@@ -4,10 +4,10 @@ from axes.models import AccessAttempt, AccessLog
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 
 from dashboard.models import AuditChange
-from dashboard.ui.admin.base import ReadOnlyAdmin, confirmed
+from dashboard.ui.admin.base import ReadOnlyAdmin, confirmed_action
 
 
 @admin.register(AuditChange)
@@ -50,10 +50,6 @@ class AccessAttemptAdmin(ReadOnlyAdmin):
     def has_lift_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm("axes.delete_accessattempt"))
 
-    @admin.action(description="Let in again", permissions=["lift"])
-    def lift(self, request: HttpRequest, chosen: QuerySet[AccessAttempt]) -> HttpResponse | None:
-        def apply(attempts: QuerySet[AccessAttempt]) -> str:
-            return f"{attempts.delete()[0]} forgotten."
-
-        question = "Forget these wrong passwords?"
-        return confirmed(self, request, chosen, question=question, apply=apply)
+    @confirmed_action("Let in again", "lift", "Forget these wrong passwords?")
+    def lift(self, request: HttpRequest, attempts: QuerySet[AccessAttempt]) -> str:
+        return f"{attempts.delete()[0]} forgotten."

@@ -2,11 +2,11 @@
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 
 from dashboard.accounts.services import api_tokens
 from dashboard.models import ApiToken
-from dashboard.ui.admin.base import ReadOnlyAdmin, confirmed
+from dashboard.ui.admin.base import ReadOnlyAdmin, confirmed_action
 
 
 @admin.register(ApiToken)
@@ -32,9 +32,6 @@ class ApiTokenAdmin(ReadOnlyAdmin):
     def has_revoke_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm("dashboard.change_apitoken"))
 
-    @admin.action(description="Revoke", permissions=["revoke"])
-    def revoke(self, request: HttpRequest, chosen: QuerySet[ApiToken]) -> HttpResponse | None:
-        def apply(tokens: QuerySet[ApiToken]) -> str:
-            return f"{api_tokens.revoke(tokens=tokens)} revoked: they let nobody in any more."
-
-        return confirmed(self, request, chosen, question="Revoke these tokens?", apply=apply)
+    @confirmed_action("Revoke", "revoke", "Revoke these tokens?")
+    def revoke(self, request: HttpRequest, tokens: QuerySet[ApiToken]) -> str:
+        return f"{api_tokens.revoke(tokens=tokens)} revoked: they let nobody in any more."

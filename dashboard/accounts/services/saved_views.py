@@ -59,7 +59,12 @@ def _clean_name(name: str) -> str:
 
 def _clean_address(address: str) -> str:
     """Path and query of one of the site's own pages."""
-    if not _is_page(address):
+    parts = urlsplit(address)
+    try:
+        is_page = address.startswith("/") and not (parts.netloc or resolve(parts.path).namespaces)
+    except Resolver404:
+        is_page = False
+    if not is_page:
         raise ActionNotAllowed(
             f"“{address[:80]}” is not a page of this site: open the page and save it from there."
         )
@@ -68,13 +73,3 @@ def _clean_address(address: str) -> str:
             f"The address of the page has {len(address)} letters: {MAX_ADDRESS_LETTERS} fit."
         )
     return address
-
-
-def _is_page(address: str) -> bool:
-    parts = urlsplit(address)
-    if not address.startswith("/") or parts.netloc:
-        return False
-    try:
-        return not resolve(parts.path).namespaces
-    except Resolver404:
-        return False

@@ -105,11 +105,15 @@ def advise(
     fitting = []
     too_large = []
     for candidate in measured:
-        if _fits(candidate.memory_gb, memory_limit_gb):
+        memory_gb = candidate.memory_gb
+        if memory_limit_gb is None or (memory_gb is not None and memory_gb <= memory_limit_gb):
             fitting.append(candidate)
+            continue
+        if memory_gb is None:
+            text = "its peak memory was not measured, so it is not known whether it fits"
         else:
-            text = _memory_text(candidate.memory_gb, memory_limit_gb)
-            too_large.append(ExcludedConfig(candidate.config, "memory", text))
+            text = f"it needs {memory_gb:.3g} GB, and {memory_limit_gb:.3g} GB are allowed"
+        too_large.append(ExcludedConfig(candidate.config, "memory", text))
 
     usable = {candidate.config for candidate in measured}
     incomplete = [_incomplete(option, start) for option in options if option.config not in usable]
@@ -119,16 +123,6 @@ def advise(
     ranges = _ranges(fitting)
     doubts = _doubts(fitting, ranges[-1].candidate)
     return Advice(start, ranges, fitting, left_out, doubts)
-
-
-def _fits(memory_gb: float | None, limit_gb: float | None) -> bool:
-    return limit_gb is None or (memory_gb is not None and memory_gb <= limit_gb)
-
-
-def _memory_text(memory_gb: float | None, limit_gb: float | None) -> str:
-    if memory_gb is None:
-        return "its peak memory was not measured, so it is not known whether it fits"
-    return f"it needs {memory_gb:.3g} GB, and {limit_gb:.3g} GB are allowed"
 
 
 def _incomplete(option: Option, start: Start) -> ExcludedConfig:
@@ -204,8 +198,10 @@ def by_time(advice: Advice, seconds: float) -> list[RankedCandidate]:
     """The candidates by how many steps they do in so many seconds, most first."""
     amounts, drawn = [], []
     for candidate in advice.candidates:
-        amounts.append(candidate.steps_within(seconds))
-        drawn.append(-np.asarray(steps_done(seconds, candidate.starts, candidate.steps)))
+        count = float(steps_done(seconds, candidate.start_s, candidate.step_s))
+        draws = steps_done(seconds, candidate.starts, candidate.steps)
+        amounts.append(interval(count, draws))
+        drawn.append(-draws)
     return sorted(_ranked(advice, amounts, drawn), key=lambda row: -row.amount.value)
 
 

@@ -38,7 +38,9 @@ def axis(advice: Advice, horizon: float | None = None) -> Floats:
 def figure(advice: Advice, *, relative: bool = False, horizon: float | None = None) -> Figure:
     """relative: each config's time as a multiple of eager's. horizon: a number of steps to mark."""
     steps = axis(advice, horizon)
-    base = _eager(advice) if relative else None
+    base = None
+    if relative:
+        base = next((row for row in advice.candidates if row.config == EAGER), None)
     bands, lines = [], []
     for candidate in advice.candidates:
         bands.append(_band(candidate, steps, base))
@@ -47,10 +49,6 @@ def figure(advice: Advice, *, relative: bool = False, horizon: float | None = No
     if len(advice.ranges) > 1:
         traces.append(_break_evens(advice.ranges[1:], base))
     return {"data": traces, "layout": _layout(relative=base is not None, horizon=horizon)}
-
-
-def _eager(advice: Advice) -> Candidate | None:
-    return next((row for row in advice.candidates if row.config == EAGER), None)
 
 
 def _drawn_seconds(candidate: Candidate, steps: Floats) -> Floats:

@@ -7,7 +7,6 @@ from dashboard.comparisons.core.running_costs import (
     ASSUMED_START_ERROR,
     ASSUMED_STEP_ERROR,
     Candidate,
-    Interval,
 )
 from dashboard.language.metrics import EAGER
 from dashboard.language.wording import duration, whole
@@ -24,7 +23,8 @@ def sentence(advice: Advice) -> str:
     if not later:
         return _only(advice, first.candidate)
     ends = [rough_steps(step_range.from_steps.value) for step_range in later]
-    parts = [f"Below {ends[0]} steps {_use(first.candidate)}"]
+    use = "stay in eager" if first.config == EAGER else f"use {first.config}"
+    parts = [f"Below {ends[0]} steps {use}"]
     for start, end, step_range in zip(ends, ends[1:], later, strict=False):
         parts.append(f"from {start} to {end} use {step_range.config}")
     return f"{'; '.join(parts)}; above, use {later[-1].config}."
@@ -38,10 +38,6 @@ def _only(advice: Advice, candidate: Candidate) -> str:
     if any(excluded.reason == "start" for excluded in advice.left_out):
         return f"Not known: no config has a {advice.start} start that was measured."
     return "Stay in eager: nothing else that was measured can be used."
-
-
-def _use(candidate: Candidate) -> str:
-    return "stay in eager" if candidate.config == EAGER else f"use {candidate.config}"
 
 
 def rough_steps(count: float) -> str:
@@ -59,16 +55,13 @@ def certainty(advice: Advice) -> list[str]:
 def _break_even(step_range: StepRange) -> str:
     steps = step_range.from_steps
     running = duration(step_range.candidate.seconds(steps.value).value)
+    ends = f"95 % interval {rough_steps(steps.low)} to {rough_steps(steps.high)} steps"
+    if math.isinf(steps.high):
+        ends = f"surely not before {rough_steps(steps.low)} steps, and it is not sure when"
     return (
         f"From {rough_steps(steps.value)} steps on, after {running} of running, "
-        f"{step_range.config} is ahead: {_between(steps)}."
+        f"{step_range.config} is ahead: {ends}."
     )
-
-
-def _between(steps: Interval) -> str:
-    if math.isinf(steps.high):
-        return f"surely not before {rough_steps(steps.low)} steps, and it is not sure when"
-    return f"95 % interval {rough_steps(steps.low)} to {rough_steps(steps.high)} steps"
 
 
 def _doubt(doubt: Doubt) -> str:

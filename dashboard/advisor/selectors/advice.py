@@ -4,17 +4,24 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.db.models import Count, Q
+
 from dashboard.catalog.core.versions import version_order
 from dashboard.comparisons.core.matching import CaseMeasurements
 from dashboard.comparisons.core.metric_effects import pool_samples
 from dashboard.comparisons.core.running_costs import COST_METRICS, Option
-from dashboard.comparisons.selectors.versions import SideSource, by_build
+from dashboard.comparisons.selectors.versions import SideSource, by_build, measured_builds
+from dashboard.language.metrics import EAGER
 from dashboard.models import Benchmark, BuildLevel, Environment, TorchBuild
 
 
 @dataclass(frozen=True, slots=True)
 class AdvisedBuild:
-    """A build that has numbers of a benchmark on a machine."""
+    """A build that has numbers of a benchmark on a machine.
+
+    compiled: how many configs other than eager. own: whether it measured here, and is not only
+    imported.
+    """
 
     machine: int
     machine_key: str
@@ -22,23 +29,42 @@ class AdvisedBuild:
     label: str
     base: int | None
     version: str
+    compiled: int
+    own: bool
+    hidden: bool
 
 
 def advised_builds(benchmark: Benchmark | None = None) -> list[AdvisedBuild]:
-    """Where ``benchmark`` (None: any) has a step time. Two queries.
+    """Where ``benchmark`` (None: any) has a step time. Three queries.
 
     Machines by name, the newest version of each first, a plain build before its variants.
     """
     levels = BuildLevel.objects.filter(series__metric="latency_ms")
     if benchmark:
         levels = levels.filter(series__benchmark=benchmark)
-    rows = levels.values_list("series__machine", "series__machine__key", "build").distinct()
+    places = levels.values_list("series__machine", "series__machine__key", "build")
+    compiled = Count("series__config", filter=~Q(series__config__name=EAGER), distinct=True)
 
+    measured = measured_builds()
+    own = {tested.machine for tested in measured if tested.own}
+    hidden = {tested.machine for tested in measured if tested.machine_hidden}
     torch_builds = TorchBuild.objects.in_bulk()
     builds = []
-    for machine, key, pk in rows:
+    for machine, key, pk, configs in places.annotate(compiled=compiled).order_by():
         build = torch_builds[pk]
-        builds.append(AdvisedBuild(machine, key, pk, build.label, build.base_id, build.version))
+        builds.append(
+            AdvisedBuild(
+                machine=machine,
+                machine_key=key,
+                build=pk,
+                label=build.label,
+                base=build.base_id,
+                version=build.version,
+                compiled=configs,
+                own=machine in own,
+                hidden=machine in hidden,
+            )
+        )
     builds.sort(
         key=lambda build: (version_order(build.version), build.base is None, build.build),
         reverse=True,
@@ -47,18 +73,25 @@ def advised_builds(benchmark: Benchmark | None = None) -> list[AdvisedBuild]:
 
 
 def choose_build(builds: Sequence[AdvisedBuild], machine: str, label: str) -> AdvisedBuild | None:
-    """The build of that machine and label, else the newest of that machine.
+    """The build of that machine and label, else the newest of that machine that was compiled.
 
-    Without a machine: of the one with the most builds. None where the machine has no build.
+    Without a machine: of the one with the most builds to advise on, those that measured here
+    before imported ones. None where the machine has no build.
     """
     if not machine:
-        counts = Counter(build.machine_key for build in builds)
-        machine = counts.most_common(1)[0][0]
+        counts = Counter(build.machine_key for build in builds if build.compiled)
+
+        def rank(build: AdvisedBuild) -> tuple[bool, bool, bool, int]:
+            count = counts[build.machine_key]
+            return not build.hidden, count > 0, build.own, count
+
+        machine = max(builds, key=rank).machine_key
     candidates = [build for build in builds if build.machine_key == machine]
     for build in candidates:
         if build.label == label:
             return build
-    return candidates[0] if candidates else None
+    compiled = [build for build in candidates if build.compiled]
+    return next(iter(compiled or candidates), None)
 
 
 def read_options(
@@ -88,14 +121,12 @@ def _option(measured: CaseMeasurements, version: int) -> Option:
         counted = [part for part in parts if part.version == version]
         if counted and (level := pool_samples(counted).level):
             levels[metric] = level
-    failed = "" if levels else _why_unusable(measured)
+    failed = ""
+    if measured.failures and not levels:
+        failed = f"it ended in {', '.join(sorted(measured.failures))}"
+    elif not levels:
+        failed = "only an older version of the benchmark was measured with it"
     return Option(measured.case.config, measured.case.place[1], levels, failed)
-
-
-def _why_unusable(measured: CaseMeasurements) -> str:
-    if measured.failures:
-        return f"it ended in {', '.join(sorted(measured.failures))}"
-    return "only an older version of the benchmark was measured with it"
 
 
 def newest_jobs(build: AdvisedBuild, benchmark: Benchmark) -> dict[str, str]:

@@ -36,12 +36,6 @@ class AdviceSelection:
     memory_gb: float | None
     options: Sequence[Option]
 
-    @property
-    def missing_configs(self) -> list[str]:
-        """Configs of the benchmark's default run of which this build has nothing at all."""
-        measured = {option.config for option in self.options}
-        return [config for config in self.benchmark.default_configs if config not in measured]
-
     def advice(self, start: Start | None = None) -> Advice:
         rng = np.random.default_rng(_SEED)
         return advise(self.options, start or self.start, rng, self.memory_gb)
@@ -51,7 +45,8 @@ def place_choices(builds: Sequence[AdvisedBuild], chosen: AdvisedBuild) -> dict[
     """The choices of machine and build in the form."""
     labels: dict[str, list[str]] = {}
     for build in builds:
-        labels.setdefault(build.machine_key, []).append(build.label)
+        if not build.hidden or build.machine == chosen.machine:
+            labels.setdefault(build.machine_key, []).append(build.label)
     return {"machines": list(labels), "builds": labels[chosen.machine_key]}
 
 
@@ -64,20 +59,18 @@ def advice_lines(build: AdvisedBuild, start: Start) -> dict[str, Any]:
     measured = selector.read_options(build)
     rows = []
     for name, options in measured.items():
-        if _is_choice(options):
+        if any(option.config != EAGER and option.levels for option in options):
             advice = advise(options, start, rng)
             sentence = advice_text.sentence(advice)
             rows.append((name, {"sentence": sentence, "configs": len(advice.candidates)}))
     return {"rows": rows, "alone": len(measured) - len(rows)}
 
 
-def _is_choice(options: Sequence[Option]) -> bool:
-    return any(option.config != EAGER and option.levels for option in options)
-
-
 def advice_page(selection: AdviceSelection) -> dict[str, Any]:
     """The advice for one benchmark, by the names of its template. Five queries."""
     advice = selection.advice()
+    measured = {option.config for option in selection.options}
+    defaults = selection.benchmark.default_configs
     return {
         **place_choices(selection.builds, selection.build),
         "advice": advice,
@@ -87,7 +80,8 @@ def advice_page(selection: AdviceSelection) -> dict[str, Any]:
         "device_memory_gb": selector.device_memory_gb(selection.build.machine),
         "ahead": {row.config: advice_text.range_start(row) for row in advice.ranges},
         "totals": total_times(advice),
-        "missing": selection.missing_configs,
+        # Of the default run, those of which this build has nothing at all
+        "missing": [config for config in defaults if config not in measured],
         "jobs": selector.newest_jobs(selection.build, selection.benchmark),
         **_plans(selection, advice),
     }

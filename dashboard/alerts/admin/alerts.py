@@ -26,7 +26,8 @@ def _decide_again(alert: Alert) -> str:
 class AlertGroupAdmin(ReadOnlyAdmin):
     list_display = (
         "title",
-        "state",
+        "evidence_state",
+        "workflow_state",
         "severity",
         "cause",
         "direction",
@@ -37,7 +38,8 @@ class AlertGroupAdmin(ReadOnlyAdmin):
         "created_at",
     )
     list_filter = (
-        "state",
+        "evidence_state",
+        "workflow_state",
         "severity",
         "cause",
         "direction",

@@ -1,11 +1,11 @@
 """Alerts, read with the inbox's filters."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from ninja import Field, Query, Router, Schema
 from ninja.pagination import paginate
@@ -24,11 +24,13 @@ router = Router(auth=READ, tags=["alerts"])
 
 
 class AlertFilter(Schema):
-    """As on the page: without a state the open ones, without a direction no improvements; `all` for
-    everything.
+    """As on the page: without any state the open ones, without a direction no improvements; `all`
+    for everything.
     """
 
     state: Name | None = None
+    evidence_state: Name | None = None
+    workflow_state: Name | None = None
     severity: Name | None = None
     cause: Name | None = None
     direction: Name | None = None
@@ -40,12 +42,17 @@ class AlertFilter(Schema):
 
 
 class AlertOut(Paged):
-    """Every series that changed with the same likely cause. series: how many."""
+    """Every series that changed with the same likely cause. series: how many.
+
+    evidence_state: how sure it is. workflow_state: what people make of it. state: either.
+    """
 
     id: int
     title: str
     kind: str
     state: str
+    evidence_state: str
+    workflow_state: str
     direction: str
     severity: str
     cause: str
@@ -60,9 +67,10 @@ class AlertOut(Paged):
 
 
 class Change(Schema):
-    """One series of the group. effect, low, high: new minus base, in unit (percent or difference).
+    """One series of the group. effect, low, high: new minus base, in unit (percent or difference);
+    once it is confirmed, as the confirmation measured it.
 
-    level_before, level_after: the levels that effect lies between, in the metric's own unit; null
+    level_before, level_after: as the detector first estimated them, in the metric's own unit; null
     where they were not kept, and for a status.
     """
 
@@ -73,10 +81,10 @@ class Change(Schema):
     config: str = Field(alias="alert.series.config.name")
     metric: str = Field(alias="alert.series.metric")
     direction: str = Field(alias="alert.direction")
-    effect: float | None = Field(alias="alert.effect")
-    low: float | None = Field(alias="alert.low")
-    high: float | None = Field(alias="alert.high")
-    unit: str = Field(alias="alert.unit")
+    effect: float | None = Field(alias="alert.size.effect")
+    low: float | None = Field(alias="alert.size.low")
+    high: float | None = Field(alias="alert.size.high")
+    unit: str = Field(alias="alert.size.unit")
     level_before: float | None = Field(None, alias="alert.levels.0")
     level_after: float | None = Field(None, alias="alert.levels.1")
     confirmation: str = Field(alias="alert.confirmation")
@@ -114,7 +122,7 @@ class LeftOut(Answer):
 
 
 class AlertDetail(AlertOut):
-    """possible: the states that a person can move it to now."""
+    """possible: what a person can move it to now, as `to` of `move`."""
 
     changes: list[Change]
     evidence: list[dict[str, Any]]
@@ -132,10 +140,6 @@ class AlertDetail(AlertOut):
     @staticmethod
     def resolve_events(group: AlertGroup) -> Sequence[Any]:
         return list(group.events.select_related("by"))
-
-    @staticmethod
-    def resolve_links(group: AlertGroup) -> Sequence[Any]:
-        return list(group.links.all())
 
     @staticmethod
     def resolve_mutes(group: AlertGroup) -> Sequence[Any]:
@@ -159,7 +163,9 @@ class AlertDetail(AlertOut):
 def listing(request: HttpRequest, chosen: Query[AlertFilter]) -> QuerySet[AlertGroup]:
     """Alert groups, the newest first."""
     filters = {name: value for name, value in chosen.model_dump().items() if value}
-    _check(filters)
+    choices = alerts.choices(chosen.machine or "", chosen.track or "") if filters else {}
+    for name, value in filters.items():
+        require_known(name, [value], choices[name])
     return alerts.with_counts(alerts.listing(filters))
 
 
@@ -169,15 +175,8 @@ def show(request: HttpRequest, pk: int) -> AlertGroup:
     return detail(pk)
 
 
-def _check(filters: Mapping[str, str]) -> None:
-    """Raise PlanError for a filter's value that does not exist, with what is near it."""
-    choices = alerts.choices() if filters else {}
-    for name, value in filters.items():
-        require_known(name, [value], choices[name])
-
-
 def detail(pk: int) -> AlertGroup:
-    return one(alert_page.groups().annotate(series=Count("alerts")), "alert", pk=pk)
+    return one(alerts.with_counts(alert_page.groups()), "alert", pk=pk)
 
 
 def _series(group: AlertGroup) -> list[int]:

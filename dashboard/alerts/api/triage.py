@@ -73,16 +73,14 @@ class Unmute(Schema):
 @router.post("alerts/{int:pk}/move", response=AlertDetail)
 def move(request: HttpRequest, pk: int, body: Move) -> AlertGroup:
     """Acknowledge it, close it, reopen it."""
-    group, by = _group(pk), caller_of(request)
-    triage.move(group=group, to=body.to, by=by, why=body.why)
+    triage.move(group=_group(pk), to=body.to, by=caller_of(request), why=body.why)
     return detail(pk)
 
 
 @router.post("alerts/{int:pk}/again", response=AlertDetail)
 def again(request: HttpRequest, pk: int, body: Why) -> AlertGroup:
     """Measure both builds in turn again, now."""
-    group, by = _group(pk), caller_of(request)
-    measure_again(group=group, by=by, why=body.why, now=timezone.now())
+    measure_again(group=_group(pk), by=caller_of(request), why=body.why, now=timezone.now())
     return detail(pk)
 
 
@@ -99,16 +97,14 @@ def assign(request: HttpRequest, pk: int, body: Assign) -> AlertGroup:
 @router.post("alerts/{int:pk}/note", response=AlertDetail)
 def note(request: HttpRequest, pk: int, body: Note) -> AlertGroup:
     """Add a remark to its history."""
-    group, by = _group(pk), caller_of(request)
-    triage.note(group=group, text=body.text, by=by)
+    triage.note(group=_group(pk), text=body.text, by=caller_of(request))
     return detail(pk)
 
 
 @router.post("alerts/{int:pk}/link", response=AlertDetail)
 def link(request: HttpRequest, pk: int, body: Issue) -> AlertGroup:
     """Link an issue or a pull request."""
-    group, by = _group(pk), caller_of(request)
-    triage.link_issue(group=group, url=body.url, title=body.title, by=by)
+    triage.link_issue(group=_group(pk), url=body.url, title=body.title, by=caller_of(request))
     return detail(pk)
 
 
@@ -124,9 +120,8 @@ def nudge(request: HttpRequest, pk: int, body: Nudge) -> AlertGroup:
 @router.post("alerts/{int:pk}/split", response=AlertDetail)
 def split(request: HttpRequest, pk: int, body: Split) -> AlertGroup:
     """Move some of its changes into an alert of their own, which is answered."""
-    by = caller_of(request)
     chosen = _group(pk).alerts.filter(pk__in=body.changes)
-    split_off = triage.split(alerts=chosen, by=by, why=body.why)
+    split_off = triage.split(alerts=chosen, by=caller_of(request), why=body.why)
     return detail(split_off.pk)
 
 
@@ -135,19 +130,17 @@ def merge(request: HttpRequest, pk: int, body: Merge) -> AlertGroup:
     """Move all its changes into another alert, which is answered; the emptied one is closed as
     invalid.
     """
-    by = caller_of(request)
     group, into = _group(pk), _group(body.into)
-    merged = triage.merge(group=group, into=into, by=by, why=body.why)
+    merged = triage.merge(group=group, into=into, by=caller_of(request), why=body.why)
     return detail(merged.pk)
 
 
 @router.post("alerts/{int:pk}/invalidate", response=AlertDetail)
 def invalidate(request: HttpRequest, pk: int, body: Invalidate) -> AlertGroup:
     """Take a job's point out of detection; the series is judged again within a minute."""
-    by = caller_of(request)
     series = _series(pk, body.series)
     job = one(Job.objects.all(), "job", pk=body.job)
-    triage.mark_invalid(series=series, job=job, reason=body.reason, by=by)
+    triage.mark_invalid(series=series, job=job, reason=body.reason, by=caller_of(request))
     return detail(pk)
 
 
@@ -162,8 +155,8 @@ def bring_back(request: HttpRequest, pk: int, body: BringBack) -> AlertGroup:
 @router.post("alerts/{int:pk}/mute", response=AlertDetail)
 def mute(request: HttpRequest, pk: int, body: MuteFor) -> AlertGroup:
     """Let a series raise no alert until a moment."""
-    by = caller_of(request)
     series = _series(pk, body.series)
+    by = caller_of(request)
     triage.mute(series=series, until=body.until, reason=body.reason, by=by)
     return detail(pk)
 

@@ -5,7 +5,6 @@ dashboard/ui/charts.py says how figures are made here.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from statistics import fmean, geometric_mean
 from typing import Any
 
@@ -20,6 +19,8 @@ from dashboard.ui.downsampling import Floats
 _CONTROL_SLOT = 0  # eager's colour on every page
 _FEWEST_APART = 4  # points: fewer are seen however far apart they are
 _BASE_POINTS = 64  # newest points before the change that make the level before it
+_MOST_TICKS = 3  # of "23:59:59", side by side on a phone
+_SHORT_MS = 1_800_000  # of a time axis, whose ticks have seconds
 _PAUSE_MARGIN = 0.1  # of the time that is drawn: what is left of a pause on either side
 _SYMBOLS = {"base": "circle", "new": "diamond"}
 _SLOTS = {"base": 1 % SLOTS, "new": 3 % SLOTS}
@@ -32,7 +33,7 @@ class Step:
     at_ms: milliseconds since 1970, UTC.
     low, high: the interval of ``effect``.
     unit: "percent" of the level before, or the plain "difference".
-    level_before: the one that ``effect`` was estimated from; None where it was not kept.
+    until_ms: from then on the level is back; None: it is not.
     """
 
     at_ms: int
@@ -40,7 +41,7 @@ class Step:
     low: float | None
     high: float | None
     unit: str
-    level_before: float | None = None
+    until_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +58,21 @@ class Process:
 def change_figure(line: ChartLine, control: ChartLine | None, step: Step, metric: Metric) -> Figure:
     """The points of a series and of its eager control around a change.
 
-    They are drawn as percent of the level before it; counts, and series whose level is 0, in their
-    own unit. The levels before and after are lines, the interval of the effect a band, the first
-    point of the new level a vertical line.
+    They are drawn as change from the median before it, in percent; counts, and series whose median
+    is 0, in their own unit. Lines are the medians of the points before and after, the first point
+    of the new level a vertical line.
     """
-    level = level_before(line, step)
+    level = median_before(line, step)
     if step.unit == "percent" and level:
         points = [_points(line, metric, level, line.slot, "solid")]
         control_level = median_before(control, step) if control is not None else None
         if control is not None and control_level:
             points.append(_points(control, metric, control_level, _CONTROL_SLOT, "dot"))
-        levels = _levels(line, step, 0.0)
-        layout = _layout(f"{metric.label}, % of the level before", " %", step)
+        levels = _levels(line, step, level)
+        layout = _layout("change from the level before, %", " %", step)
     else:
         points = [_points(line, metric, None, line.slot, "solid")]
-        levels = _levels(line, step, level)
+        levels = _levels(line, step, None)
         layout = _layout(f"{metric.label}, {metric.unit}".rstrip(", "), "", step)
     _skip_pause(layout, line)
     return {"data": [*levels, *points], "layout": layout}
@@ -85,9 +86,24 @@ def _skip_pause(layout: dict[str, Any], line: ChartLine) -> None:
     start, end = ends
     label = _label(start, f"{duration((end - start) / 1000)} without a point")
     label |= {"textangle": -90, "y": 0.95, "yanchor": "top", "xanchor": "right"}
-    layout["xaxis"]["rangebreaks"] = [{"bounds": [start, end]}]
+    layout["xaxis"] |= {"rangebreaks": [{"bounds": [start, end]}], **_ticks(line.at_ms, start, end)}
     layout["shapes"].append(_mark(start, "dot"))
     layout["annotations"].append(label)
+
+
+def _ticks(at_ms: NDArray[np.int64], start: int, end: int) -> dict[str, Any]:
+    """Ticks at points on both sides of the pause: Plotly puts them by the time with the pause."""
+    times = np.unique(at_ms)
+    drawn = np.where(times > start, times - (end - start), times)
+    length = int(drawn[-1] - drawn[0])
+    ticks: list[int] = []
+    last = -length
+    for at, place in zip(times.tolist(), drawn.tolist(), strict=True):
+        if place - last >= length / _MOST_TICKS:
+            ticks.append(at)
+            last = place
+    time = "%H:%M:%S" if length < _SHORT_MS else "%H:%M"
+    return {"tickvals": ticks, "tickformat": f"{time}<br>%e %b"}
 
 
 def pause(at_ms: NDArray[np.int64]) -> tuple[int, int] | None:
@@ -101,17 +117,22 @@ def pause(at_ms: NDArray[np.int64]) -> tuple[int, int] | None:
     return int(times[longest]) + margin, int(times[longest + 1]) - margin
 
 
-def level_before(line: ChartLine, step: Step) -> float | None:
-    """The level that the effect was estimated from, so that both agree; else the median."""
-    if step.level_before is None:
-        return median_before(line, step)
-    return step.level_before
-
-
 def median_before(line: ChartLine, step: Step) -> float | None:
     """The median of the newest values before the change; None where there is none."""
     values = line.value[line.at_ms < step.at_ms]
     values = values[~np.isnan(values)][-_BASE_POINTS:]
+    if not len(values):
+        return None
+    return float(np.median(values))
+
+
+def median_after(line: ChartLine, step: Step) -> float | None:
+    """The median of the values from the change on, until they are back; None without any."""
+    new = line.at_ms >= step.at_ms
+    if step.until_ms is not None:
+        new &= line.at_ms < step.until_ms
+    values = line.value[new]
+    values = values[~np.isnan(values)]
     if not len(values):
         return None
     return float(np.median(values))
@@ -146,17 +167,21 @@ def percent_of(value: Floats, level: float) -> Floats:
     return percent
 
 
-def _levels(line: ChartLine, step: Step, before: float | None) -> list[dict[str, Any]]:
-    """The level before, the level after, and the band in which the level after lies."""
-    if before is None or step.effect is None or not len(line.at_ms):
+def _levels(line: ChartLine, step: Step, level: float | None) -> list[dict[str, Any]]:
+    """The levels before and after, through the points. level: what they are percent of; None: they
+    are drawn in their own unit.
+    """
+    before, after = median_before(line, step), median_after(line, step)
+    if before is None or after is None:
         return []
+    if level:
+        before, after = (100 * (value / level - 1) for value in (before, after))
     first, last = int(line.at_ms.min()), int(line.at_ms.max())
-    since = step.at_ms, last
-    levels = [_level("level before", line.slot, (first, step.at_ms), before)]
-    if step.low is not None and step.high is not None and isfinite(step.high - step.low):
-        levels.append(_band(line.slot, since, before + step.low, before + step.high))
-    levels.append(_level("level after", line.slot, since, before + step.effect))
-    return levels
+    since = step.at_ms, last if step.until_ms is None else step.until_ms
+    return [
+        _level("level before", line.slot, (first, step.at_ms), before),
+        _level("level after", line.slot, since, after),
+    ]
 
 
 def _level(name: str, slot: int, ends: tuple[int, int], at: float) -> dict[str, Any]:
@@ -171,21 +196,6 @@ def _level(name: str, slot: int, ends: tuple[int, int], at: float) -> dict[str, 
         "line": {"width": 4},
         "opacity": 0.6,
         "meta": {"slot": slot, "role": "line"},
-    }
-
-
-def _band(slot: int, ends: tuple[int, int], low: float, high: float) -> dict[str, Any]:
-    start, end = ends
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "fill": "toself",
-        "hoverinfo": "skip",
-        "showlegend": False,
-        "x": [start, end, end, start],
-        "y": [low, low, high, high],
-        "line": {"width": 0},
-        "meta": {"slot": slot, "role": "band"},
     }
 
 
@@ -233,7 +243,7 @@ def _label(at: int, text: str) -> dict[str, Any]:
 
 
 def pairs_figure(processes: Sequence[Process], metric: Metric) -> Figure:
-    """Each process of a confirmation in the order measured, as percent of base's mean, and each
+    """Each process of a confirmation in the order measured, as change from base's mean, and each
     mean as a line.
     """
     base = [process for process in processes if process.arm == "base"]
@@ -257,7 +267,7 @@ def pairs_figure(processes: Sequence[Process], metric: Metric) -> Figure:
             "dtick": max(1, len(processes) // 12),
         },
         "yaxis": {
-            "title": {"text": f"{metric.label}, % of base"},
+            "title": {"text": "change from base, %"},
             "automargin": True,
             "ticksuffix": " %",
         },

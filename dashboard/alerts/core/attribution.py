@@ -36,7 +36,6 @@ class ObservedChange:
     effect: float
     low: float
     high: float
-    url: str = ""
 
     def as_much_as(self, other: "ObservedChange") -> bool:
         """It moved in the same direction, for certain, by at least half as much."""
@@ -59,10 +58,10 @@ class ObservedChange:
 
     @property
     def steady_text(self) -> str:
-        """For something that did not move: "The eager control stayed (−0.8 to +1.2 %)"."""
+        """Of what did not move: "The eager control shows no change (−0.8 to +1.2 %)"."""
         if abs(self.low) < EXACT_PERCENT and abs(self.high) < EXACT_PERCENT:
             return f"{self.name} stayed exactly as it was"
-        return f"{self.name} stayed ({signed(self.low)} to {signed(self.high)} %)"
+        return f"{self.name} shows no change ({signed(self.low)} to {signed(self.high)} %)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +139,11 @@ class Evidence:
     fact: str
     says: str
     supports: Cause | Literal[""] = ""  # "": it only narrows the cause down
-    url: str = ""
     proof: bool = field(default=False, compare=False)  # enough by itself
 
     def document(self) -> dict[str, str]:
         """As AlertGroup.evidence keeps it."""
-        return {"fact": self.fact, "says": self.says, "supports": self.supports, "url": self.url}
+        return {"fact": self.fact, "says": self.says, "supports": self.supports, "url": ""}
 
 
 def attribute(facts: ChangeFacts) -> tuple[Cause, list[Evidence]]:
@@ -168,27 +166,24 @@ def _suite(facts: ChangeFacts) -> list[Evidence]:
     return [Evidence("suite version", says)]
 
 
-def _pinned(facts: ChangeFacts) -> list[Evidence]:
-    """A build that never moves: when it moves, the machine did."""
-    return _elsewhere(facts, "pinned track", facts.pinned, "whose build never changes")
-
-
-def _canary(facts: ChangeFacts) -> list[Evidence]:
-    return _elsewhere(facts, "machine canary", facts.canary, "which measures the machine itself")
-
-
-def _elsewhere(
-    facts: ChangeFacts, fact: str, witnesses: Sequence[ObservedChange], why: str
-) -> list[Evidence]:
+def _elsewhere(facts: ChangeFacts) -> list[Evidence]:
+    """A build that never moves, and what the machine itself can do: when they move, the machine
+    did.
+    """
     if facts.change is None or not facts.timed:
         return []
+    kinds = (
+        ("pinned track", facts.pinned, "whose build never changes"),
+        ("machine canary", facts.canary, "which measures the machine itself"),
+    )
     evidence = []
-    for witness in witnesses:
-        if witness.as_much_as(facts.change):
-            says = f"{witness.text}, {why}."
-            evidence.append(Evidence(fact, says, "machine", witness.url, proof=True))
-        elif witness.stayed_while(facts.change):
-            evidence.append(Evidence(fact, f"{witness.steady_text}, {why}.", "", witness.url))
+    for fact, witnesses, why in kinds:
+        for witness in witnesses:
+            if witness.as_much_as(facts.change):
+                says = f"{witness.text}, {why}."
+                evidence.append(Evidence(fact, says, "machine", proof=True))
+            elif witness.stayed_while(facts.change):
+                evidence.append(Evidence(fact, f"{witness.steady_text}, {why}."))
     return evidence
 
 
@@ -226,6 +221,8 @@ def _environment(facts: ChangeFacts) -> list[Evidence]:
         part = difference.path.partition(".")[0]
         if part == "settings":
             supports: Cause | Literal[""] = "benchmark" if proof else ""
+            if facts.inductor_alone:
+                supports = "compiler"
             evidence.append(Evidence("setting", difference.text, supports, proof=proof))
         elif part == "torch":
             evidence.append(Evidence("build", difference.text))
@@ -241,10 +238,10 @@ def _control(facts: ChangeFacts) -> list[Evidence]:
     if facts.control.as_much_as(facts.change):
         says = f"{facts.control.text}: eager, which no compiler touches, moved as much."
         proof = not facts.same_build
-        return [Evidence("eager control", says, "eager", facts.control.url, proof=proof)]
+        return [Evidence("eager control", says, "eager", proof=proof)]
     if facts.control.stayed_while(facts.change):
         says = f"{facts.control.steady_text}: only the compiled arm moved."
-        return [Evidence("eager control", says, "", facts.control.url)]
+        return [Evidence("eager control", says)]
     return []
 
 
@@ -321,17 +318,18 @@ def _variant(facts: ChangeFacts) -> list[Evidence]:
     """Where a variant is measured in turn with its base, what it sets is all that differs."""
     if not facts.variant:
         return []
-    evidence = [Evidence("variant", f"The new build is a variant: {facts.variant}")]
+    supports: Cause | Literal[""] = "compiler" if facts.inductor_alone else ""
+    evidence = []
     if facts.inductor_alone and facts.confirmed and _only_compiled(facts):
         says = "The two builds differ in settings of Inductor alone, and were measured in turn."
         evidence.append(Evidence("confirmed variant", says, "compiler", proof=True))
-    return evidence
+    says = f"The new build is a variant: {facts.variant}"
+    return [*evidence, Evidence("variant", says, supports)]
 
 
 RULES: tuple[Callable[[ChangeFacts], list[Evidence]], ...] = (
     _suite,
-    _pinned,
-    _canary,
+    _elsewhere,
     _machine,
     _alike,
     _environment,

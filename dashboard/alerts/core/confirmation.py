@@ -53,13 +53,13 @@ class ConfirmationOutcome:
     pairs: int
 
 
-def draw_order(generator: np.random.Generator, pairs: int = MOST) -> list[str]:
+def draw_order(generator: np.random.Generator) -> list[str]:
     """The builds in the order of measuring: of two pairs, one begins with base and one with new."""
     order: list[str] = []
-    for _ in range((pairs + 1) // 2):
+    for _ in range(MOST // 2):
         first = ["base", "new"] if generator.random() < 0.5 else ["new", "base"]
         order += [*first, *reversed(first)]
-    return order[: 2 * pairs]
+    return order
 
 
 def compare_pairs(
@@ -113,37 +113,25 @@ def compare_with_recorded(
     return ConfirmationOutcome(verdict, effect, low, high, difference.unit, len(new))
 
 
-def bounds(differences: Sequence[float], alpha: float = ALPHA) -> tuple[float, float]:
+def bounds(differences: Sequence[float]) -> tuple[float, float]:
     """The interval that covers the mean difference at every number of pairs, with probability
-    1 - alpha.
+    1 - ALPHA.
 
-    The means m with e_value(differences, m) < 1 / alpha; solved for the t at which the two are
-    equal.
+    The means whose e-value is less than 1 / ALPHA (test_confirmation_pairs.py computes it); solved
+    for the t at which the two are equal.
     """
     count = len(differences)
     freedom, grown = count - 1, 1 + count * SPREAD
     if freedom < 1:
         return -inf, inf
     # ((1 + t²/f) / (1 + t²/(f·grown))) ** (count / 2) = sqrt(grown) / alpha
-    ratio = (sqrt(grown) / alpha) ** (2 / count)
+    ratio = (sqrt(grown) / ALPHA) ** (2 / count)
     if ratio >= grown:
         return -inf, inf
     t_squared = freedom * (ratio - 1) / (1 - ratio / grown)
     middle = float(np.mean(differences))
     reach = sqrt(t_squared / count) * float(np.std(differences, ddof=1))
     return middle - reach, middle + reach
-
-
-def e_value(differences: Sequence[float], mean: float = 0.0) -> float:
-    """The e-value against "the mean difference is `mean`": at most 1 on average if it is."""
-    count = len(differences)
-    spread = float(np.std(differences, ddof=1)) if count > 1 else 0.0
-    if not spread:
-        return 1.0
-    t_squared = count * (float(np.mean(differences)) - mean) ** 2 / spread**2
-    freedom, grown = count - 1, 1 + count * SPREAD
-    ratio = (1 + t_squared / freedom) / (1 + t_squared / (freedom * grown))
-    return float(ratio ** (count / 2) / sqrt(grown))
 
 
 def _compare_exact(

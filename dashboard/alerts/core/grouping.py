@@ -27,6 +27,10 @@ GREAT = 5.0
 MANY_CASES = 5
 _NAMED = {  # metrics whose words alone do not say what changed
     "cold_start_s": "cold start",
+    "warm_start_s": "warm start",
+    "restored_start_s": "restored start",
+    "device_ms": "device time",
+    "compile_calls": "compile calls",
     "drift": "output",
     "drift_gradients": "gradients",
 }
@@ -82,13 +86,11 @@ class OpenGroup:
     cases: frozenset[tuple[str, str]]
 
 
-def significant(
-    suspicions: Sequence[Suspicion], tests: int, rate: float = FALSE_DISCOVERIES
-) -> set[int]:
+def significant(suspicions: Sequence[Suspicion], tests: int) -> set[int]:
     """Keys of the suspicions that count when `tests` series could alert.
 
-    The k surest ones, k the largest of which the k-th share is at most k / tests × rate (Benjamini
-    and Hochberg 1995).
+    The k surest ones, k the largest of which the k-th share is at most k / tests ×
+    FALSE_DISCOVERIES (Benjamini and Hochberg 1995).
     """
     if not suspicions:
         return set()
@@ -97,7 +99,7 @@ def significant(
     adjusted = false_discovery_control([*shares, *silent])
     keys = set()
     for suspicion, share in zip(suspicions, adjusted, strict=False):
-        if share <= rate:
+        if share <= FALSE_DISCOVERIES:
             keys.add(suspicion.key)
     return keys
 
@@ -217,7 +219,7 @@ def sentence(suspicion: Suspicion) -> str:
     """What changed: "6.2 % slower", "fail_accuracy (was pass)", "2 more graph breaks"."""
     if suspicion.words is not None:
         before, after = suspicion.words
-        return f"{after} (was {before})"
+        return f"{after} (was {before})" if before else after
     metric = metric_of(suspicion.metric)
     change = effect(metric, suspicion.effect, None, None, suspicion.unit)
     text = change.text if change else "changed"

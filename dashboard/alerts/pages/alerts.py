@@ -9,11 +9,12 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 
 from dashboard.alerts.core import alert_charts
-from dashboard.alerts.selectors import alert_data, alert_page, alerts, verdicts
+from dashboard.alerts.selectors import alert_data, alert_page, alerts, facts, kernels, verdicts
 from dashboard.alerts.selectors import code as code_selector
 from dashboard.alerts.selectors.alerts import AlertSummary
 from dashboard.alerts.services import triage
 from dashboard.models import AlertGroup, Confirmation
+from dashboard.results.core.kernel_words import ONE_PROFILE
 from dashboard.ui.pages import parameters
 from dashboard.ui.pages.feed_keys import key_of
 from dashboard.ui.pages.figures import figure_response
@@ -33,27 +34,27 @@ KEYS = (
 
 def listing(request: HttpRequest) -> HttpResponse:
     """The inbox: open groups without improvements, unless the address asks for others."""
-    choices = alerts.choices()
+    choices = alerts.choices(request.GET.get("machine", ""), request.GET.get("track", ""))
     chosen = parameters.filters(request, choices)
     groups = alerts.listing(chosen)
+    # Its other words, of older links, are those of the two fields
+    offered = choices | {"state": [chosen["state"] or alerts.EVERYTHING]}
+    # With the viewer's key, where the feed needs one
+    feed_query = {**chosen, "key": key_of(request.user)}
     context = {
         "page": parameters.page(request, alerts.with_counts(groups), _PAGE_SIZE),
         "tally": alerts.tally(groups),
-        "filters": [(name, choices[name], chosen[name]) for name in alerts.FILTERS],
+        "filters": [(name, offered[name], chosen[name]) for name in alerts.FILTERS],
         "is_filtered": any(chosen.values()),
         "is_empty_site": not AlertGroup.objects.exists(),
         "may_triage": request.user.has_perm(TRIAGE),
         "moves": BULK_MOVES,
         "keys": KEYS,
-        "feed": _feed(request, chosen),
+        "feed": reverse(
+            "alerts_feed", query={name: value for name, value in feed_query.items() if value}
+        ),
     }
     return render(request, "alerts/list.html", context)
-
-
-def _feed(request: HttpRequest, chosen: dict[str, str]) -> str:
-    """The address of the feed of what the inbox shows, with the viewer's key where it needs one."""
-    query = {**chosen, "key": key_of(request.user)}
-    return reverse("alerts_feed", query={name: value for name, value in query.items() if value})
 
 
 @csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments
@@ -71,7 +72,8 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
         "confirmation": getattr(group, "confirmation", None),
         "may_triage": request.user.has_perm(TRIAGE),
         "moves": triage.possible(group=group),
-        "can_measure_again": bool(rows) and group.state in triage.AGAIN,
+        "can_measure_again": bool(rows) and triage.can_measure_again(group=group),
+        "cause_in_words": facts.cause_in_words(group),
         "commit_range": alert_page.commit_range(group),
     }
     if main:
@@ -80,6 +82,11 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
             "seen": seen,
             "points": alert_page.points(seen),
             "command": alert_page.reproduce(main.alert),
+            "has_code": code_selector.sides_of(main.alert, seen) is not None,
+            "no_code": code_selector.NOT_KEPT,
+            "kernels": kernels.around(main.alert, seen),
+            "one_profile": ONE_PROFILE,
+            "calls": code_selector.calls_of(main.alert, seen),
         }
     if context["may_triage"]:
         context |= alert_page.for_triage(group, rows, context.get("seen"))

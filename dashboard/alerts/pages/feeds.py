@@ -23,6 +23,12 @@ from dashboard.ui.pages.feed_keys import for_readers, may_read
 _MOST_ITEMS = 50
 
 
+def _filters(request: HttpRequest) -> dict[str, str]:
+    """The filters of the address, as the inbox has them."""
+    choices = alerts.choices(request.GET.get("machine", ""), request.GET.get("track", ""))
+    return parameters.filters(request, choices)
+
+
 class AlertsFeed(Feed):  # type: ignore[type-arg]  # none at run time
     """The newest groups that fit the filters."""
 
@@ -30,7 +36,7 @@ class AlertsFeed(Feed):  # type: ignore[type-arg]  # none at run time
     description = subtitle = "What changed in the models that are watched, and why"
 
     def get_object(self, request: HttpRequest) -> Mapping[str, str]:
-        return parameters.filters(request, alerts.choices())
+        return _filters(request)
 
     def title(self, chosen: Mapping[str, str]) -> str:
         filters = ", ".join(f"{name} {value}" for name, value in chosen.items() if value)
@@ -56,7 +62,11 @@ class AlertsFeed(Feed):  # type: ignore[type-arg]  # none at run time
     def item_description(self, item: AlertGroup) -> str:
         rows: list[alerts.AlertSummary] = item.rows  # type: ignore[attr-defined]  # set above
         state = format_html(
-            "<p>{}, severity {}, cause {}.</p>", item.state, item.severity, item.cause
+            "<p>{}, {}, severity {}, cause {}.</p>",
+            item.get_evidence_state_display(),
+            item.workflow_state,
+            item.severity,
+            item.cause,
         )
         if not rows:
             return state
@@ -88,7 +98,7 @@ def feed(request: HttpRequest) -> HttpResponse:
 @cache_control(max_age=FRESH_S)
 def alerts_badge(request: HttpRequest) -> HttpResponse:
     """How many alerts are open, with the inbox's filters."""
-    count = alerts.listing(parameters.filters(request, alerts.choices())).count()
+    count = alerts.listing(_filters(request)).count()
     label = request.GET.get("label", "")[:60] or "torch.compile alerts"
     if count:
         return badge_response(label, f"{count} open", "bad")

@@ -5,13 +5,14 @@ What is not possible comes back as a message on the page that asked.
 
 from collections.abc import Callable
 from datetime import datetime, time, timedelta
-from typing import Any, cast
+from typing import TypeVar, cast
 
 from django.contrib import messages
 from django.contrib.auth import get_user_model
 from django.contrib.auth.decorators import permission_required
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
+from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
@@ -25,22 +26,21 @@ from dashboard.alerts.services.remeasuring import measure_again
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import AlertGroup, AlertState, InvalidPoint, Job, Series, TorchBuild
 
+Row = TypeVar("Row", bound=Model)
 Act = Callable[[AlertGroup, QueryDict, User], str]
 may_triage = permission_required(TRIAGE, raise_exception=True)
 
 
 def move(group: AlertGroup, form: QueryDict, by: User) -> str:
-    why = form.get("why", "")
     to = form.get("to", "")
     if to not in AlertState.values:
         raise ActionNotAllowed(f"There is no state “{to}”: use the buttons of the page.")
-    triage.move(group=group, to=AlertState(to), by=by, why=why)
+    triage.move(group=group, to=AlertState(to), by=by, why=form.get("why", ""))
     return f"It is {to} now."
 
 
 def again(group: AlertGroup, form: QueryDict, by: User) -> str:
-    why = form.get("why", "")
-    measure_again(group=group, by=by, why=why, now=timezone.now())
+    measure_again(group=group, by=by, why=form.get("why", ""), now=timezone.now())
     return "It is measured again now; this page shows the new pairs as they come."
 
 
@@ -65,38 +65,33 @@ def link(group: AlertGroup, form: QueryDict, by: User) -> str:
 
 
 def nudge(group: AlertGroup, form: QueryDict, by: User) -> str:
-    why = form.get("why", "")
-    build = _row(TorchBuild, form.get("to"), "build")
-    triage.move_change_point(group=group, to=build, by=by, why=why)
+    build = _row(TorchBuild.objects.all(), form.get("to"), "build")
+    triage.move_change_point(group=group, to=build, by=by, why=form.get("why", ""))
     return f"The change begins with {build} now."
 
 
 def split(group: AlertGroup, form: QueryDict, by: User) -> str:
-    why = form.get("why", "")
     chosen = group.alerts.filter(pk__in=_numbers(form.getlist("alert")))
-    split_off = triage.split(alerts=chosen, by=by, why=why)
+    split_off = triage.split(alerts=chosen, by=by, why=form.get("why", ""))
     return f"Split off as alert {split_off.pk}."
 
 
 def merge(group: AlertGroup, form: QueryDict, by: User) -> str:
-    why = form.get("why", "")
-    into = _row(AlertGroup, form.get("into"), "alert")
-    triage.merge(group=group, into=into, by=by, why=why)
+    into = _row(AlertGroup.objects.all(), form.get("into"), "alert")
+    triage.merge(group=group, into=into, by=by, why=form.get("why", ""))
     return f"Merged into alert {into.pk}."
 
 
 def invalidate(group: AlertGroup, form: QueryDict, by: User) -> str:
     series = _series_of(group, form)
-    job = _row(Job, form.get("job"), "job")
-    reason = form.get("reason", "")
-    triage.mark_invalid(series=series, job=job, reason=reason, by=by)
+    job = _row(Job.objects.all(), form.get("job"), "job")
+    triage.mark_invalid(series=series, job=job, reason=form.get("reason", ""), by=by)
     return "The point is left out; the series is judged again within a minute."
 
 
 def bring_back(group: AlertGroup, form: QueryDict, by: User) -> str:
     points = InvalidPoint.objects.filter(series__alerts__group=group)
-    point = _row(InvalidPoint, form.get("point"), "invalid point", among=points)
-    triage.bring_back(point=point)
+    triage.bring_back(point=_row(points, form.get("point"), "invalid point"))
     return "The point counts again; the series is judged again within a minute."
 
 
@@ -204,12 +199,11 @@ def _numbers(texts: list[str]) -> list[int]:
 
 def _series_of(group: AlertGroup, form: QueryDict) -> Series:
     series = Series.objects.filter(alerts__group=group).distinct()
-    return cast(Series, _row(Series, form.get("series"), "series of this alert", among=series))
+    return _row(series, form.get("series"), "series of this alert")
 
 
-def _row(model: Any, key: str | None, what: str, among: Any = None) -> Any:
+def _row(rows: QuerySet[Row], key: str | None, what: str) -> Row:
     """The row with this key. Raises ActionNotAllowed where there is none."""
-    rows = model.objects.all() if among is None else among
     try:
         row = rows.filter(pk=key or None).first()
     except (ValueError, TypeError, ValidationError):

@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 
 from dashboard.alerts.core.alert_charts import Process, Step
+from dashboard.alerts.selectors.facts import same_case
 from dashboard.models import Alert, Confirmation, Datum, InvalidPoint, Series
 from dashboard.results.selectors.trend import TrendSeries
 from dashboard.ui.charts import ChartLine
 
 CHARTED_CONTROLS = {  # metric -> the metric of the same case that only eager moves
     "latency_ms": "eager_latency_ms",
+    "device_ms": "eager_device_ms",
     "peak_memory_gb": "eager_peak_memory_gb",
     "drift": "eager_drift",
     "drift_gradients": "eager_drift_gradients",
@@ -29,21 +31,16 @@ class AroundChange:
     step: Step
 
 
-def step_of(alert: Alert) -> Step:
-    before = alert.levels[0] if alert.levels else None
-    return Step(
+def around(alert: Alert) -> AroundChange:
+    """The points around the change of ``alert``, invalid ones left out. Three queries."""
+    step = Step(
         int(alert.planned_at.timestamp() * 1000),
         alert.effect,
         alert.low,
         alert.high,
         alert.unit,
-        before,
+        int(alert.recovered_at.timestamp() * 1000) if alert.recovered_at else None,
     )
-
-
-def around(alert: Alert) -> AroundChange:
-    """The points around the change of ``alert``, invalid ones left out. Three queries."""
-    step = step_of(alert)
     line = _line(alert.series, step)
     control_series = control_of(alert.series)
     control = _line(control_series, step) if control_series else None
@@ -57,13 +54,8 @@ def control_of(series: Series) -> Series | None:
     metric = CHARTED_CONTROLS.get(series.metric)
     if metric is None or series.config.name == "eager":
         return None
-    same_case = Series.objects.filter(
-        benchmark=series.benchmark_id,
-        config=series.config_id,
-        machine=series.machine_id,
-        track=series.track_id,
-    )
-    return same_case.filter(metric=metric).select_related("config").first()
+    controls = Series.objects.filter(**same_case(series), metric=metric)
+    return controls.select_related("config").first()
 
 
 def _line(series: Series, step: Step) -> ChartLine | None:

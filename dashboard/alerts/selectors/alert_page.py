@@ -94,7 +94,7 @@ def for_triage(
     """What the forms offer: people, groups, builds, series and their mutes, invalid points."""
     series = {row.alert.series_id: row.alert.series for row in rows}
     people = get_user_model().objects.filter(is_active=True).order_by("username")
-    open_there = AlertGroup.objects.filter(state__in=OPEN, machine=group.machine, track=group.track)
+    open_there = AlertGroup.objects.filter(OPEN, machine=group.machine, track=group.track)
     return {
         "people": list(people),
         "others": list(open_there.exclude(pk=group.pk)[:_MOST_OTHERS]),

@@ -1,11 +1,12 @@
 """What the alert pages, the feed and the messages read: the inbox, its counts, alerts in words."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.contrib.auth import get_user_model
-from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
+from dashboard.catalog.selectors.lookups import offered_keys
 from dashboard.language.metrics import Metric
 from dashboard.language.wording import ValueChange, effect, levels, metric_of
 from dashboard.models import (
@@ -14,20 +15,23 @@ from dashboard.models import (
     AlertState,
     Cause,
     Direction,
+    EvidenceState,
     Kind,
     Machine,
     Series,
     Severity,
     Track,
+    WorkflowState,
 )
+from dashboard.models.alert_words import IN_WORK, OVER
 
-OPEN = (
-    AlertState.SUSPECTED,
-    AlertState.CONFIRMING,
-    AlertState.CONFIRMED,
-    AlertState.ACKNOWLEDGED,
-    AlertState.INCONCLUSIVE,
-)
+_OPEN_EVIDENCE = [state for state in EvidenceState if state not in OVER]
+OPEN = Q(workflow_state__in=IN_WORK, evidence_state__in=_OPEN_EVIDENCE)
+"""Groups that nobody has closed, and that have not ended by themselves."""
+OF_OPEN_GROUP = Q(group__workflow_state__in=IN_WORK, group__evidence_state__in=_OPEN_EVIDENCE)
+"""Alerts of such a group."""
+OF_STANDING_GROUP = OF_OPEN_GROUP | Q(group__workflow_state=WorkflowState.WONTFIX)
+"""Alerts of a group to which more of the same belongs."""
 EVERYTHING = "all"
 NOBODY = "nobody"
 RANK: dict[str, int] = {Severity.HIGH: 0, Severity.MEDIUM: 1, Severity.LOW: 2}
@@ -35,11 +39,15 @@ _PLAIN = {  # filter -> the field that it compares
     "severity": "severity",
     "cause": "cause",
     "kind": "kind",
+    "evidence_state": "evidence_state",
+    "workflow_state": "workflow_state",
     "machine": "machine__key",
     "track": "track__key",
 }
 FILTERS = (
     "state",
+    "evidence_state",
+    "workflow_state",
     "severity",
     "cause",
     "direction",
@@ -51,20 +59,25 @@ FILTERS = (
 )
 
 
-def choices() -> dict[str, list[str]]:
-    """What each filter of the inbox can be set to. Four queries."""
+def choices(machine: str = "", track: str = "") -> dict[str, list[str]]:
+    """What each filter of the inbox can be set to. Four queries.
+
+    machine, track: as chosen; a hidden one is a choice only where it is.
+    """
     with_alerts = Series.objects.filter(alerts__isnull=False)
     families = with_alerts.values_list("benchmark__family", flat=True)
     assignees = get_user_model().objects.filter(alert_groups__isnull=False)
     names = assignees.values_list("username", flat=True)
     return {
         "state": [EVERYTHING, *AlertState.values],
+        "evidence_state": EvidenceState.values,
+        "workflow_state": WorkflowState.values,
         "severity": [*RANK],
         "cause": Cause.values,
         "direction": [EVERYTHING, *Direction.values],
         "kind": Kind.values,
-        "machine": list(Machine.objects.values_list("key", flat=True)),
-        "track": list(Track.objects.values_list("key", flat=True)),
+        "machine": offered_keys(Machine, machine),
+        "track": offered_keys(Track, track),
         "family": sorted(set(families)),
         "assignee": [NOBODY, *sorted(set(names))],
     }
@@ -73,43 +86,43 @@ def choices() -> dict[str, list[str]]:
 def listing(chosen: Mapping[str, str]) -> QuerySet[AlertGroup]:
     """Groups that fit the filters, newest first.
 
-    Without a state only open ones; without a direction no improvements: those are shown when asked
-    for.
+    Without any state only open ones; without a direction no improvements: those are shown when
+    asked for.
     """
     groups = AlertGroup.objects.select_related("machine", "track", "base", "new", "assignee")
     for name, field in _PLAIN.items():
         if value := chosen.get(name):
             groups = groups.filter(**{field: value})
-    groups = _of_state(groups, chosen.get("state", ""))
-    groups = _of_direction(groups, chosen.get("direction", ""))
+    state, direction = chosen.get("state"), chosen.get("direction")
+    if state:
+        groups = groups.filter(_with_state(state))
+    elif not chosen.get("evidence_state") and not chosen.get("workflow_state"):
+        groups = groups.filter(OPEN)
+    if not direction:
+        groups = groups.exclude(direction=Direction.IMPROVEMENT)
+    elif direction != EVERYTHING:
+        groups = groups.filter(direction=direction)
     if family := chosen.get("family"):
         of_family = Alert.objects.filter(group=OuterRef("pk"), series__benchmark__family=family)
         groups = groups.filter(Exists(of_family))
-    if assignee := chosen.get("assignee"):
-        groups = _of_assignee(groups, assignee)
+    assignee = chosen.get("assignee")
+    if assignee == NOBODY:
+        groups = groups.filter(assignee=None)
+    elif assignee:
+        groups = groups.filter(assignee__username=assignee)
     return groups.order_by("-created_at", "-pk")
 
 
-def _of_state(groups: QuerySet[AlertGroup], state: str) -> QuerySet[AlertGroup]:
+def _with_state(state: str) -> Q:
+    """The groups whose `state` is this word; all for EVERYTHING."""
     if state == EVERYTHING:
-        return groups
-    if state:
-        return groups.filter(state=state)
-    return groups.filter(state__in=OPEN)
-
-
-def _of_direction(groups: QuerySet[AlertGroup], direction: str) -> QuerySet[AlertGroup]:
-    if direction == EVERYTHING:
-        return groups
-    if direction:
-        return groups.filter(direction=direction)
-    return groups.exclude(direction=Direction.IMPROVEMENT)
-
-
-def _of_assignee(groups: QuerySet[AlertGroup], name: str) -> QuerySet[AlertGroup]:
-    if name == NOBODY:
-        return groups.filter(assignee=None)
-    return groups.filter(assignee__username=name)
+        return Q()
+    if state == WorkflowState.ACKNOWLEDGED:
+        return OPEN & Q(workflow_state=state)
+    if state in WorkflowState.values:
+        return Q(workflow_state=state)
+    workflow = IN_WORK if state in OVER else (WorkflowState.NEW,)
+    return Q(evidence_state=state, workflow_state__in=workflow)
 
 
 def with_counts(groups: QuerySet[AlertGroup]) -> QuerySet[AlertGroup]:
@@ -156,7 +169,10 @@ class AlertSummary:
     """One alert in words.
 
     words: the status words before and after, of an alert about the status; else empty.
-    levels: the two that `change` lies between: "from 17.31 to 18.38 ms"; empty where not known.
+    change: its size, as confirmed where it is.
+    first: the detector's first estimate, where another one has replaced it.
+    levels: the two that the first estimate lies between: "from 17.31 to 18.38 ms"; empty where not
+        known.
     again: how it changed in the confirmation's processes; None where they do not say.
     rounds: how many processes of each build that were.
     """
@@ -168,6 +184,7 @@ class AlertSummary:
     levels: str = ""
     again: ValueChange | None = None
     rounds: int = 0
+    first: ValueChange | None = None
 
     @property
     def sentence(self) -> str:
@@ -175,13 +192,15 @@ class AlertSummary:
         series = self.alert.series
         what = "changed"
         if self.words:
-            what = f"{self.words[1]} (was {self.words[0]})"
+            before, what = self.words
+            if before:
+                what += f" (was {before})"
         elif self.change:
             what = self.change.text
         sentence = (
             f"{series.benchmark.name}, {series.config.name}: {self.metric.label.lower()} {what}"
         )
-        if self.levels:
+        if self.levels and not self.first:
             sentence += f", {self.levels}"
         return sentence
 
@@ -194,7 +213,7 @@ class AlertSummary:
     @property
     def size(self) -> float:
         """How far it moved, against the metric's own threshold: what is sorted by."""
-        return abs(self.alert.effect or 0) / (self.metric.threshold_percent or 1)
+        return abs(self.alert.size.effect or 0) / (self.metric.threshold_percent or 1)
 
 
 def summarize(alert: Alert) -> AlertSummary:
@@ -207,7 +226,12 @@ def summarize(alert: Alert) -> AlertSummary:
     if not outcome:
         return AlertSummary(alert, metric, change, levels=between)
     again = effect(metric, outcome["effect"], outcome["low"], outcome["high"], outcome["unit"])
-    return AlertSummary(alert, metric, change, levels=between, again=again, rounds=outcome["pairs"])
+    summary = AlertSummary(
+        alert, metric, change, levels=between, again=again, rounds=outcome["pairs"]
+    )
+    if alert.confirmation != EvidenceState.CONFIRMED:
+        return summary
+    return replace(summary, change=again, first=change)
 
 
 def alerts_of(groups: Iterable[int]) -> list[AlertSummary]:
@@ -223,11 +247,10 @@ def alerts_of(groups: Iterable[int]) -> list[AlertSummary]:
         "new",
         "group",
     )
-    return sorted(map(summarize, alerts), key=_most_telling_first)
-
-
-def _most_telling_first(row: AlertSummary) -> tuple[bool, bool, float]:
-    return not row.alert.confirmation, not row.words, -row.size
+    return sorted(
+        map(summarize, alerts),
+        key=lambda row: (not row.alert.confirmation, not row.words, -row.size),
+    )
 
 
 def by_direction(rows: Iterable[AlertSummary]) -> dict[str, list[AlertSummary]]:

@@ -1,8 +1,8 @@
-"""The generated code on either side of a change."""
+"""The generated code, and the calls of the compiler, on either side of a change."""
 
 from dataclasses import dataclass
 
-from dashboard.alerts.selectors.alert_data import around
+from dashboard.alerts.selectors.alert_data import AroundChange, around
 from dashboard.models import Alert, Artifact
 from dashboard.results.core.code_diff import (
     ARCHIVE,
@@ -11,19 +11,21 @@ from dashboard.results.core.code_diff import (
     file_diffs,
     normalized_files,
 )
+from dashboard.results.core.compile_diff import CALLS
 from dashboard.results.selectors.generated_code import archive_bytes
 
-_NOT_KEPT = (
+NOT_KEPT = (
     "The jobs on one side of the change left no generated code: they were measured without it, "
     "or it is not kept. "
     "Whether the code differs is known all the same: results carry its fingerprints."
 )
+_COMPILE_WORK = ("compile_calls", "cold_start_s")  # judged metrics of compiling
 _NEAR = 8  # jobs on either side of the change that are looked at for code
 
 
 @dataclass(frozen=True, slots=True)
 class CodeArchives:
-    """The archives of the last job before a change that left code, and of the first one since."""
+    """What the last job before a change left that left such a file, and the first one since."""
 
     before: Artifact
     after: Artifact
@@ -38,15 +40,28 @@ class CodeChange:
     problem: str = ""
 
 
-def sides_of(alert: Alert) -> CodeArchives | None:
-    """Where the code of both sides lies; None where one of them is not kept. Four queries."""
-    seen = around(alert)
+def calls_of(alert: Alert, seen: AroundChange) -> CodeArchives | None:
+    """The tables of the compiler's calls on both sides; None for what no compile work explains."""
+    if alert.series.metric not in _COMPILE_WORK:
+        return None
+    return sides_of(alert, seen, name=CALLS)
+
+
+def sides_of(
+    alert: Alert, seen: AroundChange | None = None, name: str = ARCHIVE
+) -> CodeArchives | None:
+    """Where the code of both sides lies; None where one of them is not kept.
+
+    name: of the artifact.
+    seen: the points around the change, where they have been read: one query instead of four.
+    """
+    seen = seen or around(alert)
     if seen.line is None:
         return None
     first = int((seen.line.at_ms < seen.step.at_ms).sum())
     before = seen.line.job[max(first - _NEAR, 0) : first][::-1]
     after = seen.line.job[first : first + _NEAR]
-    kept = Artifact.objects.filter(name=ARCHIVE, job__in=[*before, *after])
+    kept = Artifact.objects.filter(name=name, job__in=[*before, *after])
     archives = {str(archive.job_id): archive for archive in kept.select_related("job__run__build")}
     old = [archives[job] for job in before if job in archives]
     new = [archives[job] for job in after if job in archives]
@@ -59,7 +74,7 @@ def change_of(alert: Alert) -> CodeChange:
     """How the generated code differs across the change of an alert."""
     sides = sides_of(alert)
     if sides is None:
-        return CodeChange(None, [], _NOT_KEPT)
+        return CodeChange(None, [], NOT_KEPT)
     try:
         old, new = (
             normalized_files(archive_bytes(artifact)) for artifact in (sides.before, sides.after)

@@ -15,13 +15,14 @@ from dashboard.alerts.core.attribution import ChangeFacts, ObservedChange
 from dashboard.alerts.selectors import documents
 from dashboard.detection import compare_levels
 from dashboard.language.metrics import EAGER, METRICS, STATUS_METRIC
-from dashboard.models import Alert, Confirmation, Datum, Series, Track
+from dashboard.models import Alert, AlertGroup, Cause, Confirmation, Datum, Series, Track
 from dashboard.results.core.series_points import settings_of
 from dashboard.results.selectors import history
 
 WINDOW = 20
 CONTROLS = {  # metric -> the metric of the same jobs that only eager moves
     "latency_ms": "eager_latency_ms",
+    "device_ms": "eager_device_ms",
     "cold_start_s": "eager_latency_ms",
     "peak_memory_gb": "eager_peak_memory_gb",
     "drift": "eager_drift",
@@ -61,8 +62,8 @@ def facts_of(alert: Alert) -> ChangeFacts:
         phases=_changes_of_case(alert, window, phases),
         eager_passes=_eager_passes(alert),
         stage=documents.blamed_stage(results),
-        variant=_variant(alert),
-        inductor_alone=_differ_in_inductor_alone(alert),
+        variant=settings_of_variant(alert),
+        inductor_alone=differ_in_inductor_alone(alert),
     )
 
 
@@ -85,12 +86,7 @@ class _Window:
     change: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class _Sides:
-    """The values on either side of a moment."""
-
-    before: list[float]
-    after: list[float]
+_Sides = tuple[list[float], list[float]]  # the values before a moment, and after it
 
 
 def _window_of(alert: Alert) -> _Window | None:
@@ -117,14 +113,14 @@ def _sides(series_ids: Iterable[int], window: _Window | None) -> dict[int, _Side
         else:
             after[series].append(value)
     return {
-        series: _Sides(values[-WINDOW:], after[series][:WINDOW])
+        series: (values[-WINDOW:], after[series][:WINDOW])
         for series, values in before.items()
         if series in after
     }
 
 
 def observed_change(
-    name: str, metric: str, before: Sequence[float], after: Sequence[float], url: str = ""
+    name: str, metric: str, before: Sequence[float], after: Sequence[float]
 ) -> ObservedChange | None:
     """How a level changed between two sets of values.
 
@@ -136,7 +132,7 @@ def observed_change(
     is_bounded = isfinite(difference.low) and isfinite(difference.high)
     if difference.unit != "percent" or not is_bounded:
         return None
-    return ObservedChange(name, difference.effect, difference.low, difference.high, url)
+    return ObservedChange(name, difference.effect, difference.low, difference.high)
 
 
 def _changes_of(
@@ -146,14 +142,13 @@ def _changes_of(
     metrics = {series.pk: series.metric for series in others}
     changes = []
     for key, sides in _sides(metrics, window).items():
-        change = observed_change(names[key], metrics[key], sides.before, sides.after)
+        change = observed_change(names[key], metrics[key], *sides)
         if change is not None:
             changes.append(change)
     return changes
 
 
-def _same_case(alert: Alert) -> dict[str, int]:
-    series = alert.series
+def same_case(series: Series) -> dict[str, int]:
     return {
         "benchmark_id": series.benchmark_id,
         "config_id": series.config_id,
@@ -166,7 +161,7 @@ def _changes_of_case(
     alert: Alert, window: _Window | None, labels: Mapping[str, str]
 ) -> list[ObservedChange]:
     """How other metrics (key -> label) of the same case changed."""
-    others = list(Series.objects.filter(**_same_case(alert), metric__in=labels))
+    others = list(Series.objects.filter(**same_case(alert.series), metric__in=labels))
     return _changes_of(window, others, {series.pk: labels[series.metric] for series in others})
 
 
@@ -211,7 +206,7 @@ def _confirmed_values(
 
 def _pinned(alert: Alert, window: _Window | None) -> list[ObservedChange]:
     """The same case on the pinned tracks of the machine."""
-    case = _same_case(alert)
+    case = same_case(alert.series)
     own_track = case.pop("track_id")
     pinned = Series.objects.filter(
         **case, metric=alert.series.metric, track__kind=Track.Kind.PINNED
@@ -250,7 +245,7 @@ def _alike(alert: Alert, window: _Window | None, own: ObservedChange | None) -> 
     ).exclude(benchmark=alert.series.benchmark_id)
     moved = comparable = 0
     for sides in _sides(others.values_list("pk", flat=True), window).values():
-        change = observed_change("eager", "latency_ms", sides.before, sides.after)
+        change = observed_change("eager", "latency_ms", *sides)
         if change is not None:
             comparable += 1
             moved += change.as_much_as(own)
@@ -282,7 +277,7 @@ def _eager_passes(alert: Alert) -> bool | None:
     return newest == "pass"
 
 
-def _variant(alert: Alert) -> str:
+def settings_of_variant(alert: Alert | AlertGroup) -> str:
     """What the new build sets and the base does not."""
     if alert.new is None:
         return ""
@@ -296,7 +291,7 @@ def _variant(alert: Alert) -> str:
     return ", ".join(settings)
 
 
-def _differ_in_inductor_alone(alert: Alert) -> bool:
+def differ_in_inductor_alone(alert: Alert | AlertGroup) -> bool:
     """Whether the two builds are one torch with the same environment variables, and differ in
     settings of Inductor.
     """
@@ -309,3 +304,10 @@ def _differ_in_inductor_alone(alert: Alert) -> bool:
     return (
         base_torch == new_torch and same_environment and base.get("inductor") != new.get("inductor")
     )
+
+
+def cause_in_words(group: AlertGroup) -> str:
+    """The likely cause; of the compiler with other settings, those: they are all that differs."""
+    if group.cause == Cause.COMPILER and differ_in_inductor_alone(group):
+        return f"compiler setting: {settings_of_variant(group) or 'the default again'}"
+    return str(group.get_cause_display())

@@ -1,4 +1,4 @@
-"""What should have reported and did not: schedules, workers, series, and how many cases pass. Reads
+"""What should have reported and did not: schedules, workers, cases, and how many cases pass. Reads
 only.
 """
 
@@ -6,20 +6,42 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
+from uuid import UUID
 
-from django.db.models import Count, Q
+from django.db.models import Count, F, Q, Window
+from django.db.models.functions import DenseRank
 
+from dashboard.alerts.selectors.evidence import ALERTING
 from dashboard.language.metrics import METRICS, STATUS_METRIC
-from dashboard.language.wording import duration
-from dashboard.models import Datum, Machine, Purpose, Run, RunState, Schedule, Series, Track, Worker
+from dashboard.language.wording import duration, plural
+from dashboard.models import (
+    Benchmark,
+    Config,
+    Datum,
+    Job,
+    JobState,
+    Machine,
+    Purpose,
+    Run,
+    RunState,
+    Schedule,
+    Series,
+    Status,
+    Track,
+    Worker,
+)
 
 LATE = timedelta(minutes=30)
 """A schedule may begin so much later than it is due."""
 VANISHED = timedelta(minutes=15)
-LOOKED_AT = 8
-"""Newest finished scheduled runs of a machine and track, which show what usually reports."""
+LOOKED_AT = 40
+"""Newest finished scheduled runs of a machine and track, among which are those that asked for a
+case: not every run asks for every case."""
+USUAL = 8
+"""Newest of them, which show how many cases usually pass."""
 MISSED = 3
-"""A series is missing when so many of the newest runs did not bring it, and as many before did."""
+"""A case is missing when so many of the newest runs that asked for it did not bring it, and as many
+before did."""
 FELL_PERCENT = 10.0
 FELL_CASES = 2
 
@@ -95,36 +117,79 @@ def _of_machines() -> Iterator[MissingReport]:
         )
         runs = list(ended.order_by("-created_at").values_list("pk", flat=True)[:LOOKED_AT])
         machine, track = Machine.objects.get(pk=machine_id), Track.objects.get(pk=track_id)
-        yield from _series(runs, machine, track)
-        yield from _pass_rate(runs, machine, track)
+        yield from _cases(runs, machine, track)
+        yield from _pass_rate(runs[:USUAL], machine, track)
 
 
-def _series(runs: list[int], machine: Machine, track: Track) -> Iterator[MissingReport]:
-    """Series that reported in each of MISSED runs, and in none of the MISSED runs after them."""
-    if len(runs) < 2 * MISSED:
-        return
-    new, before = set(runs[:MISSED]), set(runs[MISSED : 2 * MISSED])
-    alerting = [metric.key for metric in METRICS.values() if metric.alerts]
-    data = Datum.objects.filter(job__run__in=new | before, series__metric__in=alerting).order_by()
-    runs_of_series = data.values("series").annotate(
-        new=Count("job__run", distinct=True, filter=Q(job__run__in=new)),
-        before=Count("job__run", distinct=True, filter=Q(job__run__in=before)),
-    )
-    missed = f"The last {MISSED} scheduled runs did not bring it, the {MISSED} before them did."
-    advice = (
-        "Look at the newest job of the case; if it is no longer to be measured, close this alert."
-    )
-    missing = [row["series"] for row in runs_of_series.filter(new=0, before=MISSED)]
-    current = Series.objects.filter(pk__in=missing, benchmark__retired=False, config__retired=False)
-    for series in current.select_related("benchmark", "config"):
-        name = f"{METRICS[series.metric].label} of {series.benchmark} in {series.config}"
+def _cases(runs: list[int], machine: Machine, track: Track) -> Iterator[MissingReport]:
+    """Cases of which MISSED runs that asked for them brought less than the MISSED before those.
+
+    One report for the track where nothing at all came of any of them.
+    """
+    recent = _newest_jobs(runs)
+    missing = _missing_metrics(recent)
+    if len(missing) > 1 and _nothing_came(recent):
         yield MissingReport(
-            subject=f"series:{series.pk}",
-            title=f"{name} stopped reporting",
-            text=f"{missed} {advice}",
+            subject=f"runs:{machine.pk}:{track.pk}",
+            title=f"Scheduled runs of {machine}, track {track}, bring no results",
+            text=f"None of {plural(len(missing), 'case')} that reported before brought a result in "
+            f"the {MISSED} newest scheduled runs that asked for it. "
+            "Look at the jobs of the newest run.",
             machine=machine,
             track=track,
         )
+        return
+    for (benchmark, config), metrics in missing.items():
+        labels = sorted(METRICS[metric].label.lower() for metric in metrics)
+        yield MissingReport(
+            subject=f"case:{machine.pk}:{track.pk}:{benchmark.pk}:{config.pk}",
+            title=f"{benchmark} in {config} stopped reporting",
+            text=f"The {MISSED} newest scheduled runs that asked for it did not bring: "
+            f"{', '.join(labels)}. The {MISSED} before them did. Look at the newest job of the "
+            "case; if it is no longer to be measured, close this alert.",
+            machine=machine,
+            track=track,
+        )
+
+
+def _newest_jobs(runs: list[int]) -> dict[UUID, bool]:
+    """The jobs of the 2 × MISSED newest runs that asked for each case; whether among the newest.
+
+    A case that fails says so itself: only jobs that passed, or were lost, should have reported.
+    """
+    by_age = Window(
+        DenseRank(),
+        partition_by=["benchmark", "config"],
+        order_by=[F("run__created_at").desc(), F("run").desc()],
+    )
+    current = Job.objects.filter(benchmark__retired=False, config__retired=False)
+    should_report = current.filter(run__in=runs, status__in=(Status.PASS, "")).exclude(
+        state=JobState.CANCELLED
+    )
+    places = should_report.annotate(place=by_age).filter(place__lte=2 * MISSED).order_by()
+    return {job: place <= MISSED for job, place in places.values_list("pk", "place")}
+
+
+def _missing_metrics(recent: dict[UUID, bool]) -> dict[tuple[Benchmark, Config], list[str]]:
+    """By case what each of the earlier runs brought, and none of the newest ones."""
+    newest = [job for job, is_newest in recent.items() if is_newest]
+    data = Datum.objects.filter(job__in=[*recent], series__metric__in=ALERTING).order_by()
+    runs_of_series = data.values("series").annotate(
+        new=Count("job__run", distinct=True, filter=Q(job__in=newest)),
+        before=Count("job__run", distinct=True, filter=~Q(job__in=newest)),
+    )
+    silent = [row["series"] for row in runs_of_series.filter(new=0, before=MISSED)]
+    missing: dict[tuple[Benchmark, Config], list[str]] = {}
+    series_of_cases = Series.objects.filter(pk__in=silent).order_by("pk")
+    for series in series_of_cases.select_related("benchmark", "config"):
+        missing.setdefault((series.benchmark, series.config), []).append(series.metric)
+    return missing
+
+
+def _nothing_came(recent: dict[UUID, bool]) -> bool:
+    """Whether the newest runs of no case brought anything."""
+    newest = [job for job, is_newest in recent.items() if is_newest]
+    return not Datum.objects.filter(job__in=newest).exists()
 
 
 def _pass_rate(runs: list[int], machine: Machine, track: Track) -> Iterator[MissingReport]:

@@ -63,7 +63,11 @@ def measured_pairs(confirmation: Confirmation, alert: Alert) -> MeasuredPairs:
     for base_value, new_value in zip(base, new, strict=False):
         if base_value is not None and new_value is not None:
             paired.append((base_value, new_value))
-    return MeasuredPairs(paired, _present(base), _present(new), _recorded(alert))
+    settings = settings_of_alert(alert)
+    readings = history.readings(alert.series)
+    before = [reading for reading in readings if reading.at < alert.planned_at]
+    recorded = [judged_value(reading, settings) for reading in before[-RECORDED:]]
+    return MeasuredPairs(paired, _present(base), _present(new), _present(recorded))
 
 
 def _present(values: list[float | None]) -> list[float]:
@@ -79,10 +83,3 @@ def _values(alert: Alert, rows: list[tuple[UUID, str, str]]) -> Mapping[UUID, fl
         job__in=jobs, series__metric=alert.series.metric, value__isnull=False
     )
     return {job: value for job, value in data.values_list("job_id", "value") if value is not None}
-
-
-def _recorded(alert: Alert) -> list[float]:
-    settings = settings_of_alert(alert)
-    readings = history.readings(alert.series)
-    before = [reading for reading in readings if reading.at < alert.planned_at]
-    return _present([judged_value(reading, settings) for reading in before[-RECORDED:]])

@@ -1,6 +1,5 @@
 """How right the detector was: what became of its alerts, by week and version. Reads only."""
 
-from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -58,16 +57,10 @@ def weekly(weeks: int = 26) -> list[Week]:
         if group not in week_of:
             week_of[group] = by_key.setdefault(key, Week(*key))
             week_of[group].raised += 1
-    for group, states in _states(list(week_of)).items():
-        for state in states & set(COUNTED):
-            week_of[group].reached[state] += 1
+    # Every state that a group has been in since it was opened, once
+    events = AlertEvent.objects.filter(
+        group__in=list(week_of), action__in=("opened", "state"), state__in=COUNTED
+    )
+    for group, state in events.order_by().values_list("group", "state").distinct():
+        week_of[group].reached[state] += 1
     return list(by_key.values())
-
-
-def _states(groups: list[int]) -> dict[int, set[str]]:
-    """Every state that each group has been in since it was opened."""
-    states: dict[int, set[str]] = defaultdict(set)
-    events = AlertEvent.objects.filter(group__in=groups, action__in=("opened", "state")).order_by()
-    for group, state in events.values_list("group", "state"):
-        states[group].add(state)
-    return states

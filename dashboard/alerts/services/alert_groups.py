@@ -8,8 +8,11 @@ the second one finds the group of the first.
 from collections.abc import Sequence
 from datetime import datetime
 
+from django.db.models import Q
+
 from dashboard.alerts.core import grouping
 from dashboard.alerts.core.attribution import Evidence, attribute
+from dashboard.alerts.selectors.alerts import OPEN
 from dashboard.alerts.selectors.evidence import suspicion_of
 from dashboard.alerts.selectors.facts import facts_of
 from dashboard.alerts.services import flaky, recovery, triage
@@ -26,10 +29,11 @@ from dashboard.models import (
     Run,
     Series,
     Track,
+    WorkflowState,
 )
 from dashboard.results.core.series_points import SNAP
 
-JOINABLE = (*triage.OPEN, AlertState.WONTFIX)
+_JOINABLE = OPEN | Q(workflow_state=WorkflowState.WONTFIX)
 
 
 def raise_alert(*, change: LevelChange) -> Alert | None:
@@ -41,7 +45,7 @@ def raise_alert(*, change: LevelChange) -> Alert | None:
     Track.objects.select_for_update(no_key=True).get(pk=change.series.track_id)
     existing = _existing_alert(change)
     if existing is not None:
-        _reinstate(existing)
+        reinstate(alert=existing)
         return None
     if flaky.is_another_turn(change=change):
         return None
@@ -50,14 +54,8 @@ def raise_alert(*, change: LevelChange) -> Alert | None:
         return None
 
     alert = _new_alert(change)
-    cause, evidence = attribute(facts_of(alert))
-    alert.decision["cause"] = cause
     # A flaky case gets a group of its own: the question is closed for this case alone.
-    group = None if is_flaky else _group_to_join(alert)
-    if group is None:
-        _open_group(alert, evidence)
-    else:
-        _join(alert, group)
+    save_in_group(alert=alert, alone=is_flaky)
     if is_flaky:
         flaky.close_as_flaky(alert=alert)
     return alert
@@ -109,6 +107,20 @@ def _new_alert(change: LevelChange) -> Alert:
 # --- The group of an alert
 
 
+def save_in_group(*, alert: Alert, alone: bool = False) -> None:
+    """Save the alert in the open group that it belongs to, or in a new one.
+
+    alone: in a new one in any case. The caller holds the lock on the track.
+    """
+    cause, evidence = attribute(facts_of(alert))
+    alert.decision["cause"] = cause
+    group = None if alone else _group_to_join(alert)
+    if group is None:
+        _open_group(alert, evidence)
+    else:
+        _join(alert, group)
+
+
 def _group_to_join(alert: Alert) -> AlertGroup | None:
     groups = {group.pk: group for group in _groups_of_build(alert)}
     candidates = [_open_group_of(group) for group in groups.values()]
@@ -123,10 +135,10 @@ def _groups_of_build(alert: Alert) -> list[AlertGroup]:
     about the same time. Where the build stayed only the time counts.
     """
     groups = AlertGroup.objects.filter(
+        _JOINABLE,
         machine=alert.series.machine_id,
         track=alert.series.track_id,
         new=alert.new_id,
-        state__in=JOINABLE,
     ).exclude(kind=Kind.SILENCE)
     build_stayed = alert.base_id == alert.new_id
     if build_stayed:
@@ -203,14 +215,20 @@ def withdraw_unsupported(*, series: Series, changes: Sequence[LevelChange]) -> N
         existing = _existing_alert(change)
         if existing is not None:
             supported.add(existing.pk)
-    alerts = Alert.objects.filter(series=series, recovered_at=None).exclude(pk__in=supported)
+    # What has no base is not of the detector (first_failures.py)
+    detected = Alert.objects.filter(series=series, recovered_at=None, base__isnull=False)
+    alerts = detected.exclude(pk__in=supported)
     for alert in alerts.select_related("group"):
-        if alert.group.state in triage.OPEN and not alert.decision.get("withdrawn"):
-            _withdraw(alert)
+        withdraw(alert=alert)
 
 
-def _withdraw(alert: Alert) -> None:
-    """The group closes when nothing of it stands."""
+def withdraw(*, alert: Alert) -> None:
+    """Withdraw what rested on points that were taken out.
+
+    Its group closes when nothing of it stands; what is closed stays as it is.
+    """
+    if not alert.group.is_open or alert.decision.get("withdrawn"):
+        return
     alert.decision["withdrawn"] = True
     alert.save(update_fields=["decision"])
     series = alert.series
@@ -222,13 +240,13 @@ def _withdraw(alert: Alert) -> None:
         triage.record_event(group=alert.group, text=why)
 
 
-def _reinstate(alert: Alert) -> None:
+def reinstate(*, alert: Alert) -> None:
     """A point that had been taken out is back, and so is its change."""
     if not alert.decision.pop("withdrawn", False):
         return
     alert.save(update_fields=["decision"])
     last = alert.group.events.filter(action="state").last()
     closed_by_system = last is not None and last.by_id is None
-    if alert.group.state == AlertState.INVALID and closed_by_system:
+    if alert.group.workflow_state == WorkflowState.INVALID and closed_by_system:
         why = "Its points were judged again, and show it again."
         triage.move(group=alert.group, to=AlertState.SUSPECTED, why=why)

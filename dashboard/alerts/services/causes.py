@@ -6,6 +6,7 @@ Of a single alert that is new, alert_groups.py asks the same question of the sam
 
 from dashboard.alerts.core import grouping
 from dashboard.alerts.core.attribution import attribute
+from dashboard.alerts.selectors.alerts import OPEN
 from dashboard.alerts.selectors.evidence import suspicion_of
 from dashboard.alerts.selectors.facts import facts_of
 from dashboard.alerts.services import triage
@@ -60,6 +61,7 @@ def _group_of_same_cause(group: AlertGroup) -> AlertGroup | None:
     if group.cause == "unknown" or _is_arranged(group):
         return None
     older = AlertGroup.objects.filter(
+        OPEN,
         pk__lt=group.pk,
         machine=group.machine_id,
         track=group.track_id,
@@ -68,7 +70,6 @@ def _group_of_same_cause(group: AlertGroup) -> AlertGroup | None:
         kind=group.kind,
         cause=group.cause,
         direction=group.direction,
-        state__in=triage.OPEN,
     )
     return next((other for other in older.order_by("pk") if not _is_arranged(other)), None)
 

@@ -35,15 +35,10 @@ class LevelChange:
     def direction(self) -> Direction:
         """Better or worse; neutral between two ways of failing."""
         if self.kind == Kind.STATUS:
-            return self._status_direction
-        rose = (self.verdict.effect or 0) > 0
-        is_worse = rose == METRICS[self.series.metric].lower_is_better
+            is_worse = self.first.status != "pass"
+            if is_worse == (self.before.status != "pass"):
+                return Direction.NEUTRAL
+        else:
+            rose = (self.verdict.effect or 0) > 0
+            is_worse = rose == METRICS[self.series.metric].lower_is_better
         return Direction.REGRESSION if is_worse else Direction.IMPROVEMENT
-
-    @property
-    def _status_direction(self) -> Direction:
-        passed = self.before.status == "pass"
-        passes = self.first.status == "pass"
-        if passed == passes:
-            return Direction.NEUTRAL
-        return Direction.IMPROVEMENT if passes else Direction.REGRESSION

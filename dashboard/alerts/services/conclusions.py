@@ -6,6 +6,7 @@ this is weaker.
 """
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -18,9 +19,10 @@ from dashboard.alerts.services import triage
 from dashboard.alerts.services.causes import reattribute
 from dashboard.alerts.services.confirmations import PATIENCE, plan_rounds
 from dashboard.alerts.services.descriptions import describe
+from dashboard.detection import status_value
 from dashboard.language.metrics import METRICS
 from dashboard.language.wording import plural, signed
-from dashboard.models import Alert, AlertState, Confirmation, Job
+from dashboard.models import Alert, AlertState, Confirmation, Job, Status
 from dashboard.runs.services.run_state import ACTIVE
 from dashboard.runs.services.runs import cancel_run
 
@@ -46,7 +48,7 @@ def advance(*, confirmation_id: int, now: datetime) -> bool:
         confirmation = locked.get(pk=confirmation_id)
         if confirmation.state != Confirmation.State.RUNNING:
             return False
-        if confirmation.group.state not in (AlertState.CONFIRMING, *triage.STAYS):
+        if not confirmation.group.is_open:
             stopped = f"Stopped: the alert is {confirmation.group.state}."
             _cancel(confirmation, stopped)
             _end(confirmation, stopped, now)
@@ -97,6 +99,10 @@ def _outcome(confirmation: Confirmation, alert: Alert) -> confirming.Confirmatio
     settings = pairs.settings_of_alert(alert)
     suspected = alert.effect or 0.0
     measured = pairs.measured_pairs(confirmation, alert)
+    if alert.base_id is None and measured.new:  # it never passed: there is nothing but to pass
+        passes = status_value(Status.PASS)
+        required = [(passes, value) for value in measured.new]
+        return confirming.compare_pairs(required, suspected, settings, len(required))
     if not confirmation.only_new and measured.paired:
         most = len(confirmation.order) // 2
         return confirming.compare_pairs(measured.paired, suspected, settings, most)
@@ -118,14 +124,7 @@ def _record_outcome(alert: Alert, outcome: confirming.ConfirmationOutcome) -> No
     is_open = outcome.verdict == "open"  # and there is no further round
     verdict = AlertState.INCONCLUSIVE if is_open else outcome.verdict
     alert.confirmation = verdict
-    alert.decision["confirmation"] = {
-        "effect": outcome.effect,
-        "low": outcome.low,
-        "high": outcome.high,
-        "unit": outcome.unit,
-        "pairs": outcome.pairs,
-        "verdict": verdict,
-    }
+    alert.decision["confirmation"] = {**asdict(outcome), "verdict": verdict}
     alert.save(update_fields=["confirmation", "decision"])
 
 

@@ -20,6 +20,7 @@ from django.db import transaction
 from dashboard.alerts.core import confirmation as confirming
 from dashboard.alerts.core import grouping
 from dashboard.alerts.selectors import pairs
+from dashboard.alerts.selectors.alerts import OPEN
 from dashboard.alerts.selectors.evidence import alerting_series_count, suspicion_of
 from dashboard.alerts.services import triage
 from dashboard.alerts.services.causes import settle
@@ -31,6 +32,7 @@ from dashboard.models import (
     AlertState,
     Confirmation,
     Direction,
+    EvidenceState,
     Job,
     Kind,
     Machine,
@@ -51,6 +53,7 @@ MOST_A_DAY = 8  # started on a machine
 PATIENCE = timedelta(days=3)  # with what could not be started
 WORKER_IS_ALIVE = timedelta(minutes=2)
 STAYED = "The build did not change: it is measured again and compared with what was recorded."
+NO_BASE = "It has never passed on this build: it is measured again, alone."
 _RANKS = (Severity.HIGH, Severity.MEDIUM, Severity.LOW)
 STEP = timedelta(milliseconds=1)  # between the planned times of jobs, which give their order
 
@@ -58,7 +61,7 @@ STEP = timedelta(milliseconds=1)  # between the planned times of jobs, which giv
 def start_due(*, now: datetime) -> int:
     """Start what can be started, the most severe regressions first; how many."""
     suspected = AlertGroup.objects.filter(
-        state=AlertState.SUSPECTED, machine__workers__isnull=False
+        OPEN, evidence_state=EvidenceState.SUSPECTED, machine__workers__isnull=False
     ).distinct()
     measurable = suspected.exclude(kind=Kind.SILENCE)
     return sum(_start_if_possible(group.pk, now) for group in sorted(measurable, key=_rank))
@@ -79,7 +82,8 @@ def _start_if_possible(group_id: int, now: datetime) -> bool:
         assert group.machine_id is not None
         machine = Machine.objects.select_for_update(no_key=True).get(pk=group.machine_id)
         group.refresh_from_db()
-        if group.state != AlertState.SUSPECTED or not runs_are_over(group=group):
+        is_due = group.is_open and group.evidence_state == EvidenceState.SUSPECTED
+        if not is_due or not runs_are_over(group=group):
             return False
         if why := reason_to_wait(machine=machine, now=now):
             _postpone(group, why, now)
@@ -164,7 +168,8 @@ def plan(*, group: AlertGroup, now: datetime) -> Confirmation:
         rounds = confirming.FEWEST
         order = confirming.draw_order(np.random.default_rng([group.pk, drawn]))
     confirmation.order = [*confirmation.order, *order]
-    confirmation.only_new, confirmation.message = only_new, STAYED if only_new else ""
+    confirmation.only_new = only_new
+    confirmation.message = _why_alone(group) if only_new else ""
     confirmation.state, confirmation.finished_at = Confirmation.State.RUNNING, None
     confirmation.created_at = now  # patience and the day's limit count from here
     confirmation.save()
@@ -172,6 +177,10 @@ def plan(*, group: AlertGroup, now: datetime) -> Confirmation:
     alerts = list(confirmation.alerts.select_related("series__benchmark", "series__config", "job"))
     plan_rounds(confirmation=confirmation, alerts=alerts, rounds=rounds, now=now)
     return confirmation
+
+
+def _why_alone(group: AlertGroup) -> str:
+    return NO_BASE if group.base is None else STAYED
 
 
 def _create(group: AlertGroup) -> Confirmation:

@@ -14,24 +14,23 @@ def describe(*, groups: Iterable[AlertGroup]) -> None:
     for group in groups:
         related = group.alerts.select_related("series__benchmark", "series__config")
         alerts = list(related.order_by("planned_at"))
-        if alerts and group.kind != Kind.SILENCE:
-            _describe(group, alerts)
-
-
-def _describe(group: AlertGroup, alerts: list[Alert]) -> None:
-    standing = [alert for alert in alerts if alert.recovered_at is None]
-    suspicions = [suspicion_of(alert) for alert in standing or alerts]
-    significant = grouping.significant(suspicions, alerting_series_count(group))
-    group.title = grouping.title(suspicions, since(group, alerts[0]))
-    group.direction = grouping.direction_of(suspicions)
-    group.severity = grouping.severity_of(suspicions, passing=bool(significant))
-    group.save(update_fields=["title", "direction", "severity"])
+        if not alerts or group.kind == Kind.SILENCE:
+            continue
+        standing = [alert for alert in alerts if alert.recovered_at is None]
+        suspicions = [suspicion_of(alert) for alert in standing or alerts]
+        significant = grouping.significant(suspicions, alerting_series_count(group))
+        group.title = grouping.title(suspicions, since(group, alerts[0]))
+        group.direction = grouping.direction_of(suspicions)
+        group.severity = grouping.severity_of(suspicions, passing=bool(significant))
+        group.save(update_fields=["title", "direction", "severity"])
 
 
 def since(group: AlertGroup, first: Alert) -> str:
     """The end of the title: since which build, or since when on which machine where the build
-    stayed.
+    stayed; on which build, where nothing is known of another one.
     """
+    if group.new is not None and group.base is None:
+        return f"on {group.new.label}"
     if group.new is not None and group.new_id != group.base_id:
         return f"since {group.new.label}"
     return f"on {group.machine} since {timezone.localtime(first.planned_at):%d %b %H:%M}"

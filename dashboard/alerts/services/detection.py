@@ -19,7 +19,7 @@ from typing import Any
 import structlog
 from django.db import transaction
 
-from dashboard.alerts.services import flaky, recovery
+from dashboard.alerts.services import first_failures, flaky, recovery
 from dashboard.alerts.services.alert_groups import raise_alert, withdraw_unsupported
 from dashboard.alerts.services.changes import LevelChange
 from dashboard.detection import VERSION, Verdict, smallest_change_shown
@@ -68,6 +68,7 @@ def detect(*, series_id: int) -> bool:
             withdraw_unsupported(series=series, changes=changes)
         if series.metric == STATUS_METRIC:
             flaky.end_if_settled(series=series)
+            first_failures.check(series=series)
         else:
             recovery.close_recovered(series=series)
     return True

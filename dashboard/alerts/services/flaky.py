@@ -10,6 +10,7 @@ from datetime import datetime
 from django.db.models import QuerySet
 
 from dashboard.alerts.core import flakiness
+from dashboard.alerts.selectors.alerts import OF_STANDING_GROUP
 from dashboard.alerts.services import recovery, triage
 from dashboard.alerts.services.changes import LevelChange
 from dashboard.alerts.services.descriptions import describe
@@ -18,7 +19,6 @@ from dashboard.results.core.series_points import SeriesPoint
 from dashboard.results.selectors import history
 
 FLAKY = "flaky"
-_STANDING = (*triage.OPEN, AlertState.WONTFIX)
 
 
 def is_another_turn(*, change: LevelChange) -> bool:
@@ -58,14 +58,10 @@ def end_if_settled(*, series: Series) -> None:
     alert.save(update_fields=["decision"])
     if alert.recovered_at:
         recovery.mark_recovered(alert=alert)
-    else:
-        _suspect_again(alert)
-
-
-def _suspect_again(alert: Alert) -> None:
+        return
     why = f"It has failed {flakiness.SETTLED} times in a row: it is not flaky any more."
     describe(groups=[alert.group])
-    if alert.group.state == AlertState.INCONCLUSIVE:
+    if AlertState.SUSPECTED in triage.possible(group=alert.group, person=False):
         triage.move(group=alert.group, to=AlertState.SUSPECTED, why=why)
     else:
         triage.record_event(group=alert.group, text=why)
@@ -76,4 +72,4 @@ def _readings_until(series: Series, moment: datetime) -> list[SeriesPoint]:
 
 
 def _flaky_alerts(series: Series) -> QuerySet[Alert]:
-    return Alert.objects.filter(series=series, decision__flaky=True, group__state__in=_STANDING)
+    return Alert.objects.filter(OF_STANDING_GROUP, series=series, decision__flaky=True)

@@ -9,11 +9,18 @@ from django.db import connection, transaction
 
 from dashboard.alerts.selectors.missing_reports import MissingReport, find_missing_reports
 from dashboard.alerts.services import triage
-from dashboard.models import AlertGroup, AlertState, Kind, Severity
+from dashboard.models import (
+    AlertGroup,
+    AlertState,
+    Direction,
+    EvidenceState,
+    Kind,
+    Severity,
+)
 
 FACT = "silence"
 # Kinds of subjects: with these, nothing or much is missing
-_HIGH = ("worker", "schedule", "pass_rate")
+_HIGH = ("worker", "schedule", "pass_rate", "runs")
 
 
 def detect_missing_reports(*, now: datetime, up_since: datetime) -> tuple[int, int]:
@@ -32,14 +39,13 @@ def detect_missing_reports(*, now: datetime, up_since: datetime) -> tuple[int, i
         for report in opened:
             _open_group(report)
 
-        closed = [
-            group
-            for subject, group in groups.items()
-            if subject not in missing and _can_recover(group)
-        ]
-        for group in closed:
-            triage.move(group=group, to=AlertState.RECOVERED, why="It reports again.")
-    return len(opened), len(closed)
+        closed = 0
+        for subject, group in groups.items():
+            can_recover = AlertState.RECOVERED in triage.possible(group=group, person=False)
+            if subject not in missing and can_recover:
+                triage.move(group=group, to=AlertState.RECOVERED, why="It reports again.")
+                closed += 1
+    return len(opened), closed
 
 
 def _reported_groups() -> Mapping[str, AlertGroup]:
@@ -49,17 +55,13 @@ def _reported_groups() -> Mapping[str, AlertGroup]:
     groups = (
         AlertGroup.objects.select_for_update()
         .filter(kind=Kind.SILENCE)
-        .exclude(state=AlertState.RECOVERED)
+        .exclude(evidence_state=EvidenceState.RECOVERED)
     )
     return {group.evidence[0]["subject"]: group for group in groups.order_by("pk")}
 
 
-def _can_recover(group: AlertGroup) -> bool:
-    return AlertState.RECOVERED in triage.possible(group=group, person=False)
-
-
 def _open_group(report: MissingReport) -> None:
-    """A missing report is a fact, not a suspicion: it opens confirmed."""
+    """A missing report is a fact of its own: nothing was measured, and nothing is confirmed."""
     kind = report.subject.partition(":")[0]
     evidence = {
         "fact": FACT,
@@ -71,7 +73,8 @@ def _open_group(report: MissingReport) -> None:
     group = AlertGroup.objects.create(
         title=report.title[:300],
         kind=Kind.SILENCE,
-        state=AlertState.CONFIRMED,
+        evidence_state=EvidenceState.MISSING_REPORT,
+        direction=Direction.NEUTRAL,
         machine=report.machine,
         track=report.track,
         severity=Severity.HIGH if kind in _HIGH else Severity.MEDIUM,

@@ -10,6 +10,7 @@ from datetime import datetime
 from statistics import fmean, median
 from typing import Any
 
+from dashboard.alerts.selectors.alerts import OF_OPEN_GROUP
 from dashboard.alerts.services import triage
 from dashboard.alerts.services.changes import LevelChange
 from dashboard.alerts.services.descriptions import describe
@@ -84,11 +85,11 @@ def close_recovered(*, series: Series) -> None:
     for the detector.
     """
     alerts = Alert.objects.filter(
+        OF_OPEN_GROUP,
         series=series,
         recovered_at=None,
         kind=Kind.STEP,
         direction=Direction.REGRESSION,
-        group__state__in=triage.OPEN,
         decision__has_key="points",
     )
     for alert in alerts.select_related("group"):

@@ -22,72 +22,78 @@ from dashboard.models import (
     AlertEvent,
     AlertGroup,
     AlertState,
+    EvidenceState,
     InvalidPoint,
     IssueLink,
     Job,
     Mute,
     Series,
     TorchBuild,
+    WorkflowState,
 )
+from dashboard.models.alert_words import IN_WORK, OVER
 from dashboard.results.services import days, levels
 from dashboard.results.services.detection_queue import enqueue
 
 Person = AbstractBaseUser | None
 
-_ENDS = (AlertState.FIXED, AlertState.WONTFIX, AlertState.INVALID)
-OPEN = (
-    AlertState.SUSPECTED,
-    AlertState.CONFIRMING,
-    AlertState.CONFIRMED,
-    AlertState.ACKNOWLEDGED,
-    AlertState.INCONCLUSIVE,
-)
-BY_PERSON: dict[AlertState, Collection[AlertState]] = {
-    AlertState.SUSPECTED: (AlertState.ACKNOWLEDGED, *_ENDS),
-    AlertState.CONFIRMING: (AlertState.ACKNOWLEDGED, *_ENDS),
-    AlertState.CONFIRMED: (AlertState.ACKNOWLEDGED, *_ENDS),
-    AlertState.INCONCLUSIVE: (AlertState.ACKNOWLEDGED, *_ENDS),
-    AlertState.ACKNOWLEDGED: _ENDS,
-    AlertState.NOT_REPRODUCED: (AlertState.ACKNOWLEDGED, AlertState.INVALID),
-    # reopened: a person says that it is not over
-    AlertState.FIXED: (AlertState.ACKNOWLEDGED,),
-    AlertState.WONTFIX: (AlertState.ACKNOWLEDGED,),
-    AlertState.INVALID: (AlertState.ACKNOWLEDGED,),
-    AlertState.RECOVERED: (AlertState.ACKNOWLEDGED,),
+_ENDS = (WorkflowState.FIXED, WorkflowState.WONTFIX, WorkflowState.INVALID)
+BY_PERSON: dict[WorkflowState, Collection[WorkflowState]] = {
+    WorkflowState.NEW: (WorkflowState.ACKNOWLEDGED, *_ENDS),
+    WorkflowState.ACKNOWLEDGED: _ENDS,
+    WorkflowState.FIXED: (WorkflowState.ACKNOWLEDGED,),  # a person says that it is not over
+    WorkflowState.WONTFIX: (WorkflowState.ACKNOWLEDGED,),
+    WorkflowState.INVALID: (WorkflowState.ACKNOWLEDGED,),
 }
-BY_SYSTEM: dict[AlertState, Collection[AlertState]] = {
-    AlertState.SUSPECTED: (
-        AlertState.CONFIRMING,
-        AlertState.INCONCLUSIVE,
-        AlertState.INVALID,
-        AlertState.RECOVERED,
-    ),
-    AlertState.CONFIRMING: (
-        AlertState.CONFIRMED,
-        AlertState.NOT_REPRODUCED,
-        AlertState.INCONCLUSIVE,
-        AlertState.INVALID,
-        AlertState.RECOVERED,
-    ),
-    AlertState.CONFIRMED: (AlertState.NOT_REPRODUCED, AlertState.INVALID, AlertState.RECOVERED),
-    AlertState.ACKNOWLEDGED: (AlertState.NOT_REPRODUCED, AlertState.INVALID, AlertState.RECOVERED),
-    AlertState.INCONCLUSIVE: (AlertState.SUSPECTED, AlertState.INVALID, AlertState.RECOVERED),
-    AlertState.INVALID: (AlertState.SUSPECTED,),  # a point that had been taken out is back
+_IF_OVER: dict[str, Collection[WorkflowState]] = {  # of evidence that has closed the group
+    EvidenceState.NOT_REPRODUCED: (WorkflowState.ACKNOWLEDGED, WorkflowState.INVALID),
+    EvidenceState.RECOVERED: (WorkflowState.ACKNOWLEDGED,),
 }
-
-STAYS = (AlertState.CONFIRMED, AlertState.ACKNOWLEDGED)  # while it is measured again
-AGAIN = (*STAYS, AlertState.INCONCLUSIVE, AlertState.NOT_REPRODUCED)
+BY_SYSTEM: dict[EvidenceState, Collection[EvidenceState]] = {
+    EvidenceState.SUSPECTED: (
+        EvidenceState.CONFIRMING,
+        EvidenceState.INCONCLUSIVE,
+        EvidenceState.RECOVERED,
+    ),
+    EvidenceState.CONFIRMING: (
+        EvidenceState.CONFIRMED,
+        EvidenceState.NOT_REPRODUCED,
+        EvidenceState.INCONCLUSIVE,
+        EvidenceState.RECOVERED,
+    ),
+    EvidenceState.CONFIRMED: (EvidenceState.NOT_REPRODUCED, EvidenceState.RECOVERED),
+    EvidenceState.INCONCLUSIVE: (EvidenceState.SUSPECTED, EvidenceState.RECOVERED),
+    EvidenceState.MISSING_REPORT: (EvidenceState.RECOVERED,),
+}
+AGAIN = (EvidenceState.CONFIRMED, EvidenceState.INCONCLUSIVE, EvidenceState.NOT_REPRODUCED)
+"""What can be measured again."""
 
 
 def possible(*, group: AlertGroup, person: bool = True) -> tuple[AlertState, ...]:
-    """The states that a person (or the system) can move the group to now, in their order."""
-    moves = BY_PERSON if person else BY_SYSTEM
-    allowed = moves.get(AlertState(group.state), ())
+    """Where a person (or the system) can move the group to now, in the order of AlertState.
+
+    A person moves the workflow, the system the evidence. The system alone also closes as invalid
+    what rests on points that were taken out, and suspects it again when they are back.
+    """
+    allowed: Collection[str]
+    if person:
+        allowed = BY_PERSON[WorkflowState(group.workflow_state)]
+        if group.workflow_state in IN_WORK:
+            allowed = _IF_OVER.get(group.evidence_state, allowed)
+    elif group.is_open:
+        allowed = (*BY_SYSTEM[EvidenceState(group.evidence_state)], WorkflowState.INVALID)
+    elif group.workflow_state == WorkflowState.INVALID:
+        allowed = (EvidenceState.SUSPECTED,)
+    else:
+        allowed = ()
     return tuple(state for state in AlertState if state in allowed)
 
 
 def move(*, group: AlertGroup, to: AlertState, by: Person = None, why: str = "") -> AlertEvent:
-    """Move the group to another state. Raises ActionNotAllowed. `group` is brought up to date."""
+    """Move the group's workflow or evidence. Raises ActionNotAllowed.
+
+    `group` is brought up to date.
+    """
     with transaction.atomic():
         _lock(group)
         allowed = possible(group=group, person=by is not None)
@@ -96,27 +102,43 @@ def move(*, group: AlertGroup, to: AlertState, by: Person = None, why: str = "")
             raise ActionNotAllowed(
                 f"Alert {group.pk} is {group.state} and cannot become {to}; it can become: {can}."
             )
-        group.state = to
-        group.closed_at = None if to in OPEN else timezone.now()
-        group.save(update_fields=["state", "closed_at"])
-        return _add_event(group, "state", by, why)
+        if to in WorkflowState.values:
+            if to == AlertState.ACKNOWLEDGED and group.evidence_state in OVER:
+                group.evidence_state = EvidenceState.INCONCLUSIVE  # a person doubts it
+            group.workflow_state = to
+        else:
+            group.evidence_state = to
+            if group.workflow_state == WorkflowState.INVALID:
+                group.workflow_state = WorkflowState.NEW  # its points are back
+        _save_states(group)
+        return _add_event(group, "state", by, why, state=to)
+
+
+def _save_states(group: AlertGroup) -> None:
+    group.closed_at = None if group.is_open else timezone.now()
+    group.save(update_fields=["evidence_state", "workflow_state", "closed_at"])
+
+
+def can_measure_again(*, group: AlertGroup) -> bool:
+    return group.evidence_state in AGAIN and group.workflow_state in IN_WORK
 
 
 def measure_on(*, group: AlertGroup, by: Person, text: str) -> AlertEvent:
-    """Record that a person has it measured again; what is confirmed or acknowledged stays so.
+    """Record that a person has it measured again; what is confirmed stays so meanwhile.
 
     Raises ActionNotAllowed.
     """
     with transaction.atomic():
         _lock(group)
-        if group.state not in AGAIN:
-            states = _listed(AGAIN)
+        if not can_measure_again(group=group):
+            *most, last = (state.value.replace("_", " ") for state in AGAIN)
+            states = f"{', '.join(most)} or {last}"
             raise ActionNotAllowed(
                 f"Alert {group.pk} is {group.state}: only what is {states} is measured again."
             )
-        if group.state not in STAYS:
-            group.state, group.closed_at = AlertState.CONFIRMING, None
-            group.save(update_fields=["state", "closed_at"])
+        if group.evidence_state != EvidenceState.CONFIRMED:
+            group.evidence_state = EvidenceState.CONFIRMING
+            _save_states(group)
         return _add_event(group, "measured again", by, text)
 
 
@@ -230,8 +252,8 @@ def merge(*, group: AlertGroup, into: AlertGroup, by: Person, why: str = "") -> 
         group.refresh_from_db()
         into.refresh_from_db()
         moved = Alert.objects.filter(group=group).update(group=into)
-        group.state, group.closed_at = AlertState.INVALID, timezone.now()
-        group.save(update_fields=["state", "closed_at"])
+        group.workflow_state = WorkflowState.INVALID
+        _save_states(group)
         describe(groups=[into])
         _add_event(group, "merged", by, f"into alert {into.pk}{_because(why)}")
         _add_event(into, "merged", by, f"{moved} from alert {group.pk}{_because(why)}")
@@ -255,10 +277,7 @@ def mark_invalid(*, series: Series, job: Job, reason: str, by: Person) -> Invali
             job=job,
             defaults={"reason": reason.strip(), "by_id": _key(by)},
         )
-        levels.roll_up(series=[series.pk], builds=[job.run.build_id])
-        enqueue(series_ids=[series.pk])
-        day = job.planned_at.astimezone(UTC).date()
-        days.roll_up(series=[series.pk], since=day)
+        _count_again(series.pk, job)
         return point
 
 
@@ -273,9 +292,14 @@ def bring_back(*, point: InvalidPoint) -> None:
     with transaction.atomic():
         lock_series(series_id)
         point.delete()
-        levels.roll_up(series=[series_id], builds=[job.run.build_id])
-        enqueue(series_ids=[series_id])
-        days.roll_up(series=[series_id], since=job.planned_at.astimezone(UTC).date())
+        _count_again(series_id, job)
+
+
+def _count_again(series: int, job: Job) -> None:
+    """Bring what is stored of a series up to date, after a job's point was taken out or is back."""
+    levels.roll_up(series=[series], builds=[job.run.build_id])
+    enqueue(series_ids=[series])
+    days.roll_up(series=[series], since=job.planned_at.astimezone(UTC).date())
 
 
 def mute(*, series: Series, until: datetime, by: Person, reason: str = "") -> Mute:
@@ -302,19 +326,17 @@ def _locked(ids: Collection[int]) -> list[AlertGroup]:
     )
 
 
-def _add_event(group: AlertGroup, action: str, by: Person, text: str) -> AlertEvent:
+def _add_event(
+    group: AlertGroup, action: str, by: Person, text: str, *, state: str = ""
+) -> AlertEvent:
+    """state: what the event moved the group to; none: it did not move."""
     return AlertEvent.objects.create(
-        group=group, action=action, by_id=_key(by), state=group.state, text=text
+        group=group, action=action, by_id=_key(by), state=state or group.state, text=text
     )
 
 
 def _key(person: Person) -> int | None:
     return person.pk if person else None
-
-
-def _listed(states: Collection[AlertState]) -> str:
-    *most, last = (state.value.replace("_", " ") for state in states)
-    return f"{', '.join(most)} or {last}"
 
 
 def _because(why: str) -> str:

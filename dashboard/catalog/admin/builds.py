@@ -29,26 +29,26 @@ class AddBuildForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argume
     FORM_FIELDS: ClassVar = ("version", "index_url", "base", "name", "env", "inductor")
     version = forms.CharField(
         required=False,
-        widget=UnfoldAdminTextInputWidget(),
+        widget=UnfoldAdminTextInputWidget,
         help_text="Of torch, as 2.13.0. Empty for a variant.",
     )
     index_url = forms.URLField(
         required=False,
         assume_scheme="https",
-        widget=UnfoldAdminURLInputWidget(),
+        widget=UnfoldAdminURLInputWidget,
         label="Index URL",
         help_text="Where it is installed from. Empty: the workers' own package index.",
     )
     base = forms.ModelChoiceField(
         TorchBuild.objects.filter(base=None),
         required=False,
-        widget=UnfoldAdminSelectWidget(),
+        widget=UnfoldAdminSelectWidget,
         label="Variant of",
         help_text="Empty for a plain build. A variant runs in its environment, with the "
         "settings below.",
     )
     name = forms.CharField(
-        required=False, widget=UnfoldAdminTextInputWidget(), label="Name of the variant"
+        required=False, widget=UnfoldAdminTextInputWidget, label="Name of the variant"
     )
     env = forms.JSONField(
         required=False,
@@ -81,20 +81,19 @@ class AddBuildForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argume
                 self.add_error(name, "Write an object, with names and their values.")
         if not self.errors:
             try:
-                self.added = self._add(cleaned)
+                if cleaned["base"]:
+                    self.added = add_variant(
+                        base=cleaned["base"],
+                        name=cleaned["name"],
+                        env=cleaned["env"],
+                        inductor=cleaned["inductor"],
+                    )
+                else:
+                    version, index_url = cleaned["version"], cleaned["index_url"]
+                    self.added = add_build(version=version, index_url=index_url)
             except PlanError as error:
                 raise forms.ValidationError(str(error)) from None
         return cleaned
-
-    def _add(self, cleaned: dict[str, Any]) -> TorchBuild:
-        if not cleaned["base"]:
-            return add_build(version=cleaned["version"], index_url=cleaned["index_url"])
-        return add_variant(
-            base=cleaned["base"],
-            name=cleaned["name"],
-            env=cleaned["env"],
-            inductor=cleaned["inductor"],
-        )
 
     def _post_clean(self) -> None:
         """The service makes the row: there is none here for Django's own checks."""

@@ -46,8 +46,8 @@ class ConfigAdmin(ReadOnlyAdmin):
 
 @admin.register(Machine)
 class MachineAdmin(ModelAdmin):
-    list_display = ("key", "label", "device_kind", "default_size")
-    list_filter = ("device_kind", "default_size")
+    list_display = ("key", "label", "device_kind", "default_size", "timeout_s", "hidden")
+    list_filter = ("device_kind", "default_size", "hidden")
     search_fields = ("key", "label")
 
 
@@ -125,7 +125,7 @@ class TrackForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments
 
     class Meta:
         model = Track
-        fields = ("key", "label", "kind", "build")
+        fields = ("key", "label", "kind", "build", "hidden")
         help_texts = {
             "kind": "stable and nightly follow the newest build of their channel; pinned never "
             "moves: the control that shows when the machine moved.",
@@ -142,8 +142,8 @@ class TrackForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments
 @admin.register(Track)
 class TrackAdmin(ModelAdmin):
     form = TrackForm
-    list_display = ("key", "label", "kind", "build")
-    list_filter = ("kind",)
+    list_display = ("key", "label", "kind", "build", "hidden")
+    list_filter = ("kind", "hidden")
     search_fields = ("key", "label")
     autocomplete_fields = ("build",)
 

@@ -36,8 +36,8 @@ class BenchmarkFilter(FilterSchema):
 @router.get("machines", response=list[schemas.Machine])
 @paginate(Pages, ordering=("key",))
 def machines(request: HttpRequest) -> QuerySet[Any]:
-    """Classes of identical hardware."""
-    return models.Machine.objects.all()
+    """Classes of identical hardware, without hidden ones."""
+    return models.Machine.objects.filter(hidden=False)
 
 
 @router.get("builds", response=list[schemas.Build])
@@ -56,8 +56,8 @@ def build(request: HttpRequest, label: str) -> TorchBuild:
 @router.get("tracks", response=list[schemas.Track])
 @paginate(Pages, ordering=("key",))
 def tracks(request: HttpRequest) -> QuerySet[Any]:
-    """Streams of builds that are followed."""
-    return models.Track.objects.select_related("build")
+    """Streams of builds that are followed, without hidden ones."""
+    return models.Track.objects.filter(hidden=False).select_related("build")
 
 
 @router.get("benchmarks", response=list[schemas.Benchmark])

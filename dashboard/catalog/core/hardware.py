@@ -31,7 +31,12 @@ def hardware(*, gpu: str | None, cpu: str, cores: int) -> Hardware:
 def gpu_key(name: str) -> str:
     """`NVIDIA H200` -> `h200`; `NVIDIA A100-SXM4-80GB` -> `a100-sxm4-80gb`."""
     short = re.sub(r"\b(nvidia|amd|geforce|tesla|instinct)\b", "", name.lower())
-    return re.sub(r"[^a-z0-9]+", "-", short).strip("-")[:60] or "gpu"
+    return machine_key(short) or "gpu"
+
+
+def machine_key(name: str) -> str:
+    """A machine's own name as a key: `Build box 1` -> `build-box-1`."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60]
 
 
 def this_machine(device: str) -> Hardware:

@@ -4,7 +4,7 @@ The page is JSON (PEP 691) or HTML (PEP 503).
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from html.parser import HTMLParser
@@ -15,6 +15,8 @@ import orjson
 from packaging.tags import Tag
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import Version
+
+from dashboard.language.contracts import Document
 
 
 class PackagePageError(ValueError):
@@ -106,7 +108,7 @@ def parse_releases(content_type: str, body: bytes, address: str) -> dict[Version
     return {version: Release(version, tuple(wheels[version])) for version in sorted(wheels)}
 
 
-def _json_files(body: bytes, address: str) -> Sequence[Mapping[str, Any]]:
+def _json_files(body: bytes, address: str) -> Sequence[Document]:
     try:
         files = orjson.loads(body)["files"]
         return [{**file, "url": urljoin(address, file["url"])} for file in files]
@@ -114,23 +116,24 @@ def _json_files(body: bytes, address: str) -> Sequence[Mapping[str, Any]]:
         raise PackagePageError(f"{address} is not a page of a package index: {error!r}") from None
 
 
-def _html_files(body: bytes, address: str) -> Sequence[Mapping[str, Any]]:
+def _html_files(body: bytes, address: str) -> Sequence[Document]:
     parser = _Anchors()
     parser.feed(body.decode(errors="replace"))
     files = []
     for attributes, text in parser.links:
         if not attributes.get("href"):
             continue
-        file = {
-            "filename": text.strip(),
-            "url": urldefrag(urljoin(address, attributes["href"])).url,
-            "requires-python": attributes.get("data-requires-python"),
-            "upload-time": attributes.get("data-upload-time"),
-            "yanked": "data-yanked" in attributes,
-            "core-metadata": "data-core-metadata" in attributes,
-            "dist-info-metadata": "data-dist-info-metadata" in attributes,
-        }
-        files.append(file)
+        files.append(
+            {
+                "filename": text.strip(),
+                "url": urldefrag(urljoin(address, attributes["href"])).url,
+                "requires-python": attributes.get("data-requires-python"),
+                "upload-time": attributes.get("data-upload-time"),
+                "yanked": "data-yanked" in attributes,
+                "core-metadata": "data-core-metadata" in attributes,
+                "dist-info-metadata": "data-dist-info-metadata" in attributes,
+            }
+        )
     return files
 
 
@@ -156,7 +159,7 @@ class _Anchors(HTMLParser):
         self._is_open = False
 
 
-def _wheel(file: Mapping[str, Any]) -> Wheel | None:
+def _wheel(file: Document) -> Wheel | None:
     """None for what is not a wheel: source archives, old formats, names that no rule allows."""
     try:
         _, version, _, tags = parse_wheel_filename(str(file["filename"]))

@@ -4,7 +4,7 @@ The catalog's own order is kept: the registry begins with what is cheap and info
 a benchmark eager comes first, so that the first points of a run are there soon.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
@@ -13,10 +13,11 @@ from typing import Any
 
 import jsonschema_rs
 
-from dashboard.language.contracts import Refused, check_schema, read_schema
+from dashboard.language.contracts import Document, Refused, check_schema, read_schema
 
 # Where neither the person nor the registry names any
 CONFIGS_OF_A_CHOSEN_BENCHMARK = ("eager", "inductor")
+CHECKED_CONFIG = "inductor"  # where accuracy alone is measured
 TIMEOUT_S = 900.0  # a job is killed after this long
 OWN_SIZE = "own"  # of own models: measured on every machine, whatever its default size
 NOTHING_KNOWN = "Nothing is known yet: start a worker, which reports what it can measure."
@@ -37,6 +38,7 @@ class BenchmarkFacts:
     family: str
     size: str
     default_configs: tuple[str, ...]
+    mode: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +60,11 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A benchmark under a config, by their names."""
+    """A benchmark under a config, by their names. accuracy_only: nothing else is measured."""
 
     benchmark: str
     config: str
+    accuracy_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,6 @@ class Budget:
 
     jobs: int
     expected_s: float  # roughly
-    at_most_s: float  # if every job runs into its time limit
 
 
 def plan_cases(
@@ -83,13 +85,28 @@ def plan_cases(
     Raises PlanError: an unknown name, or nothing to measure.
     """
     require_known("config", selection.configs, configs)
-    cases = []
+    cases: list[Case] = []
     for benchmark in choose_benchmarks(selection, benchmarks, size):
-        for config in configs_of(benchmark, selection, configs):
-            cases.append(Case(benchmark.name, config))
+        chosen = selection.configs or benchmark.default_configs or CONFIGS_OF_A_CHOSEN_BENCHMARK
+        cases += [Case(benchmark.name, config) for config in configs if config in chosen]
     if not cases:
         raise PlanError(nothing_to_measure(benchmarks, size))
     return cases
+
+
+def accuracy_cases(
+    selection: Selection, benchmarks: Sequence[BenchmarkFacts], size: str
+) -> list[Case]:
+    """Training that the default selection does not measure, and checks all the same: one step is
+    cheap, and wrong gradients are silent. None for any other selection.
+    """
+    if selection != Selection():
+        return []
+    return [
+        Case(benchmark.name, CHECKED_CONFIG, accuracy_only=True)
+        for benchmark in benchmarks
+        if benchmark.mode == "training" and benchmark.size == size and not benchmark.default_configs
+    ]
 
 
 def choose_benchmarks(
@@ -107,13 +124,6 @@ def choose_benchmarks(
     names = {b.name for b in suitable if b.family in selection.families}
     names.update(selection.benchmarks)
     return [b for b in benchmarks if b.name in names]
-
-
-def configs_of(
-    benchmark: BenchmarkFacts, selection: Selection, configs: Sequence[str]
-) -> list[str]:
-    chosen = selection.configs or benchmark.default_configs or CONFIGS_OF_A_CHOSEN_BENCHMARK
-    return [config for config in configs if config in chosen]
 
 
 def require_known(kind: str, names: Sequence[str], existing: Sequence[str]) -> None:
@@ -154,10 +164,10 @@ def job_file(  # noqa: PLR0913 - each is a field of the contract
     build: str,
     purpose: str,
     planned_at: datetime,
-    measure: Mapping[str, Any],
+    measure: Document,
     timeout_s: float = TIMEOUT_S,
-    variant: Mapping[str, Any] | None = None,
-    repository: Mapping[str, Any] | None = None,
+    variant: Document | None = None,
+    repository: Document | None = None,
 ) -> dict[str, Any]:
     """The job.v1 of one case, at attempt 1. Raises PlanError: `measure` violates the contract."""
     document: dict[str, Any] = {
@@ -184,12 +194,12 @@ def job_file(  # noqa: PLR0913 - each is a field of the contract
     return document
 
 
-def check_job(document: Mapping[str, Any]) -> None:
+def check_job(document: Document) -> None:
     """Raise Refused where a job file violates the contract."""
     check_schema(document, _job_validator(), "job")
 
 
-def check_variant(variant: Mapping[str, Any]) -> None:
+def check_variant(variant: Document) -> None:
     """Raise PlanError where a variant (environment, Inductor settings) violates the contract."""
     try:
         check_schema(dict(variant), _variant_validator(), "variant")
@@ -197,13 +207,12 @@ def check_variant(variant: Mapping[str, Any]) -> None:
         raise PlanError(f"This variant cannot be measured: {error}") from None
 
 
-def budget(
-    cases: Sequence[Case], measure: Mapping[str, Any], timeout_s: float = TIMEOUT_S
-) -> Budget:
+def budget(cases: Sequence[Case], measure: Document) -> Budget:
     """How long a run of `cases` takes one after the other."""
-    job_s = min(START_S + float(measure.get("budget_s", SAMPLING_S)), timeout_s)
-    jobs = len(cases)
-    return Budget(jobs, expected_s=jobs * job_s, at_most_s=jobs * timeout_s)
+    job_s = min(START_S + float(measure.get("budget_s", SAMPLING_S)), TIMEOUT_S)
+    checked = sum(case.accuracy_only for case in cases)
+    expected_s = (len(cases) - checked) * job_s + checked * START_S
+    return Budget(len(cases), expected_s)
 
 
 @cache

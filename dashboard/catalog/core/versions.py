@@ -9,3 +9,18 @@ def version_order(version: str) -> tuple[bool, Version]:
         return True, Version(version)
     except InvalidVersion:
         return False, Version("0")
+
+
+def flavour_note(base: str, new: str) -> str:
+    """What else differs between two builds of different flavours, by their labels: "2.13.0+cpu",
+    "2.14.1+cu130~tuned"; empty where it is the same.
+    """
+    flavours = [label.partition("~")[0].partition("+")[2] for label in (base, new)]
+    if flavours[0] == flavours[1]:
+        return ""
+    if all(flavours):
+        return (
+            f"{base} and {new} are builds of different flavours ({flavours[0]} and {flavours[1]}): "
+            "more than torch's version differs between them."
+        )
+    return f"Whether {base} and {new} are of one flavour (CPU or CUDA) is not known."

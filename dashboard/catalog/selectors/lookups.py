@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
-from django.db.models import Model, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
-from dashboard.catalog.core.plan import PlanError, hint, require_known
-from dashboard.models import Benchmark, Machine, TorchBuild, Track
+from dashboard.catalog.core.plan import NOTHING_KNOWN, SHOWN_NAMES, PlanError, hint, require_known
+from dashboard.models import Benchmark, Machine, TorchBuild, Track, Worker
 
 Row = TypeVar("Row", bound=Model)
 # How the local part of a version begins: 2.13.0+cpu, 2.13.0+cu130
@@ -64,11 +64,31 @@ def named_build(name: str, machine: Machine) -> TorchBuild:
 
 
 def only_machine(key: str) -> Machine:
-    """The machine of this key; without one the only machine that there is. Raises PlanError."""
-    machines = list(Machine.objects.all()[:2])
-    if key or len(machines) != 1:
+    """The machine of this key; without one the only machine that can measure, or that there is.
+
+    Raises PlanError.
+    """
+    if key:
         return find_machine(key)
-    return machines[0]
+    machines = list(measuring_machines()) or list(Machine.objects.filter(hidden=False))
+    if len(machines) == 1:
+        return machines[0]
+    if not machines:
+        raise PlanError(NOTHING_KNOWN)
+    names = " or ".join(machine.key for machine in machines[:SHOWN_NAMES])
+    raise PlanError(f"Name the machine (--machine): {names}.")
+
+
+def measuring_machines() -> QuerySet[Machine]:
+    """Machines with a worker whose token still counts."""
+    can_sign_in = Worker.objects.filter(machine=OuterRef("pk"), token_hash__isnull=False)
+    return Machine.objects.filter(Exists(can_sign_in), hidden=False)
+
+
+def offered_keys(model: type[Machine] | type[Track], named: str = "") -> list[str]:
+    """Keys that a filter offers: without hidden ones, but the one that the address names."""
+    rows = model._default_manager.filter(Q(hidden=False) | Q(key=named))
+    return list(rows.values_list("key", flat=True))
 
 
 def benchmarks_of_models(models: Sequence[str], machine: Machine) -> list[str]:

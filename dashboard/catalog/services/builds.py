@@ -24,6 +24,7 @@ from dashboard.catalog.services.package_index import (
     default_index,
     torch_releases,
 )
+from dashboard.language.contracts import Document
 from dashboard.models import Machine, TorchBuild, Track, Worker
 
 NAME_LENGTH = 40
@@ -84,7 +85,7 @@ def add_variant(
     base: TorchBuild,
     name: str,
     env: Mapping[str, str] | None = None,
-    inductor: Mapping[str, Any] | None = None,
+    inductor: Document | None = None,
 ) -> TorchBuild:
     """Add a variant: `base` with these environment variables and Inductor settings.
 
@@ -115,23 +116,24 @@ def add_variant(
     return row
 
 
-def settings_name(variant: Mapping[str, Any]) -> str:
+def settings_name(variant: Document) -> str:
     """A name for a variant, from what it sets: "cudagraphs", "no-epilogue_fusion.threads-4"."""
     values: dict[str, Any] = {}
     for section in variant.values():
         values.update(section)
-    parts = [_setting(key.rpartition(".")[2], value) for key, value in sorted(values.items())]
+    parts = []
+    for key, value in sorted(values.items()):
+        setting = key.rpartition(".")[2]
+        if value is False:
+            setting = f"no-{setting}"
+        elif value is not True:
+            setting = f"{setting}-{value}"
+        parts.append(setting)
     name = re.sub(r"[^a-z0-9_.-]+", "-", ".".join(parts).lower())
     return name[:NAME_LENGTH].strip("-._") or "settings"
 
 
-def _setting(name: str, value: object) -> str:
-    if isinstance(value, bool):
-        return name if value else f"no-{name}"
-    return f"{name}-{value}"
-
-
-def variant_label(base: str, name: str, variant: Mapping[str, Any]) -> str:
+def variant_label(base: str, name: str, variant: Document) -> str:
     """The base's label, the name, and the first hex digits of its settings' SHA-256."""
     document = json.dumps(variant, sort_keys=True, separators=(",", ":"))
     fingerprint = hashlib.sha256(document.encode()).hexdigest()[:FINGERPRINT_DIGITS]
@@ -147,15 +149,19 @@ def discover_builds(*, index: str = "", nightly_index: str = "") -> Discovery:
     """
     discovery = Discovery()
     try:
-        releases = _measurable(torch_releases(index or default_index()))
-        discovery.added.extend(_add_new(releases, index))
+        measurable = []
+        for version, release in torch_releases(index or default_index()).items():
+            if version >= Version(OLDEST) and not version.is_prerelease:
+                measurable.append(release)
+        discovery.added.extend(_add_new(measurable, index))
     except IndexProblem as problem:
         discovery.problems.append(str(problem))
     nightly_index = nightly_index or settings.NIGHTLY_INDEX_URL
     if nightly_index:
         try:
-            nightly = _newest_nightly(torch_releases(nightly_index))
-            discovery.added.extend(_add_new(nightly, nightly_index))
+            releases = torch_releases(nightly_index).values()
+            nightlies = [release for release in releases if release.version.is_devrelease]
+            discovery.added.extend(_add_new(nightlies[-1:], nightly_index))
         except IndexProblem as problem:
             discovery.problems.append(str(problem))
     logger.info(
@@ -179,7 +185,7 @@ def discover_followed() -> Discovery | None:
     return discover_builds()
 
 
-def fill_in_facts(*, build: TorchBuild, facts: Mapping[str, Any]) -> None:
+def fill_in_facts(*, build: TorchBuild, facts: Document) -> None:
     """Fill in the FACTS that the index did not report and a worker found in the installed build."""
     missing = [key for key in FACTS if not getattr(build, key)]
     fields = {key: str(facts[key]) for key in missing if facts.get(key)}
@@ -225,20 +231,6 @@ def _add(release: Release, index_url: str) -> TorchBuild:
     with transaction.atomic():
         row, _ = TorchBuild.objects.get_or_create(label=label, defaults=fields)
     return row
-
-
-def _measurable(releases: Mapping[Version, Release]) -> list[Release]:
-    oldest = Version(OLDEST)
-    return [
-        release
-        for version, release in releases.items()
-        if version >= oldest and not version.is_prerelease
-    ]
-
-
-def _newest_nightly(releases: Mapping[Version, Release]) -> list[Release]:
-    nightlies = [release for version, release in releases.items() if version.is_devrelease]
-    return nightlies[-1:]
 
 
 def _add_new(releases: Iterable[Release], index_url: str) -> list[TorchBuild]:

@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import Model
 
 from dashboard.catalog.core.plan import OWN_SIZE
+from dashboard.language.contracts import Document
 from dashboard.models import Benchmark, Config, Machine, TorchBuild
 
 Row = TypeVar("Row", bound=Model)
@@ -31,7 +32,7 @@ class CatalogError(ValueError):
     """A catalog or build that cannot be read; the text says where."""
 
 
-def sync_catalog(*, catalog: Mapping[str, Any], retire: bool = False) -> None:
+def sync_catalog(*, catalog: Document, retire: bool = False) -> None:
     """Add and update benchmarks and configs, described as `benchmarks_suite list --json` does.
 
     retire: hide those that are not in it from planning. Right for the one suite of a site, wrong
@@ -48,7 +49,7 @@ def sync_catalog(*, catalog: Mapping[str, Any], retire: bool = False) -> None:
             _retire_others(Config, configs)
 
 
-def without_repositories(catalog: Mapping[str, Any]) -> Mapping[str, Any]:
+def without_repositories(catalog: Document) -> Document:
     """A worker's catalog without the names that a repository has: its pinned commit counts."""
     entries = catalog.get("benchmarks")
     from_repositories = Benchmark.objects.filter(repository__isnull=False, retired=False)
@@ -56,15 +57,15 @@ def without_repositories(catalog: Mapping[str, Any]) -> Mapping[str, Any]:
     if not taken or not isinstance(entries, list):
         return catalog
 
-    kept = []
-    for entry in entries:
-        is_taken = isinstance(entry, Mapping) and entry.get("name") in taken
-        if not is_taken:
-            kept.append(entry)
+    kept = [
+        entry
+        for entry in entries
+        if not (isinstance(entry, Mapping) and entry.get("name") in taken)
+    ]
     return {**catalog, "benchmarks": kept}
 
 
-def record_own_models(*, machine: Machine, catalog: Mapping[str, Any]) -> None:
+def record_own_models(*, machine: Machine, catalog: Document) -> None:
     """Note which own models, beyond those of repositories, workers of this machine have.
 
     A model that no machine has any more is no longer planned.
@@ -82,7 +83,7 @@ def record_own_models(*, machine: Machine, catalog: Mapping[str, Any]) -> None:
             benchmark.save(update_fields=["machines", "retired"])
 
 
-def sync_build(*, build: Mapping[str, Any]) -> TorchBuild:
+def sync_build(*, build: Document) -> TorchBuild:
     """Add or update a torch build as a worker describes it. Raises CatalogError."""
     if not isinstance(build, Mapping) or not build.get("label") or not build.get("version"):
         raise CatalogError(f"builds: {build!r} needs a label and a version")
@@ -105,7 +106,7 @@ def channel_of(version: str) -> str:
     return TorchBuild.Channel.RELEASE
 
 
-def _read_benchmarks(catalog: Mapping[str, Any]) -> list[Benchmark]:
+def _read_benchmarks(catalog: Document) -> list[Benchmark]:
     rows = []
     for index, entry in enumerate(_entries(catalog, "benchmarks")):
         where = f"catalog.benchmarks[{index}]"
@@ -118,7 +119,7 @@ def _read_benchmarks(catalog: Mapping[str, Any]) -> list[Benchmark]:
     return rows
 
 
-def _read_configs(catalog: Mapping[str, Any]) -> list[Config]:
+def _read_configs(catalog: Document) -> list[Config]:
     rows = []
     for index, entry in enumerate(_entries(catalog, "configs")):
         where = f"catalog.configs[{index}]"
@@ -134,7 +135,7 @@ def _read_configs(catalog: Mapping[str, Any]) -> list[Config]:
     return rows
 
 
-def _entries(catalog: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+def _entries(catalog: Document, key: str) -> list[Document]:
     entries = catalog.get(key)
     if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
         raise CatalogError(

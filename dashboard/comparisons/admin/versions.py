@@ -8,13 +8,14 @@ from django.contrib.auth.models import User
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils import timezone
 
 from dashboard.catalog.core.plan import budget
 from dashboard.catalog.core.versions import version_order
 from dashboard.comparisons.services.bisections import start_bisection, why_not
 from dashboard.comparisons.services.comparisons import MAX_REPEATS, REPEATS, start_comparison
 from dashboard.language.metrics import METRICS
-from dashboard.models import Benchmark, Bisection, Comparison, Config, Machine, TorchBuild
+from dashboard.models import Benchmark, Bisection, Comparison, Config
 from dashboard.runs.forms import (
     BenchmarksField,
     ConfigsField,
@@ -22,10 +23,31 @@ from dashboard.runs.forms import (
     plan_or_error,
     selection_of,
 )
-from dashboard.ui.admin.base import BeginningAdmin
+from dashboard.runs.selectors.offers import installable_builds, living_machines
+from dashboard.ui.admin.base import BeginningAdmin, WithoutHiddenForm
 
 
-class CompareForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments at run time
+class _FollowedAdmin(BeginningAdmin):
+    """What was measured stays as it was requested; its page shows how far it is."""
+
+    compressed_fields = True
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def response_add(
+        self,
+        request: HttpRequest,
+        obj: Comparison | Bisection,
+        post_url_continue: str | None = None,
+    ) -> HttpResponse:
+        return redirect(obj)
+
+
+class CompareForm(WithoutHiddenForm):
     """Two builds, a machine, what to measure, and how often."""
 
     families = FamiliesField()
@@ -53,7 +75,7 @@ class CompareForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argumen
 
 
 @admin.register(Comparison)
-class ComparisonAdmin(BeginningAdmin):
+class ComparisonAdmin(_FollowedAdmin):
     begins = "Measure both now"
     form = CompareForm
     list_display = ("__str__", "base", "new", "machine", "repeats", "created_by", "created_at")
@@ -61,21 +83,18 @@ class ComparisonAdmin(BeginningAdmin):
     search_fields = ("label", "base__label", "new__label")
     list_select_related = ("base", "new", "machine", "created_by")
     fields = ("base", "new", "machine", "families", "benchmarks", "configs", "repeats", "label")
-    compressed_fields = True
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """The two newest versions and the first machine, unless the address names them."""
-        builds = TorchBuild.objects.filter(base=None)
-        newest = sorted(builds, key=lambda build: version_order(build.version))[-2:]
+        """The first machine that can measure and the two newest versions that it can install,
+        unless the address names them.
+        """
+        machine = living_machines(timezone.now()).first()
+        builds = installable_builds([machine] if machine else [])
+        plain = [build for build in builds if build.base is None]
+        newest = sorted(plain, key=lambda build: version_order(build.version))[-2:]
         sides = dict(zip(("base", "new"), newest, strict=False))
         named: dict[str, Any] = super().get_changeform_initial_data(request)
-        return {**sides, "machine": Machine.objects.first(), "repeats": REPEATS, **named}
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False  # what was measured stays as it was requested
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
+        return {**sides, "machine": machine, "repeats": REPEATS, **named}
 
     def save_model(
         self, request: HttpRequest, obj: Comparison, form: CompareForm, change: bool
@@ -97,13 +116,8 @@ class ComparisonAdmin(BeginningAdmin):
             request, f"Both builds are measured in turn, about {cost / 60:.0f} min of work."
         )
 
-    def response_add(
-        self, request: HttpRequest, obj: Comparison, post_url_continue: str | None = None
-    ) -> HttpResponse:
-        return redirect(obj)
 
-
-class BisectForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments at run time
+class BisectForm(WithoutHiddenForm):
     """Two builds, and the case whose change is searched between them."""
 
     metric = forms.ChoiceField(
@@ -125,7 +139,7 @@ class BisectForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argument
 
 
 @admin.register(Bisection)
-class BisectionAdmin(BeginningAdmin):
+class BisectionAdmin(_FollowedAdmin):
     begins = "Search now"
     form = BisectForm
     list_display = (
@@ -151,7 +165,6 @@ class BisectionAdmin(BeginningAdmin):
         "created_by",
     )
     fields = ("base", "new", "machine", "benchmark", "config", "metric")
-    compressed_fields = True
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """Links of other pages name the benchmark and the config."""
@@ -161,12 +174,6 @@ class BisectionAdmin(BeginningAdmin):
         if config := Config.objects.filter(name=named.get("config", "")).first():
             named["config"] = config
         return named
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
 
     def save_model(
         self, request: HttpRequest, obj: Bisection, form: BisectForm, change: bool
@@ -183,8 +190,3 @@ class BisectionAdmin(BeginningAdmin):
         )
         obj.pk = bisection.pk
         obj.refresh_from_db()
-
-    def response_add(
-        self, request: HttpRequest, obj: Bisection, post_url_continue: str | None = None
-    ) -> HttpResponse:
-        return redirect(obj)

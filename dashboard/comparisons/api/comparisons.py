@@ -12,10 +12,12 @@ from ninja.pagination import paginate
 
 from dashboard.accounts.access import ADD_RUN, CHANGE_RUN, READ, caller_of
 from dashboard.catalog.core.plan import Selection, require_known
+from dashboard.catalog.core.versions import flavour_note
 from dashboard.catalog.selectors import lookups
 from dashboard.catalog.selectors.lookups import named_build, only_machine
 from dashboard.comparisons.core import gate as gating
 from dashboard.comparisons.core import upgrade_report
+from dashboard.comparisons.core.judgement import JUDGED_METRICS, PART_METRICS, State
 from dashboard.comparisons.selectors import comparisons as comparisons_read
 from dashboard.comparisons.services.comparisons import (
     MAX_REPEATS,
@@ -83,13 +85,13 @@ class More(Schema):
 
 
 class Gated(Schema):
-    metric: Names = list(gating.GATED_METRICS)
+    metric: Names = list(JUDGED_METRICS)
 
 
 class GateOut(Schema):
     """exit_code: 0 passed, 1 a regression, 3 not known yet. advice: what would make it known."""
 
-    state: gating.GateState
+    state: State
     exit_code: int
     sentence: str
     advice: str
@@ -104,15 +106,33 @@ class GateOut(Schema):
     url: str
 
 
+class CaseKernels(Schema):
+    """Which kernels account for the change of one case, by one job of each side: that whose device
+    time is nearest the median.
+    """
+
+    benchmark: str
+    config: str
+    metric: str
+    sentence: str
+    base_job: UUID
+    new_job: UUID
+
+
 class Answered(Schema):
-    """Every case in every metric, and the answer in words. address: of the page."""
+    """Every case in every metric, and the answer in words. flavours: what else differs where the
+    builds are of different flavours (CPU, CUDA). address: of the page. kernels: of the cases whose
+    latency or device time changed.
+    """
 
     question: str
     answer: str
     sentence: str
+    flavours: str
     address: str
     models: dict[str, dict[str, str]]
     cases: list[dict[str, Any]]
+    kernels: list[CaseKernels]
 
 
 @router.get("comparisons", response=list[ComparisonOut])
@@ -149,9 +169,12 @@ def show(request: HttpRequest, uuid: UUID) -> Comparison:
 def full_report(request: HttpRequest, uuid: UUID) -> dict[str, Any]:
     """Should we upgrade, and what will it cost? From what has been measured so far."""
     comparison = _comparison(uuid)
+    report = comparisons_read.report(comparison)
     return upgrade_report.document(
-        comparisons_read.report(comparison),
+        report,
+        comparisons_read.kernels(comparison, report),
         question=comparison.question,
+        flavours=flavour_note(comparison.base.label, comparison.new.label),
         address=absolute(comparison.get_absolute_url()),
     )
 
@@ -160,11 +183,13 @@ def full_report(request: HttpRequest, uuid: UUID) -> dict[str, Any]:
 def markdown(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """The same as Markdown, for a pull request or a mail."""
     comparison = _comparison(uuid)
+    report = comparisons_read.report(comparison)
     text = upgrade_report.markdown(
-        comparisons_read.report(comparison),
+        report,
+        comparisons_read.kernels(comparison, report),
         question=comparison.question,
         address=absolute(comparison.get_absolute_url()),
-        notes=upgrade_report.METHOD,
+        notes=[flavour_note(comparison.base.label, comparison.new.label), *upgrade_report.METHOD],
     )
     return HttpResponse(text, content_type="text/markdown; charset=utf-8")
 
@@ -174,7 +199,7 @@ def gate(request: HttpRequest, uuid: UUID, chosen: Query[Gated]) -> dict[str, An
     """May this change go in? From what has been measured so far; `metric` may be given again."""
     require_known("metric", chosen.metric, list(METRICS))
     comparison = _comparison(uuid)
-    metrics = {*gating.REQUIRED_METRICS, *chosen.metric}
+    metrics = {*PART_METRICS, *chosen.metric}
     base, new = comparisons_read.sides(comparison, metrics)
     decision = gating.decide(base, new, chosen.metric)
     address = absolute(comparison.get_absolute_url())

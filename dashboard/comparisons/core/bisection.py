@@ -49,7 +49,7 @@ def ends_differ(base: CaseSamples, new: CaseSamples, metric: Metric) -> bool | N
     [effect] = estimate_effects([(base, new)], metric)
     if effect.ratio is None:
         return {"same": False, "unknown": None}.get(effect.verdict, True)
-    if effect.is_within:
+    if effect.lacks:
         return None
     if effect.ratio.p < 1 - CONFIDENCE and abs(effect.ratio.percent) > 0:
         return True
@@ -88,7 +88,7 @@ def decide(base: CaseSamples, candidate: CaseSamples, new: CaseSamples) -> Decis
 def _level_without_logs(samples: CaseSamples) -> Level:
     """Counts and zeros: their own values in place of logs, all spread by half of their range."""
     squares = (samples.most - samples.least) ** 2 / 4 * samples.n
-    return Level(samples.n, samples.mean, squares, math.nan)
+    return Level(samples.n, samples.mean, squares, math.nan, ())
 
 
 def _contrast_error(levels: Sequence[Level]) -> tuple[float, int]:
@@ -105,8 +105,3 @@ def _contrast_error(levels: Sequence[Level]) -> tuple[float, int]:
         if not math.isnan(level.within)
     )
     return math.sqrt(max(between, within)), freedom
-
-
-def most_steps(builds: int) -> int:
-    """How many builds are measured at most to search between `builds` of them."""
-    return builds.bit_length()

@@ -57,10 +57,17 @@ class CaseFilter:
 
 
 def report_with_table(
-    base: Side, new: Side, metric: Metric, *, any_libraries: bool = False
+    base: Side,
+    new: Side,
+    metric: Metric,
+    *,
+    any_libraries: bool = False,
+    is_complete: bool = False,
 ) -> ReportWithTable:
-    """Sides must bring the metric and REPORT_METRICS."""
-    report = build_report(base, new, any_libraries=any_libraries)
+    """Sides must bring the metric and REPORT_METRICS. A metric that the report does not judge is
+    judged by itself.
+    """
+    report = build_report(base, new, any_libraries=any_libraries, is_complete=is_complete)
     table = report.tables.get(metric.key)
     if table is None:
         table = compare(base, new, metric, any_libraries=any_libraries)
@@ -111,8 +118,8 @@ def family_reach(report: UpgradeReport) -> float:
     """Percent at the ends of the axis of all families: every interval fits."""
     widest = _MIN_REACH
     for group in report.families:
-        for summary in group.summaries:
-            widest = max(widest, _reach(summary.ratio))
+        for mean in group.means:
+            widest = max(widest, _reach(mean.ratio))
     return widest
 
 

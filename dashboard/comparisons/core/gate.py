@@ -1,212 +1,128 @@
-"""May this change go in? Two sides as a gate's answer: passed, a regression, or not known yet.
+"""May this change go in? A judgement as a gate's answer: passed, a regression, or not known yet.
 Pure.
 
-A regression is what people would be notified of: a metric that got significantly worse by its
-threshold or more, or a case that passed on the base and only fails now. What chance may explain is
-neither a regression nor a pass: it is not known yet, and the gate says how many processes should
-settle it.
+The judgement is the one that headline and tables show (judgement.py), over the metrics that are
+gated. What is suspected or open is neither a regression nor a pass: it is not known yet, and the
+gate says how many processes should settle it.
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from dashboard.comparisons.core.matching import (
-    ComparisonRow,
-    ExcludedCase,
-    Side,
-    Table,
-    compare,
-    compare_latency,
+from dashboard.comparisons.core.judgement import (
+    JUDGED_METRICS,
+    Finding,
+    Judgement,
+    State,
+    judge_sides,
 )
-from dashboard.comparisons.core.metric_effects import Effect, EffectVerdict, repeats_exactly
-from dashboard.comparisons.core.upgrade_groups import newly_failing
+from dashboard.comparisons.core.matching import Side
+from dashboard.comparisons.core.metric_effects import CERTAIN_PROCESSES
 from dashboard.language.exports import markdown_table
-from dashboard.language.metrics import METRICS, Metric
 from dashboard.language.wording import quantity
 
-GateState = Literal["passed", "regression", "unknown"]
-FindingKind = Literal["regression", "unknown", "improvement", "unchanged"]
-
-GATED_METRICS = ("latency_ms", "cold_start_s", "peak_memory_gb", "drift")
-# Of each side, whatever is gated: they show which part changed
-REQUIRED_METRICS = ("latency_ms", "eager_latency_ms", "speedup")
-EXIT_CODES: dict[GateState, int] = {"passed": 0, "regression": 1, "unknown": 3}
-MIN_PROCESSES = 3  # of a case that has no spread yet
-MAX_PROCESSES = 20  # worth advising; a change that needs more lies on the threshold
-_TITLES: dict[GateState, str] = {
-    "passed": "no significant regression",
+EXIT_CODES: dict[State, int] = {"passed": 0, "regression": 1, "unknown": 3}
+MAX_PROCESSES = 20  # worth advising; a change that needs more lies on the bound
+_TITLES: dict[State, str] = {
+    "passed": "no regression found",
     "regression": "regression",
     "unknown": "not known yet",
 }
-_HEADER = ("Benchmark", "Config", "Metric", "Base", "New", "Change", "Which part")
+_HEADER = ("Benchmark", "Config", "Metric", "Base", "New", "Change", "Part that changed")
 _MAX_ROWS = 40
 _METHOD = (
-    "Intervals are 95 %, over processes; significant: false discovery rate 5 % over the cases of a "
-    "metric."
+    "Intervals are 95 %, over processes measured in turn on one device; significant: false "
+    "discovery rate 5 % over all cases and metrics."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One metric of one case."""
-
-    metric: Metric
-    row: ComparisonRow
-
-    @property
-    def effect(self) -> Effect:
-        return self.row.effect
-
-    @property
-    def kind(self) -> FindingKind:
-        if is_regression(self.effect):
-            return "regression"
-        kinds: dict[EffectVerdict, FindingKind] = {"better": "improvement", "same": "unchanged"}
-        return kinds.get(self.effect.verdict, "unknown")
-
-    @property
-    def processes(self) -> int:
-        return min(self.effect.base.n, self.effect.new.n)
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The answer.
+    """The answer of a judgement.
 
-    broken: cases that only fail now, in words.
-    absent: cases that could not be judged, with the reason.
     processes: how many for each case and build should make the unknown known; None where nothing is
         unknown, or where it is not more data that is missing.
     """
 
-    state: GateState
-    regressions: list[Finding]
-    unknown: list[Finding]
-    improvements: list[Finding]
-    unchanged: int
-    broken: list[str]
-    absent: list[ExcludedCase]
+    judgement: Judgement
     processes: int | None
+
+    @property
+    def state(self) -> State:
+        return self.judgement.state
 
     @property
     def exit_code(self) -> int:
         return EXIT_CODES[self.state]
 
+    @property
+    def regressions(self) -> list[Finding]:
+        return self.judgement.of_kind("regression")
 
-def decide(base: Side, new: Side, metrics: Sequence[str] = GATED_METRICS) -> Gate:
-    """Judge `metrics` of every case. Sides must bring them and REQUIRED_METRICS.
+    @property
+    def unknown(self) -> list[Finding]:
+        return self.judgement.of_kind("suspected") + self.judgement.of_kind("open")
 
-    1. What passed on the base and only fails now is a regression.
-    2. Each metric is judged over all cases at once, so that the false discovery rate holds.
-    3. One regression decides. Without one, anything unknown or not measured leaves the whole not
-       known.
-    """
-    tables = [_table(base, new, METRICS[key]) for key in metrics]
-    findings = _findings_of(tables)
-    by_kind: dict[FindingKind, list[Finding]] = defaultdict(list)
-    for finding in findings:
-        by_kind[finding.kind].append(finding)
+    @property
+    def improvements(self) -> list[Finding]:
+        return self.judgement.of_kind("improvement")
 
-    failing = newly_failing(base, new)
-    failing_cases = {failure.case for failure in failing}
-    # Cases that the first metric lacks. What the others lack is not a question of the case.
-    absent: list[ExcludedCase] = []
-    if tables:
-        absent = [out for out in tables[0].left_out if out.case not in failing_cases]
-
-    state: GateState = "passed"
-    if by_kind["regression"] or failing:
-        state = "regression"
-    elif by_kind["unknown"] or not findings or any(map(_lacks_data, absent)):
-        state = "unknown"
-    return Gate(
-        state=state,
-        regressions=by_kind["regression"],
-        unknown=by_kind["unknown"],
-        improvements=by_kind["improvement"],
-        unchanged=len(by_kind["unchanged"]),
-        broken=[failure.text for failure in failing],
-        absent=absent,
-        processes=_processes_needed(by_kind["unknown"]),
-    )
+    @property
+    def unchanged(self) -> int:
+        """Results that are no worse than the bound."""
+        return len(self.judgement.of_kind("unchanged")) + len(self.judgement.of_kind("bounded"))
 
 
-def _findings_of(tables: Sequence[Table]) -> list[Finding]:
-    findings = []
-    for table in tables:
-        findings += [Finding(table.metric, row) for row in table.rows if not _is_grain(row.effect)]
-    return findings
-
-
-def is_regression(effect: Effect) -> bool:
-    """Worse, and not by chance: by the false discovery rate, or because the metric repeats
-    exactly.
-    """
-    if effect.verdict != "worse":
-        return False
-    is_exact = effect.ratio is None or repeats_exactly(effect.metric)
-    return effect.is_significant or (math.isnan(effect.q) and is_exact)
-
-
-def _is_grain(effect: Effect) -> bool:
-    """A few kB of memory drown in the process's own, and come out below zero as well: that says
-    nothing, ever.
-    """
-    return effect.metric.unit == "GB" and min(effect.base.least, effect.new.least) <= 0
-
-
-def _table(base: Side, new: Side, metric: Metric) -> Table:
-    if metric.key == "latency_ms":
-        return compare_latency(base, new)
-    return compare(base, new, metric)
-
-
-def _lacks_data(out: ExcludedCase) -> bool:
-    """Whether more measuring would bring it; what fails on both sides, or has no such metric, no
-    measuring brings.
-    """
-    return out.why not in {"failed", "no value"}
+def decide(base: Side, new: Side, metrics: Sequence[str] = JUDGED_METRICS) -> Gate:
+    """Judge `metrics` of every case. Sides must bring them and PART_METRICS."""
+    judgement = judge_sides(base, new, metrics, is_complete=True)
+    unknown = judgement.of_kind("suspected") + judgement.of_kind("open")
+    return Gate(judgement, _processes_needed(unknown))
 
 
 def _processes_needed(unknown: Sequence[Finding]) -> int | None:
-    """How many processes should settle all of them; None where one lies on its threshold, or where
+    """How many processes should settle all of them; None where one lies on its bound, or where
     there are none.
     """
-    needed = [processes_needed(finding.effect, finding.processes) for finding in unknown]
+    needed = [processes_needed(finding) for finding in unknown]
     most = max(needed, default=MAX_PROCESSES + 1)
     return most if most <= MAX_PROCESSES else None
 
 
-def processes_needed(effect: Effect, processes: int) -> int:
+def processes_needed(finding: Finding) -> int:
     """For each build, roughly: an interval narrows with the root of their number.
 
-    It has to leave out 0 where the change is beyond the threshold, else to fit into it.
+    It has to leave out 0 where the change is beyond the threshold, else to fit into the bound.
     """
+    effect = finding.effect
+    processes = effect.processes
     ratio = effect.ratio
-    if ratio is None or not ratio.is_known or ratio.basis in {"within", "none"}:
-        return max(MIN_PROCESSES, processes + 1)
-    threshold = math.log1p(effect.metric.threshold_percent / 100)
-    change = abs(ratio.log)
-    room = change if change >= threshold else threshold - change
-    if room <= 0 or ratio.reach / room > math.sqrt(MAX_PROCESSES):
+    if ratio is None or not ratio.is_known or effect.suspected:
+        return max(CERTAIN_PROCESSES, processes + 1)
+    worse = ratio.log if finding.metric.lower_is_better else -ratio.log
+    threshold = math.log1p(finding.metric.threshold_percent / 100)
+    room = worse if worse >= threshold else math.log1p(finding.bound_percent / 100) - worse
+    if ratio.reach / room > math.sqrt(MAX_PROCESSES):
         return MAX_PROCESSES + 1
-    return max(processes + 1, math.ceil(processes * (ratio.reach / room) ** 2))
+    needed = max(processes + 1, math.ceil(processes * (ratio.reach / room) ** 2))
+    return max(needed, CERTAIN_PROCESSES) if worse >= threshold else needed
 
 
 def advice(gate: Gate) -> str:
     """What would make known what is not; empty where all is known."""
     if gate.state != "unknown":
         return ""
-    if not (gate.unknown or gate.regressions or gate.improvements or gate.unchanged):
+    if not gate.judgement.findings:
         return "No case was measured on both sides: see why below, and measure again."
     parts = []
     if count := len(gate.unknown):
         results = "result" if count == 1 else "results"
         parts.append(f"{count} {results} not known: {_more_data(gate)}.")
-    if any(map(_lacks_data, gate.absent)):
+    if gate.judgement.undecided:
+        parts.append("Cases failed in a way that one process does not prove: measure them again.")
+    if any(out.lacks_data for out in gate.judgement.absent):
         parts.append("Cases were not measured on both sides: see why below.")
     return " ".join(parts)
 
@@ -226,7 +142,7 @@ def _more_data(gate: Gate) -> str:
 def sentence(gate: Gate) -> str:
     """The answer in a line."""
     counts = {
-        "worse": len(gate.regressions) + len(gate.broken),
+        "worse": len(gate.regressions) + len(gate.judgement.breaks),
         "not known": len(gate.unknown),
         "better": len(gate.improvements),
         "unchanged": gate.unchanged,
@@ -242,19 +158,34 @@ def markdown(gate: Gate, *, base: str, new: str, machine: str, address: str = ""
         sentence(gate),
         advice(gate),
     ]
-    if gate.broken:
-        broken = "\n".join(f"- {case}" for case in gate.broken[:_MAX_ROWS])
-        parts += ["**Fails now, passed on the base**", broken]
+    for title, failures in _failures(gate.judgement):
+        parts += [title, "\n".join(f"- {failure}" for failure in failures[:_MAX_ROWS])]
+    if means := gate.judgement.means_of("worse"):
+        worse = ", ".join(f"{mean.name} {mean.change.text}" for mean in means)
+        parts.append(f"**Worse on average**: {worse}")
     parts += _findings("Worse", gate.regressions)
     parts += _findings("Not known yet", gate.unknown)
     parts += _findings("Better", gate.improvements)
-    if gate.absent:
-        rows = [(out.case.benchmark, out.case.config, out.text) for out in gate.absent]
+    if absent := gate.judgement.absent:
+        rows = [(out.case.benchmark, out.case.config, out.text) for out in absent]
         parts += ["**Not compared**", markdown_table(("Benchmark", "Config", "Why"), rows)]
     parts.append(_METHOD)
     if address:
         parts.append(f"The whole report: {address}")
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _failures(judgement: Judgement) -> list[tuple[str, list[str]]]:
+    """Titles, each with the cases under it."""
+    titled = {
+        "**Fails now, passed on the base**": judgement.breaks,
+        "**Failed, which may be an accident**": judgement.undecided,
+    }
+    return [
+        (title, [failure.text for failure in failures])
+        for title, failures in titled.items()
+        if failures
+    ]
 
 
 def _findings(title: str, findings: Sequence[Finding]) -> list[str]:
@@ -277,7 +208,7 @@ def document(gate: Gate) -> dict[str, Any]:
     """The answer for programs."""
     not_compared = [
         {"benchmark": out.case.benchmark, "config": out.case.config, "why": out.text}
-        for out in gate.absent
+        for out in gate.judgement.absent
     ]
     return {
         "state": gate.state,
@@ -289,7 +220,7 @@ def document(gate: Gate) -> dict[str, Any]:
         "unknown": list(map(_finding_document, gate.unknown)),
         "improvements": list(map(_finding_document, gate.improvements)),
         "unchanged": gate.unchanged,
-        "broken": gate.broken,
+        "broken": [failure.text for failure in gate.judgement.breaks],
         "not_compared": not_compared,
     }
 

@@ -1,4 +1,4 @@
-"""The level of one case in one metric: what its processes measured, by device, in logs. Pure."""
+"""The level of one case in one metric: what its processes measured, by block, in logs. Pure."""
 
 import math
 from collections.abc import Sequence
@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dashboard.comparisons.core.device_effects import DeviceGroup
+from dashboard.comparisons.core.block_effects import Block, BlockGroup
 
 # The least standard error within a process; as in level_sql.py
 _MIN_ERROR = 1e-12
+# Where nobody says where and when, as in tests and in data of one device and session
+ONE_BLOCK = Block("", "here")
 
 
 class Level(NamedTuple):
@@ -21,19 +23,14 @@ class Level(NamedTuple):
     within: the geometric mean of the squared standard errors of ln(value) within a process; NaN
         where they are unknown. Geometric, because one process with few samples must not blur many;
         if it is as far off as it says, the differences between processes show that, too.
-    by_device: n, mean and m2 of each device, in any order; empty where all ran on one.
+    groups: n, mean and m2 of each block (block_effects.py), in any order.
     """
 
     n: int
     mean: float
     m2: float
     within: float
-    by_device: tuple[DeviceGroup, ...] = ()
-
-    @property
-    def device_groups(self) -> tuple[DeviceGroup, ...]:
-        """Its processes by device; never empty."""
-        return self.by_device or (DeviceGroup("", self.n, self.mean, self.m2),)
+    groups: tuple[BlockGroup, ...]
 
     @property
     def value(self) -> float:
@@ -41,14 +38,16 @@ class Level(NamedTuple):
         return math.exp(self.mean)
 
 
-def level_of(values: Sequence[float], errors: Sequence[float] = (), device: str = "") -> Level:
-    """The level of positive `values`, one from each process.
+def level_of(
+    values: Sequence[float], errors: Sequence[float] = (), block: Block = ONE_BLOCK
+) -> Level:
+    """The level of positive `values`, one from each process, all measured in one block.
 
-    errors: their relative standard errors, if known. device: on which all of them ran.
+    errors: their relative standard errors, if known.
     """
     logs = np.log(np.asarray(values, dtype=float))
     mean = logs.mean()
-    group = DeviceGroup(device, len(logs), float(mean), float(np.square(logs - mean).sum()))
+    group = BlockGroup(block, len(logs), float(mean), float(np.square(logs - mean).sum()))
     within = math.nan
     if len(errors):
         within = float(np.exp(np.mean(2 * np.log(np.maximum(errors, _MIN_ERROR)))))
@@ -61,27 +60,23 @@ def merge_levels(levels: Sequence[Level]) -> Level:
 
 
 def _merge_two(first: Level, second: Level) -> Level:
-    by_device = {group.device: group for group in first.device_groups}
-    for group in second.device_groups:
-        same = by_device.get(group.device)
-        by_device[group.device] = _merge_groups(same, group) if same else group
+    by_block = {group.block: group for group in first.groups}
+    for group in second.groups:
+        same = by_block.get(group.block)
+        by_block[group.block] = _merge_groups(same, group) if same else group
 
-    whole = _merge_groups(DeviceGroup("", *first[:3]), DeviceGroup("", *second[:3]))
-    within = _merge_within(first, second)
-    return Level(whole.n, whole.mean, whole.m2, within, tuple(by_device.values()))
-
-
-def _merge_within(*levels: Level) -> float:
-    measured = [level for level in levels if not math.isnan(level.within)]
-    if not measured:
-        return math.nan
-    log_sum = math.fsum(level.n * math.log(level.within) for level in measured)
-    return math.exp(log_sum / sum(level.n for level in measured))
+    whole = _merge_groups(BlockGroup(ONE_BLOCK, *first[:3]), BlockGroup(ONE_BLOCK, *second[:3]))
+    within = math.nan
+    measured = [level for level in (first, second) if not math.isnan(level.within)]
+    if measured:
+        log_sum = math.fsum(level.n * math.log(level.within) for level in measured)
+        within = math.exp(log_sum / sum(level.n for level in measured))
+    return Level(whole.n, whole.mean, whole.m2, within, tuple(by_block.values()))
 
 
-def _merge_groups(first: DeviceGroup, second: DeviceGroup) -> DeviceGroup:
+def _merge_groups(first: BlockGroup, second: BlockGroup) -> BlockGroup:
     n = first.n + second.n
     apart = second.mean - first.mean
     mean = first.mean + apart * second.n / n
     m2 = first.m2 + second.m2 + apart**2 * first.n * second.n / n
-    return DeviceGroup(first.device, n, mean, m2)
+    return BlockGroup(first.block, n, mean, m2)

@@ -1,5 +1,7 @@
 """Sets of model libraries, under which a case was measured. Pure."""
 
+from functools import cache
+
 Libraries = tuple[tuple[str, str], ...]  # (("transformers", "5.17.0"), ...)
 
 
@@ -9,6 +11,13 @@ def agree(libraries: Libraries, others: Libraries) -> bool:
     """
     versions = dict(others)
     return all(versions.get(name, version) == version for name, version in libraries)
+
+
+@cache
+def parse_libraries(text: str) -> Libraries:
+    """As ``BuildLevel.libraries`` has them: "diffusers 0.42.1, transformers 5.17.0"."""
+    parts = (name.partition(" ") for name in text.split(", ") if name)
+    return tuple((library, version) for library, _, version in parts)
 
 
 def libraries_text(libraries: Libraries) -> str:

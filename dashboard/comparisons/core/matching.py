@@ -11,14 +11,14 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Literal, NamedTuple
 
-from dashboard.comparisons.core.device_effects import device_variance_ratio, sufficient_statistics
 from dashboard.comparisons.core.libraries import Libraries, agree, libraries_text, library_order
 from dashboard.comparisons.core.metric_effects import (
     CHANGED,
     CaseSamples,
     Effect,
-    effect_of,
+    EffectVerdict,
     estimate_effects,
+    interval_verdict,
     pool_samples,
 )
 from dashboard.language.metrics import EAGER, METRICS, Metric
@@ -70,12 +70,13 @@ class CaseMeasurements:
     """What one side measured of one case.
 
     samples: by metric, those of each benchmark version and library set.
-    failures: how many of its jobs ended in which failure.
+    failures: how many of its jobs ended in which failure. messages: of the newest of each.
     """
 
     case: ComparedCase
     samples: dict[str, list[CaseSamples]] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
+    messages: dict[str, str] = field(default_factory=dict)
 
 
 Side = Mapping[Key, CaseMeasurements]
@@ -95,14 +96,29 @@ class ComparisonRow:
 
     eager: how the eager control in the same processes changed.
     compiled_only: what the compiler adds to it (the inverse of the speedup's change).
-    changed_part: which of the two it was.
     """
 
     case: ComparedCase
     effect: Effect
     eager: Effect | None = None
     compiled_only: Effect | None = None
-    changed_part: ChangedPart = ""
+
+    @property
+    def changed_part(self) -> ChangedPart:
+        """Which of the two parts changed as the whole did; empty where the whole did not."""
+        whole = self.effect.verdict
+        if whole not in CHANGED or self.eager is None or self.compiled_only is None:
+            return ""
+        eager, compiled_only = _part_verdict(self.eager), _part_verdict(self.compiled_only)
+        if eager == compiled_only == whole:
+            return "both"
+        if eager == whole:
+            return "in eager too"
+        return "compiled only" if compiled_only == whole else "not known"
+
+
+def _part_verdict(part: Effect) -> EffectVerdict:
+    return interval_verdict(part.ratio, part.metric) if part.ratio else "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +128,13 @@ class ExcludedCase:
     case: ComparedCase
     why: ExclusionReason
     text: str
+
+    @property
+    def lacks_data(self) -> bool:
+        """Whether more measuring would bring it; what fails on both sides, or has no such metric,
+        no measuring brings.
+        """
+        return self.why not in {"failed", "no value"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +156,10 @@ def compare(
     metric: Metric,
     *,
     any_libraries: bool = False,
-    device_variance: float | None = None,
 ) -> Table:
     """Match the cases of two sides and judge one metric of each.
 
-    any_libraries: also across library sets. device_variance: how much devices differ
-    (device_effects.py), where it is not estimated from these cases.
+    any_libraries: also across library sets.
     """
     matched: list[MatchedCase] = []
     left_out: list[ExcludedCase] = []
@@ -154,7 +175,7 @@ def compare(
     if metric.key in STEP_METRICS:
         kinds = [_is_gpu_busy(each.case.key, base, new) for each in matched]
     pairs = [(each.base, each.new) for each in matched]
-    effects = estimate_effects(pairs, metric, kinds, device_variance)
+    effects = estimate_effects(pairs, metric, kinds)
     rows = [ComparisonRow(each.case, effect) for each, effect in zip(matched, effects, strict=True)]
     return Table(metric, sorted(rows, key=lambda row: -row.effect.size), left_out)
 
@@ -173,38 +194,16 @@ def _is_gpu_busy(key: Key, *sides: Side) -> bool | None:
 def compare_latency(base: Side, new: Side, *, any_libraries: bool = False) -> Table:
     """As `compare` for the latency, each compiled case with the part of its change that eager shows
     too.
-
-    Eager and speedup are weighed over devices as the latency is: only so its two parts add up to
-    it.
     """
     table = compare(base, new, METRICS["latency_ms"], any_libraries=any_libraries)
-    device_variance = _device_variance_of(table)
 
     def effects(metric: str) -> dict[ComparedCase, Effect]:
-        part = compare(
-            base,
-            new,
-            METRICS[metric],
-            any_libraries=any_libraries,
-            device_variance=device_variance,
-        )
+        part = compare(base, new, METRICS[metric], any_libraries=any_libraries)
         return {row.case: row.effect for row in part.rows}
 
     controls, gains = effects("eager_latency_ms"), effects("speedup")
     rows = [_with_control(row, controls.get(row.case), gains.get(row.case)) for row in table.rows]
     return replace(table, rows=rows)
-
-
-def _device_variance_of(table: Table) -> float:
-    base, new = [], []
-    for row in table.rows:
-        old, fresh = row.effect.base.level, row.effect.new.level
-        if old and fresh:
-            base.append(old.device_groups)
-            new.append(fresh.device_groups)
-    if not base:
-        return 0.0
-    return device_variance_ratio(sufficient_statistics(base, new))
 
 
 def _with_control(
@@ -215,22 +214,10 @@ def _with_control(
     """
     if row.case.config == EAGER or eager is None or speedup is None or speedup.ratio is None:
         return row
-    compiled_only = effect_of(
-        speedup.new, speedup.base, speedup.ratio.inverse, speedup.q, METRICS["latency_ms"]
+    compiled_only = Effect(
+        speedup.new, speedup.base, METRICS["latency_ms"], speedup.ratio.inverse, "unknown"
     )
-    changed_part = _changed_part(row.effect, eager, compiled_only)
-    return replace(row, eager=eager, compiled_only=compiled_only, changed_part=changed_part)
-
-
-def _changed_part(whole: Effect, eager: Effect, compiled_only: Effect) -> ChangedPart:
-    """Which part changed as the whole did; empty where the whole did not change."""
-    if whole.verdict not in CHANGED:
-        return ""
-    if eager.verdict == compiled_only.verdict == whole.verdict:
-        return "both"
-    if eager.verdict == whole.verdict:
-        return "in eager too"
-    return "compiled only" if compiled_only.verdict == whole.verdict else "not known"
+    return replace(row, eager=eager, compiled_only=compiled_only)
 
 
 def _match(

@@ -10,7 +10,7 @@ from scipy.stats import false_discovery_control
 
 from dashboard.comparisons.core.levels import Level, merge_levels
 from dashboard.comparisons.core.libraries import Libraries
-from dashboard.comparisons.core.ratios import Ratio, estimate_ratios
+from dashboard.comparisons.core.ratios import MIN_PROCESSES, Ratio, SpreadBasis, estimate_ratios
 from dashboard.detection.level_comparison import classify_interval
 from dashboard.language import wording
 from dashboard.language.metrics import Metric
@@ -19,8 +19,19 @@ from dashboard.language.wording import Tone, ValueChange
 EffectVerdict = Literal["better", "worse", "same", "unknown"]
 
 CHANGED = ("better", "worse")
-FALSE_DISCOVERY_RATE = 0.05  # over the cases of one table
+FALSE_DISCOVERY_RATE = 0.05  # over all that is judged together
+# Of each side, before a change is called certain. Processes may run in one of two modes, and three
+# a side fall apart by chance on many a page of 60 cases (tests/perf/verdicts.py)
+CERTAIN_PROCESSES = 6
 _TONES: dict[EffectVerdict, Tone] = {"better": "good", "worse": "bad"}
+_LACKS: dict[SpreadBasis, str] = {
+    "single": "one process on a side",
+    "apart": "not measured in turn on one device",
+}
+_REPEATED = 1e-3  # of a value: two processes' that differ by less are the same
+_REPEATED_DEVICE_TIME = 5e-3  # where Inductor chooses the same block sizes: docs/measuring.md
+# It may choose others in every process. Two of one build were at most 4 % apart for that
+_BEYOND_TUNING_PERCENT = 10.0
 _LEAST_SHOWN_PERCENT = 0.05  # less is shown as unchanged
 
 
@@ -52,7 +63,9 @@ class Effect:
 
     ratio: None where only the plain difference is known.
     q: the smallest false discovery rate at which it is among the changed ones (Benjamini and
-        Hochberg 1995); NaN without repeats.
+        Hochberg 1995); NaN without an interval.
+    suspected: what it would be called if each side had CERTAIN_PROCESSES; until then its verdict is
+        unknown.
     change: in words, toned by the verdict.
     """
 
@@ -62,6 +75,7 @@ class Effect:
     ratio: Ratio | None
     verdict: EffectVerdict
     q: float = math.nan
+    suspected: EffectVerdict | None = None
 
     @property
     def change(self) -> ValueChange:
@@ -84,8 +98,8 @@ class Effect:
         """On which devices both sides ran, in words; empty where there was only one."""
         if self.ratio is None or not (self.base.level and self.new.level):
             return ""
-        base = {group.device for group in self.base.level.device_groups}
-        new = {group.device for group in self.new.level.device_groups}
+        base = {group.block.device for group in self.base.level.groups}
+        new = {group.block.device for group in self.new.level.groups}
         every, shared = len(base | new), len(base & new)
         if every < 2:
             return ""
@@ -101,12 +115,26 @@ class Effect:
 
     @property
     def is_significant(self) -> bool:
-        return self.q <= FALSE_DISCOVERY_RATE and self.verdict in CHANGED
+        return self.verdict in CHANGED
 
     @property
-    def is_within(self) -> bool:
-        """Whether its interval leaves out how much one process differs from the next."""
-        return self.ratio is not None and self.ratio.basis in {"within", "none"}
+    def is_changed(self) -> bool:
+        """Significantly, or as far as fewer processes can say."""
+        return self.is_significant or self.suspected in CHANGED
+
+    @property
+    def processes(self) -> int:
+        """Of the side that has fewer; of a ratio, in blocks that both share."""
+        return self.ratio.processes if self.ratio else min(self.base.n, self.new.n)
+
+    @property
+    def lacks(self) -> str:
+        """Why it has no interval and no verdict, in words; empty where it has one."""
+        if self.ratio is None:
+            return _LACKS["single"] if self.processes < MIN_PROCESSES else ""
+        if self.ratio.basis == "repeats":
+            return ""
+        return _LACKS[self.ratio.basis]
 
     @property
     def size(self) -> float:
@@ -139,13 +167,11 @@ def estimate_effects(
     pairs: Sequence[tuple[CaseSamples, CaseSamples]],
     metric: Metric,
     kinds: Sequence[Hashable] | None = None,
-    device_variance: float | None = None,
 ) -> list[Effect]:
-    """The effects of one metric, in the order of `pairs`.
+    """The effects of one metric, in the order of `pairs`, judged by themselves (`judge`).
 
-    They are judged together, because many cases show how much processes differ (those of one of
-    `kinds` more than those of another), how much devices do (unless `device_variance` is given:
-    device_effects.py), and how many changes chance alone would show.
+    They are estimated together, because many cases show how much processes differ (those of one of
+    `kinds` more than those of another).
     """
     is_plain = wording.is_count(metric) or metric.aggregate == "share"
     places, base, new = [], [], []  # of the pairs that make a ratio
@@ -155,33 +181,82 @@ def estimate_effects(
             base.append(old.level)
             new.append(fresh.level)
     alike = [kinds[place] for place in places] if kinds else ()
-    ratios = estimate_ratios(base, new, alike, device_variance)
-    judged = dict(zip(places, zip(ratios, _q_values(ratios), strict=True), strict=True))
-
+    ratios = dict(zip(places, estimate_ratios(base, new, alike), strict=True))
     effects = []
     for place, (old, fresh) in enumerate(pairs):
-        if place in judged:
-            effects.append(effect_of(old, fresh, *judged[place], metric))
-        else:
-            effects.append(_effect_of_counts(old, fresh, metric))
-    return effects
+        effects.append(Effect(old, fresh, metric, ratios.get(place), "unknown"))
+    return judge(effects)[0]
 
 
-def effect_of(
-    base: CaseSamples, new: CaseSamples, ratio: Ratio, q: float, metric: Metric
-) -> Effect:
-    """The effect that a ratio makes by the metric's threshold."""
-    if math.isnan(ratio.error) and repeats_exactly(metric):
-        ratio = replace(ratio, reach=0.0)
-    return Effect(base, new, metric, ratio, verdict_of(ratio, metric), q)
+def judge(
+    effects: Sequence[Effect], others: Sequence[float] = ()
+) -> tuple[list[Effect], list[float]]:
+    """The effects with their q and verdict, by one false discovery rate over all of them, of
+    whichever metrics; and the q of `others`, p values that are judged with them.
+    """
+    p = [effect.ratio.p if effect.ratio else math.nan for effect in effects]
+    q_values = false_discovery_rates([*p, *others])
+    judged = [_judged(effect, q) for effect, q in zip(effects, q_values, strict=False)]
+    return judged, q_values[len(effects) :]
 
 
-def verdict_of(ratio: Ratio, metric: Metric) -> EffectVerdict:
-    """What a ratio says by the metric's threshold."""
+def false_discovery_rates(p: Sequence[float]) -> list[float]:
+    """The q of each p by Benjamini and Hochberg (1995); NaN where p is."""
+    probabilities = np.array(p)
+    is_tested = ~np.isnan(probabilities)
+    q = np.full(len(probabilities), np.nan)
+    if is_tested.any():
+        q[is_tested] = false_discovery_control(probabilities[is_tested])
+    values: list[float] = q.tolist()
+    return values
+
+
+def _judged(effect: Effect, q: float) -> Effect:
+    """1. By its interval and the metric's threshold. 2. A change is one only within the false
+    discovery rate. 3. Of few processes it is suspected.
+    """
+    if effect.ratio is None:
+        return replace(effect, verdict=_verdict_of_counts(effect))
+    verdict = interval_verdict(effect.ratio, effect.metric)
+    if verdict not in CHANGED:
+        return replace(effect, q=q, verdict=verdict)
+    if q > FALSE_DISCOVERY_RATE:
+        return replace(effect, q=q, verdict="unknown")
+    is_measured = effect.processes >= CERTAIN_PROCESSES and not _may_be_tuning(effect)
+    if is_measured or _repeats(effect):
+        return replace(effect, q=q, verdict=verdict)
+    return replace(effect, q=q, verdict="unknown", suspected=verdict)
+
+
+def interval_verdict(ratio: Ratio, metric: Metric) -> EffectVerdict:
+    """What a ratio says by the metric's threshold, were it the only one."""
     judgement = classify_interval(
         ratio.percent, ratio.low, ratio.high, metric.threshold_percent, "percent"
     )
     return _verdict(judgement.state, ratio.log, metric)
+
+
+def _repeats(effect: Effect) -> bool:
+    """Whether processes of one build repeat the value, and all of these did; of a device time,
+    whether the change is also larger than what tuning does from process to process.
+    """
+    share = _REPEATED
+    if effect.metric.key == "device_ms":
+        share = _REPEATED_DEVICE_TIME
+        if effect.ratio is None or abs(effect.ratio.percent) < _BEYOND_TUNING_PERCENT:
+            return False
+    elif not repeats_exactly(effect.metric):
+        return False
+    return all(side.most - side.least <= share * side.most for side in (effect.base, effect.new))
+
+
+def _may_be_tuning(effect: Effect) -> bool:
+    """Whether it is a device time, and processes of both sides took the same: then Inductor's
+    choices, which are few, explain it as well.
+    """
+    base, new = effect.base, effect.new
+    overlap = base.least <= new.most and new.least <= base.most
+    return effect.metric.key == "device_ms" and overlap
 
 
 def describe_change(ratio: Ratio, verdict: EffectVerdict, metric: Metric) -> ValueChange:
@@ -199,17 +274,16 @@ def repeats_exactly(metric: Metric) -> bool:
     return metric.unit in {"GB", "MB"} or metric.key.endswith(("drift", "drift_gradients"))
 
 
-def _effect_of_counts(base: CaseSamples, new: CaseSamples, metric: Metric) -> Effect:
-    """Counts, and values that logs cannot take: changed where the two sides' values do not
-    overlap.
+def _verdict_of_counts(effect: Effect) -> EffectVerdict:
+    """Counts, and values that logs cannot take: known where each side repeats its value in two
+    processes.
     """
-    difference = new.mean - base.mean
-    state = "unknown"
-    if new.least > base.most or new.most < base.least:
-        state = "changed"
-    elif difference == 0:
-        state = "unchanged"
-    return Effect(base, new, metric, None, _verdict(state, difference, metric))
+    if effect.processes < MIN_PROCESSES:
+        return "unknown"
+    if any(side.least < side.most for side in (effect.base, effect.new)):
+        return "unknown"
+    state = "changed" if effect.difference else "unchanged"
+    return _verdict(state, effect.difference, effect.metric)
 
 
 def _verdict(state: str, effect: float, metric: Metric) -> EffectVerdict:
@@ -226,15 +300,3 @@ def _toned(change: ValueChange | None, verdict: EffectVerdict) -> ValueChange:
     if verdict == "same" and percent is not None and abs(percent) < _LEAST_SHOWN_PERCENT:
         return ValueChange("unchanged", "none", percent)
     return replace(change, tone=_TONES.get(verdict, "none"))
-
-
-def _q_values(ratios: Sequence[Ratio]) -> list[float]:
-    """The q of each ratio: Benjamini-Hochberg over those that have repeats; NaN for the others."""
-    p = np.array([ratio.p for ratio in ratios])
-    has_repeats = [ratio.basis not in {"within", "none"} for ratio in ratios]
-    is_tested = np.array(has_repeats, dtype=bool) & ~np.isnan(p)
-    q = np.full(len(p), np.nan)
-    if is_tested.any():
-        q[is_tested] = false_discovery_control(p[is_tested])
-    values: list[float] = q.tolist()
-    return values

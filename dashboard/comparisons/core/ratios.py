@@ -4,8 +4,10 @@ everything in logs.
 A level is known from a few processes only, and two or three repeats say little about the spread
 between processes. But many cases are compared at once, so each case's variance is moderated by all
 the others' (Smyth 2004, "Linear models and empirical Bayes methods", Statistical Applications in
-Genetics and Molecular Biology 3(1), section 6.2). What ran on the same device is compared there:
-device_effects.py.
+Genetics and Molecular Biology 3(1), section 6.2). What was measured in one block, on one device in
+one session, is compared there: block_effects.py. A ratio has an interval only where both sides have
+two processes in blocks that they share: nothing else says how much two processes differ, or what a
+device and a day do.
 """
 
 import math
@@ -20,17 +22,14 @@ from scipy.special import digamma, polygamma
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from dashboard.comparisons.core.device_effects import (
-    device_variance_ratio,
-    differences,
-    sufficient_statistics,
-)
+from dashboard.comparisons.core.block_effects import Difference, difference
 from dashboard.comparisons.core.levels import Level
 
 Floats = NDArray[np.float64]
-SpreadBasis = Literal["repeats", "borrowed", "within", "none"]
+SpreadBasis = Literal["repeats", "single", "apart"]
 
 CONFIDENCE = 0.95
+_UPPER = 0.5 + CONFIDENCE / 2  # the quantile at the upper end of an interval
 # With repeats, before their variances say something about another case
 MIN_CASES = 4
 # Many alike cases would make the interval of one that differs too narrow
@@ -39,8 +38,8 @@ MAX_PRIOR_FREEDOM = 30.0
 MAX_REACH = math.log(3)
 # Of the median variance: two equal values are luck, not proof that there is no spread
 _MIN_VARIANCE_SHARE = 1e-5
-# From the firmest to none
-_BASES: tuple[SpreadBasis, ...] = ("repeats", "borrowed", "within", "none")
+# Of each side, in blocks that both share, before a ratio has an interval
+MIN_PROCESSES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +47,14 @@ class Ratio:
     """new / base, with its interval.
 
     log: ln(new / base).
-    error: its standard error; NaN where nothing is known of it.
+    error: its standard error; NaN without an interval.
     freedom: degrees of freedom of `error`.
     reach: half the interval's width in logs; infinite where it is unknown or says nothing.
-    p: two-sided, of no change at all; NaN where it is unknown.
-    basis: what the spread comes from: repeats of this very case, other cases' repeats, samples
-        within one process.
-    unmoderated: standard error and degrees of freedom without the other cases. Of a case without
-        repeats: the normal error that reaches as far, because its own spread is not known and may
-        be much more than theirs.
+    p: two-sided, of no change at all; NaN without an interval.
+    basis: "repeats"; or why there is no interval: a side has a "single" process, or the sides were
+        measured "apart", in no common block.
+    own: standard error and degrees of freedom without the other cases.
+    processes: of the side that has fewer, in blocks that both share.
     """
 
     log: float
@@ -65,7 +63,8 @@ class Ratio:
     reach: float
     p: float
     basis: SpreadBasis
-    unmoderated: tuple[float, float]
+    own: tuple[float, float] = (math.nan, 1.0)
+    processes: int = 0
 
     @property
     def percent(self) -> float:
@@ -98,63 +97,73 @@ def estimate_ratios(
     base: Sequence[Level],
     new: Sequence[Level],
     kinds: Sequence[Hashable] = (),
-    device_variance: float | None = None,
-    *,
-    confidence: float = CONFIDENCE,
 ) -> list[Ratio]:
     """The ratio of each pair of levels of one metric; all pairs together say how much processes
     differ.
 
-    1. The difference, of what ran on the same devices above all, and the variance between
-       processes: n_base + n_new − 2 degrees of freedom (device_effects.py; `device_variance`, where
-       given, instead of what these pairs say of devices).
+    1. The difference within blocks, and the variance between processes. Pairs with too little in
+       common get their plain ratio, without an interval.
     2. Moderated by the other pairs' (module docstring): by those of the same kind where `kinds`
-       names kinds and enough are of it. A case without repeats takes theirs ("borrowed").
+       names kinds and enough are of it.
     3. The interval is at least as wide as what the samples within the processes say.
     """
-    if not base:
-        return []
-    statistics = sufficient_statistics(
-        [level.device_groups for level in base], [level.device_groups for level in new]
-    )
-    if device_variance is None:
-        device_variance = device_variance_ratio(statistics)
-    estimates = differences(statistics, device_variance)
+    pairs = list(zip(base, new, strict=True))
+    within_blocks = [difference(old.groups, fresh.groups) for old, fresh in pairs]
+    repeated: dict[int, Difference] = {}
+    for place, each in enumerate(within_blocks):
+        if each and each.processes >= MIN_PROCESSES:
+            repeated[place] = each
+    estimated: dict[int, Ratio] = {}
+    if repeated:
+        ratios = _estimate(
+            list(repeated.values()),
+            [pairs[place] for place in repeated],
+            [kinds[place] for place in repeated] if kinds else (),
+        )
+        estimated = dict(zip(repeated, ratios, strict=True))
+    ratios = []
+    for place, (old, fresh) in enumerate(pairs):
+        ratios.append(estimated.get(place) or _plain_ratio(old, fresh, within_blocks[place]))
+    return ratios
+
+
+def _plain_ratio(base: Level, new: Level, within_blocks: Difference | None) -> Ratio:
+    if within_blocks:
+        return Ratio(within_blocks.log, math.nan, 1.0, math.inf, math.nan, "single", processes=1)
+    return Ratio(new.mean - base.mean, math.nan, 1.0, math.inf, math.nan, "apart")
+
+
+def _estimate(
+    within_blocks: Sequence[Difference],
+    pairs: Sequence[tuple[Level, Level]],
+    kinds: Sequence[Hashable],
+) -> list[Ratio]:
+    """Steps 2 and 3 of `estimate_ratios`."""
+    columns = np.array(within_blocks, dtype=float).T  # (5, cases)
+    logs, variance_factor, squares, own_freedom, processes = columns
 
     # Variances of the logs, (cases,) each: moderated, of the case alone, and within the processes
-    own_freedom = statistics.n - 2
-    prior_variance, prior_freedom = _priors(estimates.squares, own_freedom, kinds)
+    own_variance = squares / own_freedom
+    prior_variance, prior_freedom = _priors(squares, own_freedom, kinds)
     freedom = own_freedom + prior_freedom
-    with np.errstate(invalid="ignore", divide="ignore"):
-        moderated = (prior_freedom * prior_variance + estimates.squares) / freedom
-        between = np.where(freedom > 0, moderated, np.nan) * estimates.variance_factor
-        unmoderated = estimates.squares / own_freedom
-        own_between = np.where(own_freedom > 0, unmoderated, np.nan) * estimates.variance_factor
-    within = _within(base, new)
+    variance = (prior_freedom * prior_variance + squares) / freedom
+    within = _within(pairs)
 
-    errors, error_freedom = _wider_error(between, within, freedom)
-    own_errors, own_error_freedom = _wider_error(own_between, within, own_freedom)
-    own = zip(own_errors.tolist(), own_error_freedom.tolist(), strict=True)
-    bases = list(map(_basis, own_freedom, freedom, within))
-    alone = [pair if basis == "repeats" else None for pair, basis in zip(own, bases, strict=True)]
-    return _with_intervals(estimates.logs, errors, error_freedom, bases, alone, confidence)
+    errors, error_freedom = _wider_error(variance * variance_factor, within, freedom)
+    own = _wider_error(own_variance * variance_factor, within, own_freedom)
+    ratios = _with_intervals(logs, errors, error_freedom)
+    more = zip(ratios, *(column.tolist() for column in (*own, processes)), strict=True)
+    return [
+        replace(ratio, own=(error, df), processes=int(fewest)) for ratio, error, df, fewest in more
+    ]
 
 
-def _within(base: Sequence[Level], new: Sequence[Level]) -> Floats:
+def _within(pairs: Sequence[tuple[Level, Level]]) -> Floats:
     """(cases,) The variance of a difference that the samples within the processes explain."""
-    sides = list(zip(base, new, strict=True))
-    n = np.array([[old.n, fresh.n] for old, fresh in sides], dtype=float)  # (cases, 2)
-    parts = np.array([[old.within, fresh.within] for old, fresh in sides]) / n
+    n = np.array([[old.n, fresh.n] for old, fresh in pairs], dtype=float)  # (cases, 2)
+    parts = np.array([[old.within, fresh.within] for old, fresh in pairs]) / n
     is_unknown = np.isnan(parts).all(axis=1)
     return np.where(is_unknown, np.nan, np.nansum(parts, axis=1))
-
-
-def _basis(own_freedom: float, freedom: float, within: float) -> SpreadBasis:
-    if own_freedom > 0:
-        return "repeats"
-    if freedom > 0:
-        return "borrowed"
-    return "none" if math.isnan(within) else "within"
 
 
 def _priors(squares: Floats, freedom: Floats, kinds: Sequence[Hashable]) -> tuple[Floats, Floats]:
@@ -180,17 +189,14 @@ def _wider_error(between: Floats, within: Floats, freedom: Floats) -> tuple[Floa
     the one that makes the wider interval. The first, of few degrees of freedom, does so with the
     smaller variance, too.
     """
-    upper = 0.5 + CONFIDENCE / 2
-    scores = student.ppf(upper, np.where(freedom > 0, freedom, np.nan))
+    scores = student.ppf(_UPPER, np.where(freedom > 0, freedom, np.nan))
     reach = scores * np.sqrt(between)
-    is_within = np.nan_to_num(reach) < norm.ppf(upper) * np.sqrt(within)
+    is_within = np.nan_to_num(reach) < norm.ppf(_UPPER) * np.sqrt(within)
     errors = np.sqrt(np.where(is_within, within, between))
     return errors, np.where(is_within, np.inf, freedom)
 
 
-def level_intervals(
-    levels: Sequence[Level], *, confidence: float = CONFIDENCE
-) -> list[tuple[float, float]]:
+def level_intervals(levels: Sequence[Level]) -> list[tuple[float, float]]:
     """The interval of each of several levels of one case, one for each build, in the metric's unit.
 
     The variance between processes is pooled over all of them; NaN where neither it nor that within
@@ -198,7 +204,7 @@ def level_intervals(
     """
     errors, freedom = standard_errors(levels)
     means = np.array([level.mean for level in levels])
-    reach = student.ppf(0.5 + confidence / 2, np.where(freedom > 0, freedom, 1)) * errors
+    reach = student.ppf(_UPPER, np.where(freedom > 0, freedom, 1)) * errors
     lows, highs = np.exp(means - reach), np.exp(means + reach)
     return list(zip(lows.tolist(), highs.tolist(), strict=True))
 
@@ -231,59 +237,48 @@ def variance_prior(variances: Floats, freedom: Floats) -> tuple[float, float]:
     excess = float(np.var(centred, ddof=1) - np.mean(polygamma(1, freedom / 2)))
     prior = MAX_PRIOR_FREEDOM
     if excess > 0:
-        prior = min(prior, 2 * _inverse_trigamma(excess))
+        # trigamma falls from ∞ to 0
+        half = float(brentq(lambda x: polygamma(1, x) - excess, 1e-6, 1e9))
+        prior = min(prior, 2 * half)
     return float(np.exp(centred.mean() + digamma(prior / 2) - np.log(prior / 2))), prior
 
 
-def _inverse_trigamma(value: float) -> float:
-    """x with trigamma(x) = value; trigamma falls from ∞ to 0."""
-    return float(brentq(lambda x: polygamma(1, x) - value, 1e-6, 1e9))
-
-
-def _with_intervals(
-    logs: Floats,
-    errors: Floats,
-    freedom: Floats,
-    bases: Sequence[SpreadBasis],
-    unmoderated: Sequence[tuple[float, float] | None],
-    confidence: float,
-) -> list[Ratio]:
-    freedom = np.where(freedom > 0, freedom, 1)
+def _with_intervals(logs: Floats, errors: Floats, freedom: Floats) -> list[Ratio]:
     with np.errstate(divide="ignore", invalid="ignore"):
         score = np.where(logs == 0, 0.0, np.abs(logs) / errors)
         p = np.where(np.isnan(errors), np.nan, 2 * student.sf(score, freedom))
-    upper = 0.5 + confidence / 2
-    reach = student.ppf(upper, freedom) * errors
-    normal_errors = (reach / norm.ppf(upper)).tolist()
+    reach = student.ppf(_UPPER, freedom) * errors
     reach = np.where(reach <= np.maximum(MAX_REACH, np.abs(logs)), reach, np.inf)
-
-    columns = np.array([logs, errors, freedom, reach, p]).T.tolist()  # a row for each ratio
+    rows: list[list[float]] = np.array([logs, errors, freedom, reach, p]).T.tolist()
     ratios = []
-    for row, basis, own, normal in zip(columns, bases, unmoderated, normal_errors, strict=True):
-        log, error, df, half_width, probability = row
-        pair = own or (normal, math.inf)
-        ratios.append(Ratio(log, error, df, half_width, probability, basis, pair))
+    for log, error, df, half_width, probability in rows:
+        ratios.append(Ratio(log, error, df, half_width, probability, "repeats"))
     return ratios
 
 
-def geomean(ratios: Sequence[Ratio], *, confidence: float = CONFIDENCE) -> Ratio | None:
+def geomean(ratios: Sequence[Ratio]) -> Ratio | None:
     """The geometric mean of ratios; None of none, and of one it is this one. Its interval is of
     *these* cases: others would give another mean.
 
-    The error of a mean of independent ratios, each with its own repeats' error; degrees of freedom
-    by Welch (1938) and Satterthwaite (1946).
+    Of ratios that have an interval alone, where any has. What a block does to all cases has
+    cancelled out of each, so they differ independently, each with its own repeats' error; degrees
+    of freedom by Welch (1938) and Satterthwaite (1946).
     """
-    if len(ratios) < 2:
-        return ratios[0] if ratios else None
-    errors, freedom = np.array([ratio.unmoderated for ratio in ratios]).T
+    usable = [ratio for ratio in ratios if ratio.basis == "repeats"] or ratios
+    if len(usable) < 2:
+        return usable[0] if usable else None
+    log = math.fsum(ratio.log for ratio in usable) / len(usable)
+    fewest = min(ratio.processes for ratio in usable)
+    if usable[0].basis != "repeats":
+        basis = usable[0].basis
+        return Ratio(log, math.nan, 1.0, math.inf, math.nan, basis, processes=fewest)
+
+    errors, freedom = np.array([ratio.own for ratio in usable]).T
     variances = np.square(errors)
     total = float(variances.sum())
     parts = float((np.square(variances) / freedom).sum())
-    pooled_freedom = math.inf
-    if parts > 0:
-        pooled_freedom = total**2 / parts
-    basis = max((ratio.basis for ratio in ratios), key=_BASES.index)
-    log = math.fsum(ratio.log for ratio in ratios) / len(ratios)
-    error = math.sqrt(total) / len(ratios)
+    pooled_freedom = total**2 / parts if parts > 0 else math.inf
+    error = math.sqrt(total) / len(usable)
     logs, errors, freedoms = np.array([[log], [error], [pooled_freedom]])
-    return _with_intervals(logs, errors, freedoms, [basis], [None], confidence)[0]
+    [mean] = _with_intervals(logs, errors, freedoms)
+    return replace(mean, processes=fewest)

@@ -94,11 +94,6 @@ class Candidate:
     def drawn_seconds(self, steps: float) -> Floats:
         return self.starts + (steps - 1) * self.steps
 
-    def steps_within(self, seconds: float) -> Interval:
-        """How many steps it has done after so many seconds; none before its start is over."""
-        drawn = np.asarray(steps_done(seconds, self.starts, self.steps))
-        return interval(float(steps_done(seconds, self.start_s, self.step_s)), drawn)
-
 
 class _Estimate(NamedTuple):
     """A value, (draws,) of what it may be, and where their spread comes from."""
@@ -121,7 +116,9 @@ def candidates(
         config = option.config
         step = own_steps.get(config)
         if eager and config in speedups:
-            step = _quotient(eager, speedups[config])
+            speedup = speedups[config]
+            value, draws = eager.value / speedup.value, eager.draws / speedup.draws
+            step = _Estimate(value, draws, speedup.basis)
         if step and config in starts and config != EAGER:
             usable.append(_candidate(option, starts[config], step, _peaks(option, _MEMORY)))
     return usable
@@ -137,23 +134,16 @@ def _estimates(
     errors, freedom = standard_errors([*levels.values()])
     estimates = {}
     for (config, level), error, df in zip(levels.items(), errors, freedom, strict=True):
-        estimates[config] = _estimate(level, float(error), float(df), assumed, rng)
+        if math.isnan(error):
+            basis: CostBasis = "assumed"
+            scores = assumed * rng.standard_normal(_DRAWS)
+        elif math.isinf(df):  # the error comes from within a process
+            basis, scores = "within", error * rng.standard_normal(_DRAWS)
+        else:
+            basis, scores = "repeats", error * rng.standard_t(df, _DRAWS)
+        draws = level.value * np.exp(scores.clip(-_MAX_LOG, _MAX_LOG))
+        estimates[config] = _Estimate(level.value, draws, basis)
     return estimates
-
-
-def _estimate(
-    level: Level, error: float, freedom: float, assumed: float, rng: np.random.Generator
-) -> _Estimate:
-    """freedom: of the error; infinite where it comes from within a process."""
-    if math.isnan(error):
-        basis: CostBasis = "assumed"
-        error, scores = assumed, rng.standard_normal(_DRAWS)
-    elif math.isinf(freedom):
-        basis, scores = "within", rng.standard_normal(_DRAWS)
-    else:
-        basis, scores = "repeats", rng.standard_t(freedom, _DRAWS)
-    logs = (scores * error).clip(-_MAX_LOG, _MAX_LOG)
-    return _Estimate(level.value, level.value * np.exp(logs), basis)
 
 
 def _eager_step(options: Sequence[Option], rng: np.random.Generator) -> _Estimate | None:
@@ -169,10 +159,6 @@ def _eager_step(options: Sequence[Option], rng: np.random.Generator) -> _Estimat
         return None
     together = Option(EAGER, 0, {"latency_ms": merge_levels(levels)})
     return _estimates([together], "latency_ms", ASSUMED_STEP_ERROR, rng)[EAGER]
-
-
-def _quotient(eager: _Estimate, speedup: _Estimate) -> _Estimate:
-    return _Estimate(eager.value / speedup.value, eager.draws / speedup.draws, speedup.basis)
 
 
 def _peaks(option: Option, metrics: Sequence[str]) -> list[float]:

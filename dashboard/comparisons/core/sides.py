@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from dashboard.comparisons.core.block_effects import Block
 from dashboard.comparisons.core.levels import Level, level_of, merge_levels
 from dashboard.comparisons.core.libraries import Libraries
 from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key
@@ -24,7 +25,7 @@ class ProcessMeasurement(NamedTuple):
     """What one job measured of one metric."""
 
     job: str
-    device: str
+    block: Block
     measurement: Measurement
 
 
@@ -37,13 +38,16 @@ def side_from_results(results: Iterable[ResultDocument]) -> dict[Key, CaseMeasur
         measured = side.setdefault(case.key, CaseMeasurements(case))
         if result.status != "pass":
             measured.failures[result.status] = measured.failures.get(result.status, 0) + 1
+            measured.messages[result.status] = result.message
             continue
         job = str(result.job["job_id"])
+        block = Block(result.device, session_of(result))
         version = int(result.benchmark["version"])
-        libraries = model_libraries(result)
+        versions = result.environment["libraries"]
+        libraries = tuple((name, versions[name]) for name in MODEL_LIBRARIES if versions.get(name))
         for metric, measurement in result.metrics.items():
             group = groups.setdefault((case.key, metric, version, libraries), [])
-            group.append(ProcessMeasurement(job, result.device, measurement))
+            group.append(ProcessMeasurement(job, block, measurement))
 
     for (key, metric, version, libraries), processes in groups.items():
         samples = case_samples(version, libraries, processes)
@@ -51,9 +55,9 @@ def side_from_results(results: Iterable[ResultDocument]) -> dict[Key, CaseMeasur
     return side
 
 
-def model_libraries(result: ResultDocument) -> Libraries:
-    versions = result.environment["libraries"]
-    return tuple((name, versions[name]) for name in MODEL_LIBRARIES if versions.get(name))
+def session_of(result: ResultDocument) -> str:
+    """Files do not say what was measured in turn: a device's day (in UTC) counts as a session."""
+    return f"{result.planned_at:%Y-%m-%d}"
 
 
 def case_samples(
@@ -77,18 +81,12 @@ def case_samples(
 
 
 def _level(process: ProcessMeasurement) -> Level:
-    value, error = process.measurement.value, relative_error(process.measurement)
-    if error is None:
-        return level_of([value], device=process.device)
-    return level_of([value], [error], process.device)
-
-
-def relative_error(measurement: Measurement) -> float | None:
-    """The standard error within the process, of the logarithm; None where it has no interval."""
-    low, high = measurement.low, measurement.high
-    if low is None or high is None or not 0 < low < high:
-        return None
-    return math.log(high / low) / INTERVAL_WIDTH
+    """With the standard error within the process, of the logarithm, where it has an interval."""
+    low, high = process.measurement.low, process.measurement.high
+    errors = []
+    if low is not None and high is not None and 0 < low < high:
+        errors.append(math.log(high / low) / INTERVAL_WIDTH)
+    return level_of([process.measurement.value], errors, process.block)
 
 
 def _case(result: ResultDocument, place: int) -> ComparedCase:

@@ -1,21 +1,15 @@
-"""Should we upgrade, and what will it cost? A comparison of two sides as an answer in words.
-Pure.
-"""
+"""Should we upgrade, and what will it cost? A judgement as an answer in words. Pure."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
-from dashboard.comparisons.core.metric_effects import (
-    CHANGED,
-    Effect,
-    EffectVerdict,
-    describe_change,
-    verdict_of,
-)
-from dashboard.comparisons.core.ratios import Ratio, geomean
-from dashboard.language.metrics import METRICS, Metric
-from dashboard.language.wording import Tone, ValueChange, plural, span
+from dashboard.comparisons.core.judgement import Finding, Judgement
+from dashboard.comparisons.core.matching import Key
+from dashboard.comparisons.core.means import MetricMean
+from dashboard.comparisons.core.metric_effects import CHANGED
+from dashboard.language.wording import Tone, plural
 
 Recommendation = Literal[
     "Yes",
@@ -24,19 +18,10 @@ Recommendation = Literal[
     "No",
     "Not yet",
     "It makes no difference",
-    "Steps hardly change",
+    "No regression found",
     "Not known yet",
 ]
 
-# Next to the latency, in the order in which they are reported
-COSTS = ("cold_start_s", "peak_memory_gb", "drift")
-_NAMES = {
-    "latency_ms": "compiled steps",
-    "eager": "eager steps",
-    "cold_start_s": "cold start",
-    "peak_memory_gb": "peak memory",
-    "drift": "drift",
-}
 _TONES: dict[Recommendation, Tone] = {
     "Yes": "good",
     "Yes, at a cost": "good",
@@ -45,56 +30,8 @@ _TONES: dict[Recommendation, Tone] = {
 }
 UNKNOWN: Recommendation = "Not known yet"
 NOTHING_MEASURED = "No case was measured on both sides."
-# An interval of the compiled steps that lies within this answers the question, though not to a
-# case's threshold
-HARDLY_PERCENT = 5.0
-_MAX_NAMED = 4
-
-
-@dataclass(frozen=True, slots=True)
-class MetricSummary:
-    """One metric over several matched cases.
-
-    key: of _NAMES.
-    ratio: the geomean with its interval; None without cases.
-    counts: how many cases are better, worse, the same, not known.
-    """
-
-    key: str
-    metric: Metric
-    ratio: Ratio | None
-    verdict: EffectVerdict
-    change: ValueChange | None
-    counts: dict[EffectVerdict, int]
-
-    @property
-    def name(self) -> str:
-        return _NAMES[self.key]
-
-    @property
-    def matched(self) -> int:
-        return sum(self.counts.values())
-
-    @property
-    def is_within(self) -> bool:
-        """Whether its interval leaves out how much one process differs from the next."""
-        return self.ratio is not None and self.ratio.basis in {"within", "none"}
-
-    @property
-    def is_narrow(self) -> bool:
-        """Whether the interval holds nothing beyond HARDLY_PERCENT."""
-        if self.ratio is None:
-            return False
-        return self.ratio.low >= -HARDLY_PERCENT and self.ratio.high <= HARDLY_PERCENT
-
-    @property
-    def range(self) -> str:
-        """Its name, and the interval in words where one is known: "cold start (2.0 % faster to 4.1
-        % slower)".
-        """
-        if self.ratio is None or not self.ratio.is_known:
-            return self.name
-        return f"{self.name} ({span(self.metric, self.ratio.low, self.ratio.high)})"
+_MAX_NAMED = 3
+_STEPS = {"latency_ms", "device_ms"}  # of the whole step, and of the GPU in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,90 +43,155 @@ class UpgradeAnswer:
     sentence: str
 
 
-def summarize(key: str, effects: Sequence[Effect]) -> MetricSummary:
-    """One metric over the cases of `effects`. A mean of several counts as changed from half of a
-    case's threshold on; that of one is the case.
+def answer(judgement: Judgement) -> UpgradeAnswer:
+    """What to do, from what is known. The word is a regression's exactly where the judgement's
+    state is: Not yet, No, It depends, or Yes at a cost.
     """
-    metric = METRICS["latency_ms" if key == "eager" else key]
-    counts: dict[EffectVerdict, int] = {"better": 0, "worse": 0, "same": 0, "unknown": 0}
-    for effect in effects:
-        counts[effect.verdict] += 1
-    ratio = geomean([effect.ratio for effect in effects if effect.ratio])
-    if ratio is None:
-        return MetricSummary(key, metric, None, "unknown", None, counts)
-    judged = metric
-    if len(effects) > 1:
-        judged = replace(metric, threshold_percent=metric.threshold_percent / 2)
-    verdict = verdict_of(ratio, judged)
-    change = describe_change(ratio, verdict, metric)
-    return MetricSummary(key, metric, ratio, verdict, change, counts)
-
-
-def answer(
-    summaries: Sequence[MetricSummary], breaks: Sequence[str], repairs: Sequence[str]
-) -> UpgradeAnswer:
-    """What to do, from what is known; the eager steps are reported, and decide nothing."""
-    deciding = [summary for summary in summaries if summary.key != "eager" and summary.matched]
-    word = _recommendation(deciding, breaks, repairs)
-    sentences = " ".join(_sentences(summaries, breaks, repairs))
+    word = _recommendation(judgement)
+    sentences = " ".join(_sentences(judgement))
     return UpgradeAnswer(word, _TONES.get(word, "none"), sentences or NOTHING_MEASURED)
 
 
-def _recommendation(
-    summaries: Sequence[MetricSummary], breaks: Sequence[str], repairs: Sequence[str]
-) -> Recommendation:
-    """summaries: the compiled steps' first."""
-    if breaks:
-        return "Not yet"
-    verdicts = [summary.verdict for summary in summaries]
-    latency = verdicts[0] if verdicts else "unknown"
-    # Whatever else is known: steps are what an upgrade is for
-    if latency == "unknown" and not repairs:
-        return "Steps hardly change" if summaries and summaries[0].is_narrow else UNKNOWN
-    gains, losses = bool(repairs) or "better" in verdicts, "worse" in verdicts
-    if gains and losses:
-        return "Yes, at a cost" if latency == "better" else "It depends"
+def _recommendation(judgement: Judgement) -> Recommendation:
+    gains = bool(
+        judgement.of_kind("improvement") or judgement.repairs or judgement.means_of("better")
+    )
+    if judgement.state == "regression":
+        if judgement.breaks:
+            return "Not yet"
+        if not gains:
+            return "No"
+        return "Yes, at a cost" if _only_steps_gain(judgement) else "It depends"
+    if judgement.state == "unknown":
+        return UNKNOWN
     if gains:
         return "Yes"
-    if losses:
-        return "No"
-    return "It makes no difference" if latency == "same" else UNKNOWN
+    is_same = all(finding.kind == "unchanged" for finding in judgement.findings)
+    return "It makes no difference" if is_same else "No regression found"
 
 
-def _sentences(
-    summaries: Sequence[MetricSummary], breaks: Sequence[str], repairs: Sequence[str]
-) -> Iterator[str]:
-    """What fails, what changed, what did not, what is undecided: a sentence each, where there is
-    something.
+def _only_steps_gain(judgement: Judgement) -> bool:
+    """Whether steps got better, and only other things worse: steps are what an upgrade is for."""
+    better = {finding.metric.key for finding in judgement.of_kind("improvement")}
+    better |= {mean.key for mean in judgement.means_of("better")}
+    worse = {finding.metric.key for finding in judgement.of_kind("regression")}
+    worse |= {mean.key for mean in judgement.means_of("worse")}
+    return bool(_STEPS & better) and not _STEPS & worse
+
+
+def _sentences(judgement: Judgement) -> Iterator[str]:
+    """What fails, what got worse or better, what is suspected, the means: a sentence each, where
+    there is something.
     """
-    if breaks:
+    if breaks := judgement.breaks:
         fail = "fails" if len(breaks) == 1 else "fail"
-        yield f"{plural(len(breaks), 'case')} that passed now {fail}: {_first_of(breaks)}."
-    if repairs:
+        names = _first_of([failure.text for failure in breaks])
+        yield f"{plural(len(breaks), 'case')} that passed now {fail}: {names}."
+    if repairs := judgement.repairs:
         passes = "passes" if len(repairs) == 1 else "pass"
-        yield f"{plural(len(repairs), 'case')} that failed before now {passes}."
+        names = _first_of([failure.text for failure in repairs])
+        yield f"{plural(len(repairs), 'case')} that failed before now {passes}: {names}."
+    yield from _changes("Worse", judgement.of_kind("regression"))
+    yield from _changes("Better", judgement.of_kind("improvement"))
+    yield from _changes("Suspected, not certain", judgement.suspected)
+    if undecided := judgement.undecided:
+        names = _first_of([failure.text for failure in undecided])
+        yield f"Failed on the new side, which may be an accident: {names}."
+    if scattering := judgement.of_kind("scatters"):
+        yield (
+            f"The whole step of {plural(len(scattering), 'case')} scatters too much to be decided; "
+            "it waits for the GPU, whose own time is."
+        )
+    if judgement.state == "unknown":
+        yield from _known_steps(judgement.findings)
+    yield from _mean_sentences(judgement.means)
+    if judgement.findings:
+        yield from _bound_sentence(judgement)
 
+
+def _known_steps(findings: Sequence[Finding]) -> Iterator[str]:
+    """How much slower the steps can be of which that is known."""
+    decided: dict[Key, float] = {}
+    for finding in findings:
+        if finding.metric.key in _STEPS and finding.kind in {"unchanged", "bounded"}:
+            key = finding.row.case.key
+            decided[key] = max(decided.get(key, 0.0), finding.worst_percent)
+    undecided = {"open", "suspected", "regression"}
+    for finding in findings:
+        if finding.metric.key in _STEPS and finding.kind in undecided:
+            decided.pop(finding.row.case.key, None)
+    if decided:
+        steps = "step" if len(decided) == 1 else "steps"
+        yield (
+            f"The {steps} of {plural(len(decided), 'case')} {_be(steps)} at most "
+            f"{max(decided.values()):.1f} % slower."
+        )
+
+
+def _changes(title: str, findings: Sequence[Finding]) -> Iterator[str]:
+    if findings:
+        yield f"{title}: {_first_of(list(map(_change, findings)))}."
+
+
+def _change(finding: Finding) -> str:
+    case, text = finding.row.case, finding.effect.change.text
+    label = "" if finding.metric.key == "latency_ms" else f"{finding.metric.label.lower()} "
+    return f"{case.benchmark} {case.config} {label}{text}"
+
+
+def _mean_sentences(means: Sequence[MetricMean]) -> Iterator[str]:
     changed, same, unknown = [], [], []
-    for summary in summaries:
-        if not summary.matched:
+    for mean in means:
+        if mean.matched < 2:
             continue
-        if summary.verdict in CHANGED and summary.change:
-            changed.append(f"{summary.name} {_be(summary.name)} {summary.change.text}")
-        elif summary.verdict == "same":
-            same.append(summary.name)
-        elif summary.verdict == "unknown":
-            unknown.append(summary.range)
+        if mean.verdict in CHANGED:
+            changed.append(f"{mean.name} {_be(mean.name)} {mean.change.text}")
+        elif mean.verdict == "same":
+            same.append(mean.name)
+        elif mean.ratio.is_known:
+            unknown.append(mean.range)
     if changed:
-        yield _sentence(_and(changed))
+        yield f"On average {_and(changed)}."
     if same:
         be = "are" if len(same) > 1 else _be(same[0])
-        yield _sentence(f"{_and(same)} {be} unchanged")
+        yield f"On average {_and(same)} {be} unchanged."
     if unknown:
-        yield f"Undecided: {_and(unknown)}."
+        yield f"Undecided on average: {_and(unknown)}."
 
 
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
+def _bound_sentence(judgement: Judgement) -> Iterator[str]:
+    """What cannot be worse by more than how much, or how many results are open."""
+    if open_findings := judgement.of_kind("open"):
+        reasons = _reasons([finding.effect.lacks for finding in open_findings])
+        count = plural(len(open_findings), "result")
+        yield (
+            f"{count} of {len(judgement.findings)} not known yet{reasons}: measure both sides in "
+            "turn, three processes each or more."
+        )
+    elif judgement.state == "passed":
+        yield "Nothing got significantly worse."
+        bounded = []
+        for finding in judgement.findings:
+            if finding.effect.ratio and finding.kind != "scatters":
+                bounded.append(finding)
+        if bounded:
+            worst = max(bounded, key=lambda each: each.worst_percent / each.bound_percent)
+            case = worst.row.case
+            name = f"{worst.metric.label.lower()} of {case.benchmark} {case.config}"
+            yield (
+                "The interval that leaves most room for it: "
+                f"{name}, up to {max(worst.worst_percent, 0):.1f} % worse."
+            )
+
+
+def _reasons(lacks: Sequence[str]) -> str:
+    """What open results lack, and how many of them where that is not the same for all."""
+    counts = Counter(lacks)
+    missing = counts.pop("", 0)
+    if len(counts) == 1 and not missing:
+        return f" ({lacks[0]})"
+    reasons = [f"{reason}: {counts[reason]} of them" for reason in sorted(counts)]
+    return f" ({_and(reasons)})" if reasons else ""
 
 
 def _be(name: str) -> str:

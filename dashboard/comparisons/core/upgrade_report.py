@@ -2,14 +2,17 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from dashboard.comparisons.core.matching import ComparedCase, ComparisonRow
+from dashboard.comparisons.core.means import MetricMean
 from dashboard.comparisons.core.metric_effects import Effect
-from dashboard.comparisons.core.upgrade_groups import CaseGroup, UpgradeReport
+from dashboard.comparisons.core.upgrade_groups import UpgradeReport
 from dashboard.language.exports import csv_text, markdown_table
 from dashboard.language.metrics import METRICS, Metric
 from dashboard.language.wording import plural, quantity
+from dashboard.results.core.kernel_words import ONE_PROFILE
 
 FIELDS = (
     "benchmark",
@@ -34,11 +37,27 @@ FIELDS = (
     "left_out",
 )
 METHOD = (
-    "Ratios are of geometric means over processes, above all of those on the same device; "
-    "intervals are 95 %, from the spread between processes, that of each case moderated by the "
-    "others'. Significant: false discovery rate 5 % over the cases of one table.",
+    "Ratios are of geometric means over processes, above all of those measured in turn on one "
+    "device; intervals are 95 %, from the spread between processes, that of each case moderated by "
+    "the others'. Significant: false discovery rate 5 % over all cases and metrics, and six "
+    "processes a side; with fewer a change is suspected. Two are enough where they agree: of "
+    "memory, of drift, and of a device time that changes by 10 % or more.",
+)
+NEAREST_MEDIAN = (
+    "Kernels: of each side the job whose device time is nearest the median of all its jobs. "
+    f"{ONE_PROFILE}"
 )
 _MAX_ROWS = 40  # of changed cases in Markdown; all of them are in the CSV
+
+
+@dataclass(frozen=True, slots=True)
+class CaseKernels:
+    """Which kernels account for a case's change, in a sentence. base_job, new_job: whose."""
+
+    row: ComparisonRow
+    base_job: str
+    new_job: str
+    sentence: str
 
 
 def rows(report: UpgradeReport) -> Iterator[tuple[Any, ...]]:
@@ -86,9 +105,16 @@ def _percent(effect: Effect | None) -> float | None:
     return effect.ratio.percent if effect and effect.ratio else None
 
 
-def document(report: UpgradeReport, *, question: str, address: str) -> dict[str, Any]:
-    """The whole report for programs: the answer, that of each model, and every case in every
-    metric.
+def document(
+    report: UpgradeReport,
+    kernels: Sequence[CaseKernels],
+    *,
+    question: str,
+    flavours: str,
+    address: str,
+) -> dict[str, Any]:
+    """The whole report for programs: the answer, that of each model, every case in every metric,
+    and the kernels of those that changed. flavours: what else differs between the builds, in words.
     """
     answer = report.overall.answer
     models = {}
@@ -98,19 +124,40 @@ def document(report: UpgradeReport, *, question: str, address: str) -> dict[str,
         "question": question,
         "answer": answer.word,
         "sentence": answer.sentence,
+        "flavours": flavours,
         "address": address,
         "models": models,
         "cases": [dict(zip(FIELDS, row, strict=True)) for row in rows(report)],
+        "kernels": [_kernels_document(each) for each in kernels],
     }
 
 
-def markdown(report: UpgradeReport, *, question: str, address: str, notes: Sequence[str]) -> str:
+def _kernels_document(kernels: CaseKernels) -> dict[str, str]:
+    case = kernels.row.case
+    return {
+        "benchmark": case.benchmark,
+        "config": case.config,
+        "metric": kernels.row.effect.metric.key,
+        "sentence": kernels.sentence,
+        "base_job": kernels.base_job,
+        "new_job": kernels.new_job,
+    }
+
+
+def markdown(
+    report: UpgradeReport,
+    kernels: Sequence[CaseKernels],
+    *,
+    question: str,
+    address: str,
+    notes: Sequence[str],
+) -> str:
     """The report for a pull request or a mail. question: its title. notes: what the numbers rest
     on.
     """
     answer, latency = report.overall.answer, report.latency
     models = [(group.name, group.answer.word, group.answer.sentence) for group in report.models]
-    names = [summary.name.capitalize() for summary in report.overall.summaries]
+    means = report.overall.means
     changed = latency.significant
     matched = plural(len(latency.rows), "matched case")
     parts = [
@@ -118,25 +165,35 @@ def markdown(report: UpgradeReport, *, question: str, address: str, notes: Seque
         f"**{answer.word}.** {answer.sentence}",
         markdown_table(("Model", "Answer", "Why"), models),
         "## By family and mode",
-        markdown_table(("Family", "Mode", "Cases", *names), map(_family_cells, report.families)),
+        _families(report, means),
         f"## Latency: {len(changed)} of {matched} changed significantly",
         markdown_table(
-            ("Benchmark", "Config", "Base", "New", "Change", "Which part"),
+            ("Benchmark", "Config", "Base", "New", "Change", "Part that changed"),
             map(_case_cells, changed[:_MAX_ROWS]),
         ),
     ]
+    if kernels:
+        cells = [(each.row.case.benchmark, each.row.case.config, each.sentence) for each in kernels]
+        parts.append("## Which kernels, in the cases that changed")
+        parts.append(markdown_table(("Benchmark", "Config", "Kernels"), cells))
+        parts.append(NEAREST_MEDIAN)
     if latency.left_out:
         left_out = [(out.case.benchmark, out.case.config, out.text) for out in latency.left_out]
         parts.append(f"## Left out: {plural(len(left_out), 'case')}")
         parts.append(markdown_table(("Benchmark", "Config", "Why"), left_out))
-    return "\n\n".join([*parts, *notes, f"From {address}"]) + "\n"
+    return "\n\n".join(filter(None, [*parts, *notes, f"From {address}"])) + "\n"
 
 
-def _family_cells(group: CaseGroup) -> tuple[str, ...]:
-    cells = [group.name, group.mode, str(group.of("latency_ms").matched)]
-    for summary in group.summaries:
-        cells.append(summary.change.text if summary.change else "–")
-    return tuple(cells)
+def _families(report: UpgradeReport, means: Sequence[MetricMean]) -> str:
+    rows = []
+    for group in report.families:
+        cells = [group.name, group.mode, str(group.steps.matched if group.steps else 0)]
+        for overall in means:
+            mean = group.mean_of(overall.key)
+            cells.append(mean.change.text if mean else "–")
+        rows.append(cells)
+    names = [mean.name.capitalize() for mean in means]
+    return markdown_table(("Family", "Mode", "Cases", *names), rows)
 
 
 def _case_cells(row: ComparisonRow) -> tuple[str, ...]:

@@ -7,12 +7,18 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from dashboard.catalog.core import commits
+from dashboard.catalog.core.versions import flavour_note
 from dashboard.comparisons.core.case_table import ReportWithTable
 from dashboard.comparisons.pages import report_pages
 from dashboard.comparisons.pages.form import choose
 from dashboard.comparisons.selectors.side_choice import Choice
 from dashboard.comparisons.selectors.stored_reports import stored_report
-from dashboard.comparisons.selectors.versions import labels_newest_first, measured_builds
+from dashboard.comparisons.selectors.versions import (
+    labels_newest_first,
+    measured_builds,
+    visible,
+)
+from dashboard.language.metrics import Metric, comparable_metrics
 
 
 def show(request: HttpRequest) -> HttpResponse:
@@ -21,15 +27,24 @@ def show(request: HttpRequest) -> HttpResponse:
     if choice is None:
         return render(request, "comparisons/compare.html", {"known": measured})
     base, new = choice.base.tested, choice.new.tested
+    offered = [*visible(measured), base, new]
     context: dict[str, Any] = {
         "known": measured,
         "choice": choice,
-        "machines": sorted({tested.machine_key for tested in measured}),
-        "builds": labels_newest_first(measured),
-        "tracks": sorted({tested.track_key for tested in measured}),
+        "machines": sorted({tested.machine_key for tested in offered}),
+        "builds": labels_newest_first(offered),
+        "tracks": sorted({tested.track_key for tested in offered}),
         "search": _search_query(choice),
         "commits": commits.between(base.git_sha, new.git_sha),
-        **report_pages.context(request, _report(request, choice), filters_config=False),
+        "flavours": flavour_note(base.label, new.label),
+        **report_pages.context(
+            request,
+            _report(request, choice),
+            _metrics(choice),
+            choice.base.measured,
+            choice.new.measured,
+            filters_config=False,
+        ),
     }
     return render(request, "comparisons/compare.html", context)
 
@@ -37,9 +52,13 @@ def show(request: HttpRequest) -> HttpResponse:
 def _report(request: HttpRequest, choice: Choice) -> ReportWithTable:
     return stored_report(
         choice,
-        report_pages.chosen_metric(request),
+        report_pages.chosen_metric(request, _metrics(choice)),
         any_libraries=request.GET.get("libraries") == "any",
     )
+
+
+def _metrics(choice: Choice) -> list[Metric]:
+    return comparable_metrics(choice.base.tested.device_kind, choice.new.tested.device_kind)
 
 
 def _search_query(choice: Choice) -> str:
@@ -62,8 +81,11 @@ def export(request: HttpRequest, form: str) -> HttpResponse:
     base, new = choice.sides
     return report_pages.export(
         _report(request, choice).report,
+        choice.base.measured,
+        choice.new.measured,
         form,
         name=f"{base}-to-{new}",
         question=choice.question,
+        flavours=flavour_note(choice.base.tested.label, choice.new.tested.label),
         address=request.build_absolute_uri(request.get_full_path().replace(f"export.{form}", "")),
     )

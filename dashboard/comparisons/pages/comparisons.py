@@ -14,9 +14,11 @@ from django.views.decorators.http import require_POST
 
 from dashboard.catalog.core import commits
 from dashboard.catalog.core.plan import PlanError
+from dashboard.catalog.core.versions import flavour_note
 from dashboard.comparisons.pages import report_pages
 from dashboard.comparisons.selectors import comparisons
 from dashboard.comparisons.services.comparisons import cancel_comparison, measure_more
+from dashboard.language.metrics import comparable_metrics
 from dashboard.language.wording import plural
 from dashboard.models import Comparison
 from dashboard.ui.pages import parameters
@@ -36,7 +38,8 @@ def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
     have ended.
     """
     comparison = _or_404(uuid)
-    results = comparisons.results(comparison, report_pages.chosen_metric(request))
+    metrics = comparable_metrics(comparison.machine.device_kind)
+    results = comparisons.results(comparison, report_pages.chosen_metric(request, metrics))
     progress = comparisons.progress(comparison, timezone.now())
     is_live_part = request.headers.get("HX-Request") and request.headers.get("HX-Target") == "live"
     if is_live_part and not progress.is_active:
@@ -47,6 +50,7 @@ def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
         "comparison": comparison,
         "progress": progress,
         "commits": commits.between(comparison.base.git_sha, comparison.new.git_sha),
+        "flavours": flavour_note(comparison.base.label, comparison.new.label),
         "has_data": results.has_data,
         "search": (
             f"base={comparison.base_id}&new={comparison.new_id}&machine={comparison.machine_id}"
@@ -54,7 +58,9 @@ def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
         "libraries": ", ".join(f"{name} {version}" for name, version in libraries),
         "bridge": results.bridge,
         "own_libraries": results.own_libraries,
-        **report_pages.context(request, results.shown),
+        **report_pages.context(
+            request, results.shown, metrics, *comparisons.measured_sides(comparison)
+        ),
     }
     return render(request, "comparisons/comparison.html", context)
 
@@ -64,18 +70,20 @@ def export(request: HttpRequest, uuid: UUID, form: str) -> HttpResponse:
     comparison = _or_404(uuid)
     return report_pages.export(
         comparisons.report(comparison),
+        *comparisons.measured_sides(comparison),
         form,
         name=f"{comparison.base}-to-{comparison.new}",
         question=comparison.question,
+        flavours=flavour_note(comparison.base.label, comparison.new.label),
         address=request.build_absolute_uri(comparison.get_absolute_url()),
     )
 
 
 def _or_404(uuid: UUID) -> Comparison:
-    try:
-        return comparisons.comparison(uuid)
-    except Comparison.DoesNotExist:
-        raise Http404(f"There is no comparison {uuid}.") from None
+    comparison = comparisons.listing().filter(uuid=uuid).first()
+    if comparison is None:
+        raise Http404(f"There is no comparison {uuid}.")
+    return comparison
 
 
 @require_POST

@@ -3,6 +3,7 @@ sent.
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -21,6 +22,8 @@ from dashboard.comparisons.core.case_table import (
 )
 from dashboard.comparisons.core.upgrade_answer import UNKNOWN
 from dashboard.comparisons.core.upgrade_groups import UpgradeReport
+from dashboard.comparisons.selectors import case_kernels
+from dashboard.comparisons.selectors.versions import MeasuredSide
 from dashboard.language.metrics import METRICS, Metric
 from dashboard.ui.pages import parameters
 
@@ -32,45 +35,48 @@ _CONTENT_TYPES = {
 }
 
 
-def chosen_metric(request: HttpRequest) -> Metric:
-    return METRICS[parameters.one_of(request, "metric", list(METRICS)) or "latency_ms"]
+def chosen_metric(request: HttpRequest, offered: Sequence[Metric]) -> Metric:
+    keys = [metric.key for metric in offered]
+    return METRICS[parameters.one_of(request, "metric", keys) or "latency_ms"]
 
 
 def context(
-    request: HttpRequest, shown: ReportWithTable, *, filters_config: bool = True
+    request: HttpRequest,
+    shown: ReportWithTable,
+    offered: Sequence[Metric],
+    base: MeasuredSide,
+    new: MeasuredSide,
+    *,
+    filters_config: bool = True,
 ) -> dict[str, Any]:
     """The part of the context that `_report.html` reads.
 
+    offered: the metrics that its table can show.
     filters_config: whether `config` in the address is a filter; else it names the sides.
     """
     report, table = shown.report, shown.table
     choices = filter_choices(table)
     if not filters_config:
         del choices["config"]
-    case_filter = CaseFilter(
-        parameters.filters(request, choices),
-        parameters.one_of(request, "show", list(SHOWS)),
-        parameters.one_of(request, "sort", list(ORDERS)) or "effect",
-    )
+    case_filter = _case_filter(request, choices)
     rows = shown_rows(table, case_filter)
+    listed = rows if "all" in request.GET else rows[:_MAX_ROWS]
+    judgement = report.overall.judgement
+    certain = judgement.of_kind("regression") + judgement.of_kind("improvement")
     models = [group for group in report.models if group.is_matched]
     return {
         "report": report,
         # What is known comes first
         "models": sorted(models, key=lambda group: group.answer.word == UNKNOWN),
         "unmatched": [group.name for group in report.models if not group.is_matched],
-        "certain": report.latency.significant,
+        "certain": certain,
         "table": table,
-        "metrics": [metric for metric in METRICS.values() if metric.key != "passed"],
-        "rows": rows if "all" in request.GET else rows[:_MAX_ROWS],
+        "metrics": offered,
+        "rows": listed,
+        "kernel_jobs": case_kernels.jobs_of_cases(listed, base, new),
         "shown": len(rows),
         "significant": len(table.significant),
-        "filters": [(name, choices[name], value) for name, value in case_filter.values.items()],
-        "show": case_filter.show,
-        "shows": SHOWS,
-        "sort": case_filter.order,
-        "sorts": ORDERS,
-        "is_filtered": case_filter.is_set,
+        **_filter_context(case_filter, choices),
         "reach": axis_reach(table.rows),
         "family_reach": family_reach(report),
         "any_libraries": request.GET.get("libraries") == "any",
@@ -78,8 +84,37 @@ def context(
     }
 
 
+def _filter_context(
+    case_filter: CaseFilter, choices: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    return {
+        "filters": [(name, choices[name], value) for name, value in case_filter.values.items()],
+        "show": case_filter.show,
+        "shows": SHOWS,
+        "sort": case_filter.order,
+        "sorts": ORDERS,
+        "is_filtered": case_filter.is_set,
+    }
+
+
+def _case_filter(request: HttpRequest, choices: Mapping[str, Sequence[str]]) -> CaseFilter:
+    return CaseFilter(
+        parameters.filters(request, choices),
+        parameters.one_of(request, "show", list(SHOWS)),
+        parameters.one_of(request, "sort", list(ORDERS)) or "effect",
+    )
+
+
 def export(
-    report: UpgradeReport, form: str, *, name: str, question: str, address: str
+    report: UpgradeReport,
+    base: MeasuredSide,
+    new: MeasuredSide,
+    form: str,
+    *,
+    name: str,
+    question: str,
+    flavours: str,
+    address: str,
 ) -> HttpResponse:
     """All cases of all metrics as CSV or JSON; the report as Markdown. name: of the file."""
     content: str | bytes
@@ -87,10 +122,20 @@ def export(
         content = upgrade_report.csv(report)
     elif form == "md":
         content = upgrade_report.markdown(
-            report, question=question, address=address, notes=upgrade_report.METHOD
+            report,
+            case_kernels.sentences(report, base, new),
+            question=question,
+            address=address,
+            notes=[flavours, *upgrade_report.METHOD],
         )
     else:
-        document = upgrade_report.document(report, question=question, address=address)
+        document = upgrade_report.document(
+            report,
+            case_kernels.sentences(report, base, new),
+            question=question,
+            flavours=flavours,
+            address=address,
+        )
         content = orjson.dumps(document)
     file = re.sub(r"[^A-Za-z0-9.+_-]+", "-", name)
     headers = {"Content-Disposition": f'attachment; filename="{file}.{form}"'}

@@ -10,7 +10,6 @@ from django.db.models import QuerySet
 
 from dashboard.catalog.core import commits
 from dashboard.catalog.core.versions import version_order
-from dashboard.comparisons.core.bisection import most_steps
 from dashboard.models import Bisection, Job, TorchBuild
 from dashboard.runs.selectors import runs
 from dashboard.runs.selectors.runs import JobCounts
@@ -53,7 +52,7 @@ def rows(of: Bisection) -> list[BisectionBuild]:
     low, high = version_order(of.low.version), version_order(of.high.version)
     steps = {step["build"]: step for step in of.steps}
     builds = []
-    for build in _builds_of(of):
+    for build in builds_of(of):
         step = steps.get(build.label)
         is_inside = low < version_order(build.version) < high
         builds.append(
@@ -69,7 +68,7 @@ def rows(of: Bisection) -> list[BisectionBuild]:
     return builds
 
 
-def _builds_of(bisection: Bisection) -> list[TorchBuild]:
+def builds_of(bisection: Bisection) -> list[TorchBuild]:
     """The ends, and the builds of their flavour between them, oldest first."""
     ends = (bisection.base, bisection.new)
     first, last = (version_order(build.version) for build in ends)
@@ -95,5 +94,6 @@ def progress(of: Bisection, now: datetime) -> SearchProgress:
     workers = runs.workers_alive(of.machine_id, now)
     expected = runs.expected_seconds(newest) if newest else {}
     left = runs.seconds_left(jobs, expected, workers, now)
-    builds_left = most_steps(sum(row.is_open for row in rows(of)))
+    # Each measurement halves what is open
+    builds_left = sum(row.is_open for row in rows(of)).bit_length()
     return SearchProgress(runs.count_jobs(jobs), left, workers, builds_left)

@@ -10,6 +10,7 @@ from django.db import connection
 from dashboard.catalog.core.versions import version_order
 from dashboard.comparisons.selectors.versions import MeasuredBuild, measured_builds
 from dashboard.language.metrics import METRICS
+from dashboard.results.core.level_sql import no_artefact
 from dashboard.results.selectors.rollup import CaseRollup, Newest
 from dashboard.ui.locations import SeriesLocation
 
@@ -30,6 +31,7 @@ _LEVELS = f"""
         FROM dashboard_buildlevel
         WHERE machine_id = %(machine)s AND build_id = %(build)s AND track_id = %(track)s
               AND metric = ANY(%(metrics)s)
+              AND {no_artefact("metric", "machine_id", "benchmark_id")}
         GROUP BY benchmark_id, config_id, metric, benchmark_version, libraries
     ) AS level
     JOIN dashboard_benchmark AS benchmark ON benchmark.id = level.benchmark_id
@@ -88,14 +90,15 @@ def builds(place: SeriesLocation) -> list[MeasuredBuild]:
 
 
 # Looked up metric by metric, each by the index: a place has thousands of series.
-_METRICS = """
+_METRICS = f"""
     SELECT metric FROM unnest(%(metrics)s::text[]) AS named (metric)
     WHERE EXISTS (
         SELECT FROM dashboard_series AS series
         WHERE series.machine_id = %(machine)s AND series.track_id = %(track)s
               AND series.metric = named.metric
+              AND {no_artefact("named.metric", "series.machine_id", "series.benchmark_id")}
     )
-"""
+"""  # noqa: S608 - made of constants
 
 
 def metrics(place: SeriesLocation) -> set[str]:

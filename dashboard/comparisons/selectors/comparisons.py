@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
 
 from django.db.models import QuerySet
 
@@ -12,7 +11,9 @@ from dashboard.comparisons.core.libraries import Libraries, libraries_text
 from dashboard.comparisons.core.matching import Side, measured_with
 from dashboard.comparisons.core.sides import MODEL_LIBRARIES
 from dashboard.comparisons.core.upgrade_groups import REPORT_METRICS, UpgradeReport, build_report
-from dashboard.comparisons.selectors import versions
+from dashboard.comparisons.core.upgrade_report import CaseKernels
+from dashboard.comparisons.selectors import case_kernels, versions
+from dashboard.comparisons.selectors.versions import MeasuredSide, SideSource
 from dashboard.language.metrics import Metric
 from dashboard.models import Comparison, Job, Run, RunState
 from dashboard.runs.selectors import runs as runs_read
@@ -21,17 +22,20 @@ from dashboard.runs.selectors.runs import ACTIVE_RUNS, JobCounts
 
 @dataclass(frozen=True, slots=True)
 class PairProgress:
-    """The jobs of both sides together. workers: how many of the machine take jobs."""
+    """The jobs of both sides together. workers: how many of the machine take jobs. is_settled: as
+    the comparison's.
+    """
 
     runs: list[Run]
     counts: JobCounts
     seconds_left: float | None
     workers: int
     failed: list[Job]
+    is_settled: bool
 
     @property
     def is_active(self) -> bool:
-        return any(run.state in ACTIVE_RUNS for run in self.runs)
+        return not self.is_settled or any(run.state in ACTIVE_RUNS for run in self.runs)
 
     @property
     def state(self) -> str:
@@ -64,11 +68,6 @@ def listing() -> QuerySet[Comparison]:
     return Comparison.objects.select_related("base", "new", "machine", "created_by")
 
 
-def comparison(uuid: UUID) -> Comparison:
-    """Raises Comparison.DoesNotExist."""
-    return listing().get(uuid=uuid)
-
-
 def progress(of: Comparison, now: datetime) -> PairProgress:
     """How far it is. Five queries."""
     runs = list(of.runs.select_related("build", "machine").order_by("pk"))
@@ -84,18 +83,30 @@ def progress(of: Comparison, now: datetime) -> PairProgress:
         runs_read.seconds_left(jobs, expected, workers, now),
         workers,
         [job for job in jobs if runs_read.failed(job)],
+        of.is_settled,
     )
+
+
+def measured_sides(of: Comparison) -> tuple[MeasuredSide, MeasuredSide]:
+    """Where base and new were measured: for this comparison alone."""
+    source = SideSource(of.machine_id, comparison=of.pk)
+    return (source, of.base_id), (source, of.new_id)
+
+
+def kernels(of: Comparison, report: UpgradeReport) -> list[CaseKernels]:
+    """Which kernels account for the changes of its report."""
+    return case_kernels.sentences(report, *measured_sides(of))
 
 
 def sides(of: Comparison, metrics: Iterable[str]) -> tuple[Side, Side]:
     """What was measured for this comparison, base first."""
-    source = versions.SideSource(of.machine_id, comparison=of.pk)
+    source = SideSource(of.machine_id, comparison=of.pk)
     by_build = versions.by_build(source, [of.base_id, of.new_id], metrics)
     return by_build[of.base_id], by_build[of.new_id]
 
 
 def report(of: Comparison) -> UpgradeReport:
-    return build_report(*sides(of, REPORT_METRICS))
+    return build_report(*sides(of, REPORT_METRICS), is_complete=True)
 
 
 def results(of: Comparison, metric: Metric) -> ComparisonResults:
@@ -106,7 +117,10 @@ def results(of: Comparison, metric: Metric) -> ComparisonResults:
         shared_side, own_side, own_libraries = own
         bridged = build_report(shared_side, own_side, any_libraries=True)
     return ComparisonResults(
-        report_with_table(base, new, metric), bool(base or new), bridged, own_libraries
+        report_with_table(base, new, metric, is_complete=True),
+        bool(base or new),
+        bridged,
+        own_libraries,
     )
 
 

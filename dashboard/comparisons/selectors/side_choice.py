@@ -1,14 +1,20 @@
 """Which two sides are compared: two builds, machines, tracks or configs, each side by itself."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
 
 from dashboard.catalog.core.plan import hint
+from dashboard.catalog.core.versions import version_order
 from dashboard.comparisons.selectors.versions import (
+    NEWEST_BUILDS,
     MeasuredBuild,
+    MeasuredSide,
     SideSource,
     builds_by_version,
     default_machine,
+    passed_cases,
 )
 from dashboard.language.wording import question
 from dashboard.models import Config
@@ -43,6 +49,10 @@ class SideChoice:
     def source(self) -> SideSource:
         track = self.tested.track if self.track else None
         return SideSource(self.tested.machine, track, self.config_id)
+
+    @property
+    def measured(self) -> MeasuredSide:
+        return self.source, self.tested.build
 
     @property
     def names(self) -> dict[str, str]:
@@ -102,48 +112,93 @@ class Choice:
 def choose_sides(
     base: RequestedSide, new: RequestedSide, measured: Sequence[MeasuredBuild]
 ) -> Choice | None:
-    """The two sides; what is not named is the two newest versions of the machine that was measured
-    last. None: there are no two builds to choose. Raises NotMeasuredError.
+    """The two sides; what is not named is chosen by how many cases both sides passed. None: there
+    are no two builds to choose. Raises NotMeasuredError.
     """
     if not measured:
         return None
     machine = base.machine or default_machine(measured)
-    builds = builds_by_version(measured, machine, base.track)
-    is_named = base.build or new != base
-    if len(builds) == 1 and not is_named:
+    base, new = replace(base, machine=machine), replace(new, machine=new.machine or machine)
+    if base.build and new.build:
+        return Choice(_side(measured, base), _side(measured, new))
+
+    if (base.machine, base.config) == (new.machine, new.config):
+        pair = _two_builds(measured, base, new)
+    else:
+        pair = _same_build(measured, base, new)
+    if pair is None:
+        return None
+    base, new = replace(base, build=pair[0]), replace(new, build=pair[1])
+    return Choice(_side(measured, base), _side(measured, new))
+
+
+def _same_build(
+    measured: Sequence[MeasuredBuild], base: RequestedSide, new: RequestedSide
+) -> tuple[str, str]:
+    """One build for both: the named one, else the newest that both sides have."""
+    label = base.build or new.build
+    if not label:
+        builds = _builds_of(measured, base)
+        on_new = {tested.build for tested in _builds_of(measured, new)}
+        shared = [tested.label for tested in builds if tested.build in on_new]
+        label = shared[0] if shared else ""
+    return label, label
+
+
+def _two_builds(
+    measured: Sequence[MeasuredBuild], base: RequestedSide, new: RequestedSide
+) -> tuple[str, str] | None:
+    """The newest two builds with at least half as many cases in common as any two have; no variant
+    where there are two plain builds. None: there are no two.
+    """
+    bases, news = _candidates(measured, base), _candidates(measured, new)
+    cases = passed_cases([*bases, *news])
+    pairs = []
+    for to, from_ in product(news, bases):
+        if to.build == from_.build:
+            continue
+        matched = cases.get((to.machine, to.build), set()) & cases.get(
+            (from_.machine, from_.build), set()
+        )
+        pairs.append((len(matched), from_, to))
+    if not pairs:
         return None
 
-    base_build = base.build or _build_before(builds, new.build)
-    new_build = new.build
-    if base.machine != new.machine or base.config != new.config:
-        new_build = new_build or base.build
-    return Choice(
-        _side(measured, RequestedSide(base_build, machine, base.track, base.config)),
-        _side(measured, RequestedSide(new_build, new.machine or machine, new.track, new.config)),
-    )
+    # The older one is the base, unless a person named the sides the other way round
+    forward = [pair for pair in pairs if _age(pair[1]) < _age(pair[2])] or pairs
+    most = max(count for count, _, _ in forward)
+    for count, from_, to in forward:
+        if 2 * count >= most:
+            return from_.label, to.label
+    raise AssertionError("one of them has the most")
 
 
-def _build_before(builds: Sequence[MeasuredBuild], new: str) -> str:
-    """The build before the one called `new`, or before the newest; no variant where there are two
-    plain builds. builds: the newest first.
-    """
-    labels = [tested.label for tested in builds if tested.base is None]
-    if len(labels) < 2:
-        labels = [tested.label for tested in builds]
-    if not labels:
-        return ""
-    places = (place for place, label in enumerate(labels) if is_called(label, new))
-    return labels[min(next(places, 0) + 1, len(labels) - 1)]
+def _age(tested: MeasuredBuild) -> tuple[Any, ...]:
+    return version_order(tested.version), tested.at
+
+
+def _candidates(measured: Sequence[MeasuredBuild], side: RequestedSide) -> list[MeasuredBuild]:
+    """The builds that this side may be, the newest first."""
+    builds = _builds_of(measured, side)
+    if side.build:
+        return [_build_called(side, builds)]
+    plain = [tested for tested in builds if tested.base is None]
+    return (plain if len(plain) > 1 else builds)[:NEWEST_BUILDS]
 
 
 def _side(measured: Sequence[MeasuredBuild], side: RequestedSide) -> SideChoice:
+    called = _build_called(side, _builds_of(measured, side))
+    return SideChoice(called, side.track, side.config, _config_id(side.config))
+
+
+def _builds_of(measured: Sequence[MeasuredBuild], side: RequestedSide) -> list[MeasuredBuild]:
     there = builds_by_version(measured, side.machine, side.track)
     if not there:
         where = f"on a machine “{side.machine}”"
         if side.track:
             where += f" for a track “{side.track}”"
         raise NotMeasuredError(f"Nothing was measured {where}.")
-    return SideChoice(_build_called(side, there), side.track, side.config, _config_id(side.config))
+    return there
 
 
 def _build_called(side: RequestedSide, there: Sequence[MeasuredBuild]) -> MeasuredBuild:

@@ -3,11 +3,11 @@
 from functools import lru_cache
 
 from dashboard.comparisons.core.case_table import ReportWithTable, report_with_table
-from dashboard.comparisons.core.matching import CaseMeasurements, Key, Side
+from dashboard.comparisons.core.matching import Key, Side
 from dashboard.comparisons.core.upgrade_groups import REPORT_METRICS
 from dashboard.comparisons.selectors import versions
 from dashboard.comparisons.selectors.side_choice import Choice
-from dashboard.comparisons.selectors.versions import SideSource
+from dashboard.comparisons.selectors.versions import MeasuredSide
 from dashboard.language.metrics import Metric
 
 ConfigNames = tuple[str, str]  # of base and of new
@@ -15,7 +15,7 @@ ConfigNames = tuple[str, str]  # of base and of new
 
 def stored_report(choice: Choice, metric: Metric, *, any_libraries: bool) -> ReportWithTable:
     """The report, and the table of one metric."""
-    sides = tuple((side.source, side.tested.build) for side in (choice.base, choice.new))
+    sides = choice.base.measured, choice.new.measured
     metrics = tuple(sorted({*REPORT_METRICS, metric.key}))
     configs = None
     if "config" in choice.differs:
@@ -27,7 +27,7 @@ def stored_report(choice: Choice, metric: Metric, *, any_libraries: bool) -> Rep
 @lru_cache(maxsize=8)
 def _report(
     fingerprint: str,
-    sources: tuple[tuple[SideSource, int], ...],
+    sources: tuple[MeasuredSide, ...],
     metrics: tuple[str, ...],
     configs: ConfigNames | None,
     metric: Metric,
@@ -45,7 +45,4 @@ def _report(
 def _under_one_name(side: Side, configs: ConfigNames) -> Side:
     """Two configs are compared benchmark by benchmark: both sides' cases get one name."""
     name = " → ".join(configs)
-    return {
-        Key(key.benchmark, name): CaseMeasurements(each.case, each.samples, each.failures)
-        for key, each in side.items()
-    }
+    return {Key(key.benchmark, name): each for key, each in side.items()}

@@ -3,19 +3,19 @@ of a comparison.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from functools import cache
 from typing import Any
 
 from django.db import connection
-from django.db.models import Max
+from django.db.models import Count, Exists, Max, OuterRef, Q
 
 from dashboard.catalog.core.versions import version_order
-from dashboard.comparisons.core.device_effects import DeviceGroup
+from dashboard.comparisons.core.block_effects import Block, BlockGroup
 from dashboard.comparisons.core.levels import Level
-from dashboard.comparisons.core.libraries import Libraries
+from dashboard.comparisons.core.libraries import parse_libraries
 from dashboard.comparisons.core.matching import (
     GPU_UTILIZATION,
     CaseMeasurements,
@@ -24,19 +24,20 @@ from dashboard.comparisons.core.matching import (
     Side,
 )
 from dashboard.comparisons.core.metric_effects import CaseSamples, pool_samples
-from dashboard.models import Benchmark, Config, Run, RunState
-from dashboard.results.core.level_sql import COUNTED, LEVEL, OF_PLACE
+from dashboard.models import Benchmark, Config, Job, Purpose, Run
+from dashboard.results.core.level_sql import COUNTED, LEVEL, OF_PLACE, SESSION, no_artefact
 
 # Any runs of a build: from the rollup, one range of one index.
-_LEVELS = """
+_LEVELS = f"""
     SELECT build_id, benchmark_id, config_id, metric, benchmark_version, libraries, device,
-           count, log_mean, log_m2, within, least, most, mean, job::text
+           session, count, log_mean, log_m2, within, least, most, mean, job::text
     FROM dashboard_buildlevel
     WHERE machine_id = %(machine)s AND build_id = ANY(%(builds)s) AND metric = ANY(%(metrics)s)
           AND (%(track)s::bigint IS NULL OR track_id = %(track)s)
           AND (%(config)s::bigint IS NULL OR config_id = %(config)s)
           AND (%(benchmark)s::bigint IS NULL OR benchmark_id = %(benchmark)s)
-"""
+          AND {no_artefact("metric", "machine_id", "benchmark_id")}
+"""  # noqa: S608 - made of constants
 # The runs of one comparison or search, which are few: to their jobs and the jobs' data, each by an
 # index; planned_at keeps the data to their partitions. What the columns are, level_sql.py says.
 _RUNS = """
@@ -53,25 +54,26 @@ _WHERE = """
 """
 _MEASURED = f"""
     SELECT run.build_id, job.benchmark_id, job.config_id, series.metric, datum.benchmark_version,
-           place.libraries, place.device, {LEVEL}::text
+           place.libraries, place.device, {SESSION}, {LEVEL}::text
     {_RUNS}
     JOIN dashboard_datum AS datum ON datum.job_id = job.uuid AND datum.planned_at = job.planned_at
     JOIN dashboard_series AS series ON series.id = datum.series_id
     {OF_PLACE}
     {_WHERE} AND series.metric = ANY(%(metrics)s) AND {COUNTED}
-    GROUP BY 1, 2, 3, 4, 5, 6, 7
+          AND {no_artefact("series.metric", "run.machine_id", "job.benchmark_id")}
+    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
 """
 _FAILED = f"""
-    SELECT run.build_id, job.benchmark_id, job.config_id, job.status, count(*)
+    SELECT run.build_id, job.benchmark_id, job.config_id, job.status, count(*),
+           (array_agg(job.message ORDER BY job.planned_at DESC))[1]
     {_RUNS} {_WHERE} AND job.status NOT IN ('', 'pass') AND job.finished_at IS NOT NULL
     GROUP BY 1, 2, 3, 4
 """
-
 # Equal for equal data: a stored result, an invalid point and a removed run all change it.
 _FINGERPRINT = f"""
     SELECT count(*), coalesce(bit_xor(hashtextextended(
-               concat_ws(' ', series_id, build_id, benchmark_version, libraries, count, job,
-                         log_mean, mean), 0)), 0),
+               concat_ws(' ', series_id, build_id, benchmark_version, libraries, session, count,
+                         job, log_mean, mean), 0)), 0),
            (SELECT bit_xor(hashtextextended(failed::text, 0)) FROM ({_FAILED}) AS failed)
     FROM dashboard_buildlevel
     WHERE machine_id = %(machine)s AND build_id = ANY(%(builds)s) AND metric = ANY(%(metrics)s)
@@ -91,13 +93,11 @@ class SideSource:
     comparison: int | None = None
     bisection: int | None = None
 
-    @property
-    def is_any(self) -> bool:
-        """Whether any run of a build counts."""
-        return self.comparison is None and self.bisection is None
+
+MeasuredSide = tuple[SideSource, int]  # where it was measured, and the id of its build
 
 
-def sides(sources: Sequence[tuple[SideSource, int]], metrics: Iterable[str]) -> list[Side]:
+def sides(sources: Sequence[MeasuredSide], metrics: Iterable[str]) -> list[Side]:
     """What was measured of each (source, build). Four queries where both sources are the same."""
     every_metric, case_of = [*metrics], _cases_by_id()
     by_source = {}
@@ -106,7 +106,7 @@ def sides(sources: Sequence[tuple[SideSource, int]], metrics: Iterable[str]) -> 
     return [by_source[source][build] for source, build in sources]
 
 
-def data_fingerprint(sources: Sequence[tuple[SideSource, int]], metrics: Iterable[str]) -> str:
+def data_fingerprint(sources: Sequence[MeasuredSide], metrics: Iterable[str]) -> str:
     """What these builds' data of any runs are now, in a few characters. One query where both
     sources are the same.
     """
@@ -118,7 +118,7 @@ def data_fingerprint(sources: Sequence[tuple[SideSource, int]], metrics: Iterabl
     return str(rows)
 
 
-def _builds_by_source(sources: Sequence[tuple[SideSource, int]]) -> dict[SideSource, list[int]]:
+def _builds_by_source(sources: Sequence[MeasuredSide]) -> dict[SideSource, list[int]]:
     builds: dict[SideSource, list[int]] = {}
     for source, build in sources:
         builds.setdefault(source, []).append(build)
@@ -155,13 +155,16 @@ def _read(
         return cases[benchmark, config]
 
     with connection.cursor() as cursor:
-        cursor.execute(_LEVELS if source.is_any else _MEASURED, given)
+        any_runs = source.comparison is None and source.bisection is None
+        cursor.execute(_LEVELS if any_runs else _MEASURED, given)
         for build, benchmark, config, metric, *columns in cursor.fetchall():
             samples = measured(build, benchmark, config).samples.setdefault(metric, [])
-            _add(samples, _samples_of_device(*columns))
+            _add(samples, _samples_of_block(*columns))
         cursor.execute(_FAILED, given)
-        for build, benchmark, config, status, count in cursor.fetchall():
-            measured(build, benchmark, config).failures[status] = count
+        for build, benchmark, config, status, count, message in cursor.fetchall():
+            case = measured(build, benchmark, config)
+            case.failures[status] = count
+            case.messages[status] = message
     by_key = {}
     for build, cases in by_ids.items():
         by_key[build] = {each.case.key: each for each in cases.values()}
@@ -187,7 +190,7 @@ def _cases_by_id() -> Callable[[int, int], ComparedCase]:
 
 
 def _add(pools: list[CaseSamples], samples: CaseSamples) -> None:
-    """One pool for each version and library set, of all devices."""
+    """One pool for each version and library set, of all blocks."""
     for place, pool in enumerate(pools):
         if (pool.version, pool.libraries) == (samples.version, samples.libraries):
             pools[place] = pool_samples([pool, samples])
@@ -195,10 +198,11 @@ def _add(pools: list[CaseSamples], samples: CaseSamples) -> None:
     pools.append(samples)
 
 
-def _samples_of_device(  # noqa: PLR0913, PLR0917 - the columns of both statements
+def _samples_of_block(  # noqa: PLR0913, PLR0917 - the columns of both statements
     version: int,
     libraries: str,
     device: str,
+    session: str,
     n: int,
     log_mean: float | None,
     log_m2: float | None,
@@ -210,23 +214,16 @@ def _samples_of_device(  # noqa: PLR0913, PLR0917 - the columns of both statemen
 ) -> CaseSamples:
     level = None
     if log_mean is not None and log_m2 is not None:
-        group = DeviceGroup(device, n, log_mean, max(log_m2, 0.0))
+        group = BlockGroup(Block(device, session), n, log_mean, max(log_m2, 0.0))
         error = math.nan if within is None else within
         level = Level(n, group.mean, group.m2, error, (group,))
-    return CaseSamples(version, _parse_libraries(libraries), level, n, least, most, mean, job)
-
-
-@cache
-def _parse_libraries(text: str) -> Libraries:
-    """As ``BuildLevel.libraries`` has them: "diffusers 0.42.1, transformers 5.17.0"."""
-    parts = (name.partition(" ") for name in text.split(", ") if name)
-    return tuple((library, version) for library, _, version in parts)
+    return CaseSamples(version, parse_libraries(libraries), level, n, least, most, mean, job)
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredBuild:
     """A build that was measured on a machine for a track. base: of a variant the build that it
-    varies. at: when that was last requested.
+    varies. at: when that was last requested. own: how many of the runs were not imported.
     """
 
     build: int
@@ -237,47 +234,104 @@ class MeasuredBuild:
     released_on: date | None
     machine: int
     machine_key: str
+    device_kind: str
+    machine_hidden: bool
     track: int
     track_key: str
+    track_hidden: bool
     at: datetime
+    own: int
+
+
+# Of how many builds the defaults are chosen: the newest
+NEWEST_BUILDS = 12
+_PASSED = """
+    SELECT DISTINCT machine_id, build_id, benchmark_id, config_id FROM dashboard_buildlevel
+    WHERE machine_id = ANY(%s) AND build_id = ANY(%s) AND metric = 'latency_ms'
+"""
 
 
 def measured_builds() -> list[MeasuredBuild]:
-    """Every build × machine × track that has runs which began, the newest first. One query."""
-    build_fields = (
+    """Every build × machine × track of which a job ended, the newest first. One query."""
+    fields = (
         "build",
         "build__label",
         "build__base",
         "build__version",
         "build__git_sha",
         "build__released_on",
+        "machine",
+        "machine__key",
+        "machine__device_kind",
+        "machine__hidden",
+        "track",
+        "track__key",
+        "track__hidden",
     )
-    began = Run.objects.exclude(state__in=[RunState.PLANNED, RunState.QUEUED])
-    places = began.values_list(*build_fields, "machine", "machine__key", "track", "track__key")
-    rows = places.annotate(at=Max("created_at")).order_by("-at")
-    return [MeasuredBuild(*row) for row in rows]
+    ended = Job.objects.filter(run=OuterRef("pk"), finished_at__isnull=False).exclude(status="")
+    places = Run.objects.filter(Exists(ended)).values_list(*fields)
+    own = Count("pk", filter=~Q(purpose=Purpose.IMPORT))
+    return [
+        MeasuredBuild(*row)
+        for row in places.annotate(at=Max("created_at"), own=own).order_by("-at")
+    ]
 
 
 def default_machine(measured: Sequence[MeasuredBuild]) -> str:
-    """The machine that was measured last, of those that have two builds."""
-    builds: dict[str, set[int]] = {}
-    for tested in measured:
-        builds.setdefault(tested.machine_key, set()).add(tested.build)
-    for tested in measured:
-        if len(builds[tested.machine_key]) > 1:
-            return tested.machine_key
-    return measured[0].machine_key
+    """The machine with the most cases that passed on two builds or more. One query.
+
+    One that measured here comes before one whose results were all imported.
+    """
+    listed = visible(measured) or measured
+    keys = list(dict.fromkeys(tested.machine_key for tested in listed))
+    if len(keys) == 1:
+        return keys[0]
+    newest = []
+    for key in keys:
+        newest += builds_by_version(listed, key, "")[:NEWEST_BUILDS]
+    cases = passed_cases(newest)
+
+    def rank(key: str) -> tuple[bool, bool, int]:
+        builds = Counter[tuple[int, int]]()
+        for tested in newest:
+            if tested.machine_key == key:
+                builds.update(cases.get((tested.machine, tested.build), ()))
+        matched = sum(number > 1 for number in builds.values())
+        is_own = any(tested.own for tested in listed if tested.machine_key == key)
+        return matched > 0, is_own, matched
+
+    return max(keys, key=rank)
+
+
+def passed_cases(
+    measured: Sequence[MeasuredBuild],
+) -> dict[tuple[int, int], set[tuple[int, int]]]:
+    """(machine, build) -> (benchmark, config) of the cases that passed there. One query."""
+    cases: dict[tuple[int, int], set[tuple[int, int]]] = {}
+    machines = list({tested.machine for tested in measured})
+    builds = list({tested.build for tested in measured})
+    with connection.cursor() as cursor:
+        cursor.execute(_PASSED, [machines, builds])
+        for machine, build, benchmark, config in cursor.fetchall():
+            cases.setdefault((machine, build), set()).add((benchmark, config))
+    return cases
+
+
+def visible(measured: Sequence[MeasuredBuild]) -> list[MeasuredBuild]:
+    """What choices offer: without hidden machines and tracks."""
+    return [tested for tested in measured if not (tested.machine_hidden or tested.track_hidden)]
 
 
 def builds_by_version(
     measured: Sequence[MeasuredBuild], machine: str, track: str
 ) -> list[MeasuredBuild]:
     """What was measured there, one for each build, the newest version first. track: empty for
-    all.
+    all that are not hidden.
     """
     there = {}
     for tested in reversed(measured):
-        if tested.machine_key == machine and track in {"", tested.track_key}:
+        is_chosen = tested.track_key == track if track else not tested.track_hidden
+        if tested.machine_key == machine and is_chosen:
             there[tested.build] = tested
     return sorted(
         there.values(), key=lambda tested: (version_order(tested.version), tested.at), reverse=True

@@ -18,6 +18,7 @@ from dashboard.catalog.selectors.lookups import find_machine, find_named, named_
 from dashboard.comparisons.core.bisection import decide, ends_differ, middle
 from dashboard.comparisons.core.matching import CaseMeasurements, Key
 from dashboard.comparisons.core.metric_effects import CaseSamples, estimate_effects, pool_samples
+from dashboard.comparisons.selectors.bisections import builds_of
 from dashboard.comparisons.selectors.versions import SideSource, by_build
 from dashboard.comparisons.services.comparisons import (
     common_libraries,
@@ -88,18 +89,11 @@ def between(bisection: Bisection) -> list[TorchBuild]:
     variants, and without those that could not be decided.
     """
     given_up = {step["build"] for step in bisection.steps if step.get("given_up")}
-    flavours = {_flavour(bisection.base), _flavour(bisection.new), ""}
-    channels = {bisection.base.channel, bisection.new.channel}
     inside = []
-    for build in TorchBuild.objects.filter(base=None, channel__in=channels):
-        is_candidate = _flavour(build) in flavours and build.label not in given_up
-        if is_candidate and _lies_inside(bisection, build.version):
+    for build in builds_of(bisection):
+        if build.label not in given_up and _lies_inside(bisection, build.version):
             inside.append(build)
-    return sorted(inside, key=lambda build: version_order(build.version))
-
-
-def _flavour(build: TorchBuild) -> str:
-    return build.label.partition("+")[2]
+    return inside
 
 
 def _lies_inside(bisection: Bisection, version: str) -> bool:
@@ -184,7 +178,13 @@ def _narrow(
     if between(bisection):
         _measure(bisection)
     else:
-        _conclude(bisection, base, new)
+        ends = f"{bisection.low} and {bisection.high}"
+        message = f"It changed between {ends}: {_change(base, new, bisection)} from end to end."
+        given_up = [step["build"] for step in bisection.steps if step.get("given_up")]
+        skipped = [label for label in given_up if _lies_inside(bisection, label)]
+        if skipped:
+            message += f" {', '.join(skipped)} between them could not be decided."
+        _end(bisection, State.FOUND, message)
 
 
 def _step_of(
@@ -216,16 +216,6 @@ def _step_of(
         ratio = effect.ratio
         step |= {"effect": ratio.percent, "low": ratio.low, "high": ratio.high}
     return step
-
-
-def _conclude(bisection: Bisection, base: CaseSamples, new: CaseSamples) -> None:
-    ends = f"{bisection.low} and {bisection.high}"
-    message = f"It changed between {ends}: {_change(base, new, bisection)} from end to end."
-    given_up = [step["build"] for step in bisection.steps if step.get("given_up")]
-    skipped = [label for label in given_up if _lies_inside(bisection, label)]
-    if skipped:
-        message += f" {', '.join(skipped)} between them could not be decided."
-    _end(bisection, State.FOUND, message)
 
 
 def _change(base: CaseSamples, new: CaseSamples, bisection: Bisection) -> str:

@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
@@ -12,6 +13,9 @@ from django.utils import timezone
 from dashboard.catalog.core.pins import ALWAYS, PinError, needs_bridge, newest_set, shared_set
 from dashboard.catalog.core.plan import Case, PlanError, Selection, budget
 from dashboard.catalog.selectors.lookups import find_machine, named_build
+from dashboard.comparisons.core.matching import Key
+from dashboard.comparisons.core.metric_effects import CERTAIN_PROCESSES
+from dashboard.comparisons.selectors import comparisons as read
 from dashboard.models import (
     Benchmark,
     Comparison,
@@ -21,11 +25,13 @@ from dashboard.models import (
     Machine,
     Purpose,
     Run,
+    RunState,
     TorchBuild,
     Track,
 )
 from dashboard.runs.services.dispatch import assign_queue_order, dispatch
 from dashboard.runs.services.partitions import ensure_partitions
+from dashboard.runs.services.run_state import is_over
 from dashboard.runs.services.runs import cancel_run, plan_job, plan_run
 
 TRACK = "versions"
@@ -79,17 +85,52 @@ def measure_more(*, comparison: Comparison, repeats: int) -> None:
     PlanError.
     """
     _require_repeats(repeats)
+    with transaction.atomic():
+        _measure(comparison, _planned(comparison), repeats)
+        comparison.repeats += repeats
+        comparison.is_settled = False
+        comparison.save(update_fields=["repeats", "is_settled"])
+
+
+def settle_all() -> None:
+    """Measure again what is suspected in every comparison whose runs have ended."""
+    open_ones = Comparison.objects.filter(is_settled=False)
+    for comparison_id in list(open_ones.values_list("pk", flat=True)):
+        settle(comparison_id=comparison_id)
+
+
+def settle(*, comparison_id: int) -> None:
+    """Where its runs have ended: measure again, once, each case of which anything is suspected,
+    until each side has the processes that make it certain or refute it.
+    """
+    with transaction.atomic():
+        locked = Comparison.objects.select_for_update(skip_locked=True, of=("self",))
+        comparison = (
+            locked.select_related("base", "new", "machine").filter(pk=comparison_id).first()
+        )
+        if comparison is None or comparison.is_settled:
+            return
+        states = set(comparison.runs.values_list("state", flat=True))
+        if not all(map(is_over, states)):
+            return
+        comparison.is_settled = True
+        comparison.save(update_fields=["is_settled"])
+        if RunState.CANCELLED in states:
+            return
+        keys = read.report(comparison).overall.judgement.to_measure_again()
+        cases = [case for case in _planned(comparison) if Key(case.benchmark, case.config) in keys]
+        if cases:
+            _measure(comparison, cases, max(1, CERTAIN_PROCESSES - comparison.repeats))
+
+
+def _planned(comparison: Comparison) -> list[Case]:
     request = comparison.request
     selection = Selection(
         families=tuple(request.get("families", ())),
         benchmarks=tuple(request.get("benchmarks", ())),
         configs=tuple(request.get("configs", ())),
     )
-    with transaction.atomic():
-        cases = plan_run(machine=comparison.machine.key, selection=selection)
-        _measure(comparison, cases, repeats)
-        comparison.repeats += repeats
-        comparison.save(update_fields=["repeats"])
+    return plan_run(machine=comparison.machine.key, selection=selection)
 
 
 def _require_repeats(repeats: int) -> None:
@@ -98,7 +139,8 @@ def _require_repeats(repeats: int) -> None:
 
 
 def cancel_comparison(*, comparison: Comparison) -> int:
-    """Cancel what has not ended; how many jobs."""
+    """Cancel what has not ended, and measure nothing again; how many jobs."""
+    Comparison.objects.filter(pk=comparison.pk).update(is_settled=True)
     return sum(cancel_run(run=run) for run in comparison.runs.all())
 
 
@@ -203,12 +245,14 @@ def measure_in_turn(
     seed: int,
     measure: Mapping[str, Any],
 ) -> None:
-    """Save `runs` with their jobs, each case's in turn, and send them on commit. Call it within a
-    transaction.
+    """Save `runs` with their jobs, each case's in turn, as one session, and send them on commit.
+    Call it within a transaction.
     """
     benchmarks = Benchmark.objects.in_bulk({case.benchmark for case in cases}, field_name="name")
     configs = Config.objects.in_bulk({case.config for case in cases}, field_name="name")
+    session = uuid4().hex
     for run in runs:
+        run.session = session
         run.save()
     ensure_partitions(moments=[now])
     jobs = []

@@ -9,11 +9,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from dashboard.comparisons.core.matching import ComparisonRow
+from dashboard.comparisons.core.means import MetricMean
 from dashboard.comparisons.core.metric_effects import Effect
-from dashboard.comparisons.core.upgrade_answer import MetricSummary
+from dashboard.comparisons.core.upgrade_groups import CaseGroup
 from dashboard.language import wording
 from dashboard.language.metrics import Metric
-from dashboard.language.wording import quantity
+from dashboard.language.wording import plural, quantity
 
 register = template.Library()
 
@@ -23,11 +24,11 @@ _BOTH_WAYS = 2  # percentages of an interval that says by itself that better and
 
 
 @register.simple_tag
-def whisker(of: Effect | MetricSummary | None, reach: float) -> SafeString | str:
+def whisker(of: Effect | MetricMean | None, reach: float) -> SafeString | str:
     """An interval as a small drawing: −reach … reach percent, the middle is no change. The text
     next to it says it.
     """
-    if of is None or of.ratio is None:
+    if of is None or of.ratio is None or not of.ratio.is_known:
         return ""
     scale = 100 / reach
     low, middle, high = (
@@ -48,9 +49,11 @@ def whisker(of: Effect | MetricSummary | None, reach: float) -> SafeString | str
 
 
 @register.simple_tag
-def effect(of: Effect | MetricSummary | None) -> SafeString | str:
-    """A change with its interval and a sign for its verdict: the second cue next to colour."""
-    if of is None or of.change is None:
+def effect(of: Effect | MetricMean | None) -> SafeString | str:
+    """A change with its interval and a sign for its verdict: the second cue next to colour. What is
+    not known says why.
+    """
+    if of is None:
         return "–"
     change, _, interval = of.change.text.partition(" (")
     if of.verdict == "same":
@@ -59,8 +62,8 @@ def effect(of: Effect | MetricSummary | None) -> SafeString | str:
     remarks = SafeString()
     if interval:
         remarks += format_html(" <small>({}</small>", interval)
-    if of.verdict == "unknown" and interval.count("%") < _BOTH_WAYS:
-        remarks += format_html(" <small>{}</small>", _NOT_KNOWN)
+    if of.verdict == "unknown":
+        remarks += format_html(" <small>{}</small>", _why_unknown(of, interval))
     return format_html(
         '<span class="effect"><span class="change {}"><span aria-hidden="true">{}</span> '
         "{}</span>{}</span>",
@@ -71,6 +74,15 @@ def effect(of: Effect | MetricSummary | None) -> SafeString | str:
     )
 
 
+def _why_unknown(of: Effect | MetricMean, interval: str) -> str:
+    if isinstance(of, Effect):
+        if of.lacks:
+            return of.lacks
+        if of.suspected:
+            return f"suspected: {plural(of.processes, 'process', 'processes')} a side"
+    return "" if interval.count("%") == _BOTH_WAYS else _NOT_KNOWN
+
+
 @register.simple_tag
 def move(base: object, new: object) -> SafeString:
     """The question of a comparison, as a heading in which the two sides stand out."""
@@ -78,6 +90,12 @@ def move(base: object, new: object) -> SafeString:
         format_html('<span class="sides">{}</span>', words) for words in wording.MOVE
     )
     return format_html("{} {} {} {}{}", before, base, between, new, after)
+
+
+@register.filter
+def mean_of(group: CaseGroup, key: str) -> MetricMean | None:
+    """A group's mean in one metric."""
+    return group.mean_of(key)
 
 
 @register.simple_tag

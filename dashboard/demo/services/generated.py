@@ -182,7 +182,10 @@ def _build(at: datetime) -> TorchBuild:
 
 def _cases(count: int, machine: Machine, track: Track) -> list[MadeCase]:
     """``count`` cases with their series: ever larger batches, each in every config."""
-    configs = _configs()
+    configs: list[Config] = []
+    for position, name in enumerate(CONFIGS):
+        defaults = {"label": name, "position": position}
+        configs.append(Config.objects.get_or_create(name=name, defaults=defaults)[0])
     benchmarks = _benchmarks(math.ceil(count / len(configs)))
     pairs = list(product(benchmarks, configs))[:count]
     cases: list[MadeCase] = []
@@ -197,15 +200,6 @@ def _cases(count: int, machine: Machine, track: Track) -> list[MadeCase]:
     all_series = chain.from_iterable(case.series.values() for case in cases)
     Series.objects.bulk_create(all_series, batch_size=2000)
     return cases
-
-
-def _configs() -> list[Config]:
-    configs: list[Config] = []
-    for position, name in enumerate(CONFIGS):
-        defaults = {"label": name, "position": position}
-        config, _ = Config.objects.get_or_create(name=name, defaults=defaults)
-        configs.append(config)
-    return configs
 
 
 def _benchmarks(count: int) -> list[Benchmark]:

@@ -26,6 +26,7 @@ from dashboard.models import (
     Confirmation,
     Datum,
     Direction,
+    EvidenceState,
     Job,
     JobState,
     Kind,
@@ -35,6 +36,7 @@ from dashboard.models import (
     Series,
     Status,
     TorchBuild,
+    WorkflowState,
 )
 from dashboard.results.selectors.trend import TrendSeries
 from dashboard.ui.charts import ChartLine
@@ -43,24 +45,20 @@ JUDGED = ("latency_ms", "cold_start_s", "peak_memory_gb")
 MOST_SERIES = 200  # a larger history is for speed, not for more alerts
 MOST_GROUPS = 24
 PAIRS = 6
+BEGUN = (AlertState.SUSPECTED, AlertState.CONFIRMING)
+PROVEN = (*BEGUN, AlertState.CONFIRMED)
 # The states that a group has gone through; the newest group first
 LIVES: tuple[tuple[AlertState, ...], ...] = (
-    (AlertState.SUSPECTED, AlertState.CONFIRMING, AlertState.CONFIRMED),
+    PROVEN,
     (AlertState.SUSPECTED,),
-    (AlertState.SUSPECTED, AlertState.CONFIRMING),
-    (AlertState.SUSPECTED, AlertState.CONFIRMING, AlertState.CONFIRMED, AlertState.ACKNOWLEDGED),
-    (AlertState.SUSPECTED, AlertState.CONFIRMING, AlertState.CONFIRMED),
-    (AlertState.SUSPECTED, AlertState.CONFIRMING, AlertState.NOT_REPRODUCED),
-    (
-        AlertState.SUSPECTED,
-        AlertState.CONFIRMING,
-        AlertState.CONFIRMED,
-        AlertState.ACKNOWLEDGED,
-        AlertState.FIXED,
-    ),
-    (AlertState.SUSPECTED, AlertState.CONFIRMING, AlertState.INCONCLUSIVE),
-    (AlertState.SUSPECTED, AlertState.CONFIRMING, AlertState.CONFIRMED, AlertState.RECOVERED),
-    (AlertState.SUSPECTED, AlertState.CONFIRMING, AlertState.CONFIRMED, AlertState.INVALID),
+    BEGUN,
+    (*PROVEN, AlertState.ACKNOWLEDGED),
+    PROVEN,
+    (*BEGUN, AlertState.NOT_REPRODUCED),
+    (*PROVEN, AlertState.ACKNOWLEDGED, AlertState.FIXED),
+    (*BEGUN, AlertState.INCONCLUSIVE),
+    (*PROVEN, AlertState.RECOVERED),
+    (*PROVEN, AlertState.INVALID),
 )
 REMARKS = {
     AlertState.SUSPECTED: "The detector is sure of a new level.",
@@ -115,9 +113,9 @@ class Found:
 def generate_alerts(*, machine: str) -> int:
     """Judge the history of ``machine`` and write what is found as groups; how many.
 
-    1. the detector judges each series; 2. what changed at one build, in eager or in what is
-       compiled, makes one
-    group; 3. groups get a life, newest first.
+    1. the detector judges each series
+    2. what changed at one build, in eager or in what is compiled, makes one group
+    3. groups get a life, newest first
     """
     builds = {
         build.label: build
@@ -155,7 +153,10 @@ def _changes(series: Series, line: ChartLine) -> list[Found]:
     measured = np.flatnonzero(~np.isnan(line.value)).tolist()
     by_index = {}
     for seen_at in measured:
-        verdict = detector.update(_point(line, seen_at))
+        low, high = (
+            None if np.isnan(end) else float(end) for end in (line.low[seen_at], line.high[seen_at])
+        )
+        verdict = detector.update(Point(float(line.value[seen_at]), low, high, seen_at))
         if verdict.state == "changed" and verdict.index is not None:
             index = measured[verdict.index]
             by_index[index] = Found(series, line, verdict, index, seen_at)
@@ -166,19 +167,13 @@ def _settings(metric: str) -> Settings:
     return Settings(METRICS[metric].threshold_percent, "continuous")
 
 
-def _point(line: ChartLine, index: int) -> Point:
-    low, high = (
-        None if np.isnan(end) else float(end) for end in (line.low[index], line.high[index])
-    )
-    return Point(float(line.value[index]), low, high, index)
-
-
 def _write_group(
     changes: Sequence[Found], life: Sequence[AlertState], builds: dict[str, TorchBuild]
 ) -> None:
     first = max(changes, key=lambda one: (one.direction == Direction.REGRESSION, abs(one.effect)))
     group = AlertGroup.objects.create(
-        state=life[-1],
+        evidence_state=[state for state in life if state in EvidenceState.values][-1],
+        workflow_state=life[-1] if life[-1] in WorkflowState.values else WorkflowState.NEW,
         cause=Cause.EAGER
         if first.eager
         else Cause.COMPILER

@@ -118,7 +118,12 @@ class _Replay:
     def _take(self, recording: _Recorded) -> bool:
         """Store one result, and have the site act on it; False where nothing waits for it."""
         result = recording.result
-        job = self._job_for(result)
+        build = build_of(result)
+        job: Job | None
+        if result.job["purpose"] == Purpose.CONFIRMATION:
+            job = self._next_confirmation_job(result, build)
+        else:
+            job = self._new_round(result, build)
         if job is None:
             return False
         self._store(job, recording)
@@ -128,12 +133,6 @@ class _Replay:
         confirmations.start_due(now=result.finished_at)
         self._date(result.finished_at)
         return True
-
-    def _job_for(self, result: ResultDocument) -> Job | None:
-        build = build_of(result)
-        if result.job["purpose"] == Purpose.CONFIRMATION:
-            return self._next_confirmation_job(result, build)
-        return self._new_round(result, build)
 
     def _new_round(self, result: ResultDocument, build: TorchBuild) -> Job:
         """The job of a new round, planned when the result was measured."""

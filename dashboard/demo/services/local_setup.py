@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -13,11 +12,7 @@ from dashboard.catalog.core.hardware import Hardware
 from dashboard.catalog.services.machines import ensure_machine
 from dashboard.catalog.services.suite_catalog import sync_build, sync_catalog
 from dashboard.models import Machine, Run, TorchBuild, Track, Worker
-from dashboard.runs.services.fleet import (
-    add_worker,
-    renew_token,
-    worker_of_token,
-)
+from dashboard.runs.services.fleet import add_worker, renew_token, worker_of_token
 from dashboard.runs.services.partitions import ensure_coming_partitions
 from dashboard.runs.services.runs import trigger_run
 from dashboard.runs.services.schedules import ensure_nightly
@@ -27,17 +22,6 @@ TRACK, WORKER, ADMIN = "local", "local", "admin"
 FIRST_RUN = {"budget_s": 10}
 
 
-@dataclass(frozen=True, slots=True)
-class LocalSetup:
-    """What was set up. The two secrets are None where they existed: only a new one is known."""
-
-    machine: str
-    build: str
-    admin_password: str | None
-    worker_token: str | None
-    first_run: int | None
-
-
 def setup_local(
     *,
     hardware: Hardware,
@@ -45,10 +29,11 @@ def setup_local(
     build: Mapping[str, Any],
     worker_token: str,
     with_runs: bool = True,
-) -> LocalSetup:
+) -> dict[str, str | int | None]:
     """Add what is missing, and follow the installed build and the suite's catalog.
 
-    Nothing that a person set is changed. Raises CatalogError, PlanError.
+    Nothing that a person set is changed. Returns what was set up; the two secrets are None where
+    they existed: only a new one is known. Raises CatalogError, PlanError.
 
     worker_token: the token that the worker would use; it gets a new one where the site does not
         know it.
@@ -64,13 +49,13 @@ def setup_local(
         if with_runs:
             ensure_nightly(machine=machine, track=track)
             first_run = ensure_first_run(machine, track, installed)
-        return LocalSetup(
-            machine=machine.key,
-            build=installed.label,
-            admin_password=ensure_admin(),
-            worker_token=ensure_worker(machine, worker_token),
-            first_run=first_run,
-        )
+        return {
+            "machine": machine.key,
+            "build": installed.label,
+            "admin_password": ensure_admin(),
+            "worker_token": ensure_worker(machine, worker_token),
+            "first_run": first_run,
+        }
 
 
 def follow(build: TorchBuild) -> Track:
@@ -94,8 +79,7 @@ def ensure_admin() -> str | None:
 
 def ensure_worker(machine: Machine, token: str) -> str | None:
     """The new token of the local worker; None when `token` is one that the site knows."""
-    owner = worker_of_token(token) if token else None
-    if owner is not None:
+    if token and worker_of_token(token):
         return None
     worker = Worker.objects.filter(name=WORKER).first()
     if worker is None:
@@ -109,11 +93,10 @@ def ensure_first_run(machine: Machine, track: Track, build: TorchBuild) -> int |
     """The first run of this machine, of its default selection; None when there has been one."""
     if Run.objects.filter(machine=machine).exists():
         return None
-    run = trigger_run(
+    return trigger_run(
         build=build.label,
         machine=machine.key,
         track=track.key,
         label="First run",
         measure=FIRST_RUN,
-    )
-    return run.pk
+    ).pk

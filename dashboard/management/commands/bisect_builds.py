@@ -24,7 +24,7 @@ class Command(BaseCommand):
         parser.add_argument("base", help="the older build, by version or label")
         parser.add_argument("new", help="the newer build")
         parser.add_argument(
-            "--machine", default="", help="key of a machine, as cpu-2c (the only one)"
+            "--machine", default="", help="key of a machine, as cpu-2c (the only one with a worker)"
         )
         parser.add_argument("--benchmark", required=True, help="the case's benchmark")
         parser.add_argument("--config", default="inductor", help="the case's config (inductor)")

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError
 from django.utils import timezone
 
 from dashboard.catalog.core.plan import PlanError, Selection
@@ -14,9 +15,9 @@ from dashboard.catalog.selectors.lookups import only_machine
 from dashboard.catalog.services.builds import ensure_build
 from dashboard.comparisons.core.upgrade_groups import REPORT_METRICS, UpgradeReport, build_report
 from dashboard.comparisons.selectors import comparisons
-from dashboard.comparisons.services.comparisons import REPEATS, expected_s, start_comparison
+from dashboard.comparisons.services.comparisons import REPEATS, expected_s, settle, start_comparison
 from dashboard.language.wording import duration, plural
-from dashboard.models import Comparison
+from dashboard.models import Comparison, InstalledEnvironment, TorchBuild
 
 LOOK_EVERY_S = 2.0
 
@@ -33,17 +34,9 @@ class Command(BaseCommand):
         )
         parser.add_argument("new", help="another one, as 2.13.0")
         parser.add_argument(
-            "--machine", default="", help="key of a machine, as cpu-2c (the only one)"
+            "--machine", default="", help="key of a machine, as cpu-2c (the only one with a worker)"
         )
-        parser.add_argument(
-            "--family", action="append", default=[], help="a family; may be given again"
-        )
-        parser.add_argument(
-            "--benchmark", action="append", default=[], help="a benchmark; may be given again"
-        )
-        parser.add_argument(
-            "--config", action="append", default=[], help="a config; may be given again"
-        )
+        add_selection_arguments(parser)
         parser.add_argument(
             "--repeats", type=int, default=REPEATS, help=f"processes per case and build ({REPEATS})"
         )
@@ -59,7 +52,13 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         self.stdout.write(f"{settings.SITE_URL}{comparison.get_absolute_url()}")
         if options["follow"]:
-            self.follow(comparison)
+            try:
+                self.follow(comparison)
+            except OperationalError:
+                raise CommandError(
+                    "The site's database went away: is the site stopped? The comparison goes on "
+                    "when it runs again; its page is above."
+                ) from None
 
     def start(self, options: dict[str, Any]) -> Comparison:
         machine = only_machine(options["machine"])
@@ -81,9 +80,12 @@ class Command(BaseCommand):
         """Print progress until the runs have ended, then the answer. Ctrl-C leaves them running."""
         printed = ""
         while True:
+            settle(comparison_id=comparison.pk)
+            comparison.refresh_from_db(fields=["is_settled"])
             progress = comparisons.progress(comparison, timezone.now())
             counts = progress.counts
             line = f"{counts.ended} of {plural(counts.total, 'job')}, {counts.failed} not passed"
+            line += "".join(f", installing torch {build}" for build in being_installed(comparison))
             if line != printed:
                 left = progress.seconds_left
                 self.stdout.write(f"{line}, about {duration(left)} left" if left else line)
@@ -92,8 +94,8 @@ class Command(BaseCommand):
             if not progress.is_active:
                 break
             time.sleep(LOOK_EVERY_S)
-        base, new = comparisons.sides(comparison, REPORT_METRICS)
-        self.answer(build_report(base, new))
+        _, new = comparisons.sides(comparison, REPORT_METRICS)
+        self.answer(comparisons.report(comparison))
         if bridge := comparisons.bridge(comparison, new):
             sentence = build_report(*bridge[:2], any_libraries=True).overall.answer.sentence
             self.stdout.write(
@@ -108,6 +110,24 @@ class Command(BaseCommand):
             self.stdout.write(f"  {group.name}: {group.answer.word}. {group.answer.sentence}")
         for out in upgrade.latency.left_out:
             self.stdout.write(f"  left out: {out.case.benchmark} {out.case.config}: {out.text}")
+
+
+def being_installed(comparison: Comparison) -> list[TorchBuild]:
+    """Builds of the comparison whose environments are being made on its machine."""
+    sides = (comparison.base, comparison.new)
+    environments = InstalledEnvironment.objects.filter(
+        worker__machine=comparison.machine,
+        build__in=[side.base or side for side in sides],  # a variant runs in its base's
+        state=InstalledEnvironment.State.BUILDING,
+    )
+    return [environment.build for environment in environments.select_related("build")]
+
+
+def add_selection_arguments(parser: ArgumentParser) -> None:
+    """The options that `selection_of` reads."""
+    for kind in ("family", "benchmark", "config"):
+        about = f"a {kind}; may be given again"
+        parser.add_argument(f"--{kind}", action="append", default=[], help=about)
 
 
 def selection_of(options: Mapping[str, Any]) -> Selection:

@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +72,9 @@ class Command(BaseCommand):
         written = 0
         while waiting:
             if time.monotonic() > deadline:
-                cancel([job for _, job in waiting])
+                jobs = [job.pk for _, job in waiting]
+                for run in Run.objects.filter(jobs__in=jobs).distinct():
+                    cancel_run(run=run, why=OVER)
             time.sleep(LOOK_EVERY_S)
             active = set(Job.objects.filter(state__in=ACTIVE).values_list("pk", flat=True))
             ended = [(line, job) for line, job in waiting if job.pk not in active]
@@ -127,8 +128,3 @@ def standing_at(track: str) -> str:
     if row is None or row.build is None:
         raise CommandError(f"Track {track!r} stands at no build: name one with --build.")
     return row.build.label
-
-
-def cancel(jobs: Sequence[Job]) -> None:
-    for run in Run.objects.filter(jobs__in=[job.pk for job in jobs]).distinct():
-        cancel_run(run=run, why=OVER)

@@ -1,6 +1,5 @@
 """manage.py setup_demo: what `make demo` needs in the database."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from dashboard.catalog.services.suite_catalog import sync_catalog
 from dashboard.demo.services.history_replay import replay_history
 from dashboard.demo.services.local_setup import ensure_admin
 from dashboard.language.contracts import Refused
-from dashboard.management.commands.setup_local import in_words, read_json
+from dashboard.management.commands.setup_local import add_setup_arguments, in_words, read_json
 from dashboard.results.services.import_files import sources_in
 from dashboard.results.services.imports import import_results
 from dashboard.runs.services.partitions import ensure_coming_partitions
@@ -33,13 +32,7 @@ class Command(BaseCommand):
             type=Path,
             help=f"as of import_results; a folder named …{HISTORY} is played, with alerts",
         )
-        parser.add_argument(
-            "--catalog",
-            type=Path,
-            required=True,
-            help="output of `python -m benchmarks_suite list --json`",
-        )
-        parser.add_argument("--json", action="store_true", help="print what was made as JSON")
+        add_setup_arguments(parser)
 
     def handle(self, **options: Any) -> None:
         ensure_coming_partitions(now=timezone.now())
@@ -49,7 +42,7 @@ class Command(BaseCommand):
         others = [path for path in options["paths"] if path not in histories]
         added = _import(others) + sum(map(_play, histories))
         made = {"admin_password": password, "worker_token": None, "first_run": None, "added": added}
-        self.stdout.write(json.dumps(made) if options["json"] else in_words(made))
+        self.stdout.write(in_words(made, as_json=options["json"]))
 
 
 def _import(paths: list[Path]) -> int:

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +22,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--catalog",
-            type=Path,
-            required=True,
-            help="output of `python -m benchmarks_suite list --json`",
-        )
+        add_setup_arguments(parser)
         parser.add_argument(
             "--build",
             type=Path,
@@ -41,11 +35,10 @@ class Command(BaseCommand):
         parser.add_argument(
             "--without-runs", action="store_true", help="make no schedule and plan no first run"
         )
-        parser.add_argument("--json", action="store_true", help="print what was made as JSON")
 
     def handle(self, **options: Any) -> None:
         try:
-            setup = setup_local(
+            made = setup_local(
                 hardware=this_machine(options["device"]),
                 catalog=read_json(options["catalog"]),
                 build=read_json(options["build"]),
@@ -54,12 +47,20 @@ class Command(BaseCommand):
             )
         except (CatalogError, PlanError, OSError, subprocess.SubprocessError) as error:
             raise CommandError(str(error)) from error
-        made = asdict(setup)
-        self.stdout.write(json.dumps(made) if options["json"] else in_words(made))
+        self.stdout.write(in_words(made, as_json=options["json"]))
 
 
-def in_words(made: Mapping[str, Any]) -> str:
-    """A line for each thing that was made, or was there."""
+def add_setup_arguments(parser: CommandParser) -> None:
+    """The options that this command shares with setup_demo."""
+    suite_list = "output of `python -m benchmarks_suite list --json`"
+    parser.add_argument("--catalog", type=Path, required=True, help=suite_list)
+    parser.add_argument("--json", action="store_true", help="print what was made as JSON")
+
+
+def in_words(made: Mapping[str, Any], *, as_json: bool) -> str:
+    """A line for each thing that was made, or was there; or all of it as JSON."""
+    if as_json:
+        return json.dumps(made)
     return "\n".join(f"{name}: {value or 'as it was'}" for name, value in made.items())
 
 

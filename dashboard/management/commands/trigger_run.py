@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dashboard.catalog.core.plan import PlanError, budget
 from dashboard.language.wording import plural
-from dashboard.management.commands.compare_builds import selection_of
+from dashboard.management.commands.compare_builds import add_selection_arguments, selection_of
 from dashboard.models import Purpose
 from dashboard.runs.services.runs import plan_run, trigger_run
 
@@ -21,15 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("--build", required=True, help="label of a torch build, as 2.13.0+cpu")
         parser.add_argument("--machine", required=True, help="key of a machine, as cpu-2c")
         parser.add_argument("--track", default="local", help="key of a track (local)")
-        parser.add_argument(
-            "--family", action="append", default=[], help="a family; may be given again"
-        )
-        parser.add_argument(
-            "--benchmark", action="append", default=[], help="a benchmark; may be given again"
-        )
-        parser.add_argument(
-            "--config", action="append", default=[], help="a config; may be given again"
-        )
+        add_selection_arguments(parser)
         parser.add_argument("--label", default="", help="shown with the run")
         parser.add_argument(
             "--scheduled",
@@ -63,7 +55,8 @@ class Command(BaseCommand):
         self.stdout.write(f"run {run.pk}: {plural(run.jobs.count(), 'job')}")
 
     def print_plan(self, options: dict[str, Any]) -> None:
-        cases = plan_run(machine=options["machine"], selection=selection_of(options))
+        selection = selection_of(options)
+        cases = plan_run(machine=options["machine"], selection=selection, check_training=True)
         self.stdout.write("\n".join(f"{case.benchmark} {case.config}" for case in cases))
         cost = budget(cases, {})
         self.stdout.write(f"{plural(cost.jobs, 'job')}, about {cost.expected_s / 60:.0f} min")

@@ -23,7 +23,7 @@ from dashboard.notifications.transports import channels
 from dashboard.notifications.transports.message import Address, NotSent
 from dashboard.notifications.transports.webhook import PREFIX
 from dashboard.runs.forms import family_choices
-from dashboard.ui.admin.base import ReadOnlyAdmin, confirmed
+from dashboard.ui.admin.base import ReadOnlyAdmin, WithoutHiddenForm, confirmed
 
 EXAMPLES = (
     "webhook+https://hooks.example.org/compilewatch (ours, signed) · "
@@ -139,7 +139,7 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 ZONES = [(zone, zone) for zone in sorted(available_timezones())]
 
 
-class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments at run time
+class RuleForm(WithoutHiddenForm):
     """Which events, to which channels, when."""
 
     families = ChoicesField(family_choices, "None: all.")
@@ -147,8 +147,8 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments 
     metric_keys = ChoicesField(ALERTING, "None: all that are judged.")
     states = ChoicesField(
         AlertState.choices,
-        "None: confirmed, and recovered after that. Choose suspected to hear of what is not "
-        "proven.",
+        "None: confirmed, missing reports, and recovered after that. Choose suspected to hear of "
+        "what is not proven.",
     )
     weekday = forms.TypedChoiceField(
         choices=[("", "–"), *enumerate(WEEKDAYS)],

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 When = Literal["daily", "weekly"]
 
-USUAL_STATES = frozenset({"confirmed", "recovered"})
+USUAL_STATES = frozenset({"confirmed", "missing_report", "recovered"})
 # A note or an assignment is for those who look at the page
 NOTIFIED_ACTIONS = frozenset({"opened", "state"})
 _SEVERITIES = ("low", "medium", "high")
@@ -65,13 +65,11 @@ def selects(rule: RuleSelection, event: EventFacts) -> bool:
         return False
     if event.direction == "improvement" and not rule.improvements:
         return False
-    return _is_large_enough(rule, event) and _is_in_scope(rule, event)
-
-
-def _is_large_enough(rule: RuleSelection, event: EventFacts) -> bool:
     if _SEVERITIES.index(event.severity) < _SEVERITIES.index(rule.minimum_severity):
         return False
-    return event.effect_percent is None or event.effect_percent >= rule.minimum_effect_percent
+    effect = event.effect_percent
+    is_large = effect is None or effect >= rule.minimum_effect_percent
+    return is_large and _is_in_scope(rule, event)
 
 
 def _is_in_scope(rule: RuleSelection, event: EventFacts) -> bool:

@@ -19,7 +19,8 @@ def rules() -> list[Rule]:
 def conditions(rule: Rule) -> list[str]:
     """What the rule selects: each choice that was made, in a few words."""
     states = rule.states or sorted(USUAL_STATES)
-    words = [" or ".join(state.replace("_", " ") for state in states)]
+    *first, last = (state.replace("_", " ") for state in states)
+    words = [" or ".join(filter(None, (", ".join(first), last)))]
     if rule.minimum_severity != "low":
         words.append(f"of {rule.minimum_severity} severity or worse")
     if rule.minimum_effect_percent:

@@ -8,12 +8,13 @@ from django.conf import settings
 
 from dashboard.alerts.selectors import alert_data, alert_page, alerts
 from dashboard.alerts.selectors.alerts import AlertSummary
+from dashboard.alerts.selectors.facts import cause_in_words
 from dashboard.models import Alert, AlertEvent, AlertGroup, AlertState, Cause, Rule
 from dashboard.notifications.core.rules import EventFacts, RuleSelection
 from dashboard.notifications.transports.compose import Entry, SeriesLine
 from dashboard.notifications.transports.picture import change_png
 
-_CONFIRMED = (AlertState.CONFIRMED, AlertState.ACKNOWLEDGED)
+_CONFIRMED = (AlertState.CONFIRMED, AlertState.ACKNOWLEDGED, AlertState.MISSING_REPORT)
 
 
 def entry_of(event: AlertEvent) -> Entry:
@@ -21,16 +22,22 @@ def entry_of(event: AlertEvent) -> Entry:
     group = event.group
     rows = alerts.alerts_of([event.group_id])
     first = rows[0].alert if rows else None
+    cause = "Unknown: no evidence points to one cause."
+    if group.cause != Cause.UNKNOWN:
+        words = cause_in_words(group)
+        cause = f"{words[0].upper()}{words[1:]}."
     return Entry(
         id=group.pk,
         url=f"{settings.SITE_URL}{group.get_absolute_url()}",
         title=group.title,
         kind=group.kind,
         state=event.state,
+        evidence_state=group.evidence_state,
+        workflow_state=group.workflow_state,
         direction=group.direction,
         severity=group.severity,
         cause=group.cause,
-        cause_in_words=_cause(group),
+        cause_in_words=cause,
         evidence=[_evidence(fact) for fact in group.evidence],
         machine=group.machine.key if group.machine else None,
         track=group.track.key if group.track else None,
@@ -48,12 +55,6 @@ def _evidence(fact: dict[str, Any]) -> dict[str, str]:
     return {key: str(fact.get(key, "")) for key in ("fact", "says", "supports")}
 
 
-def _cause(group: AlertGroup) -> str:
-    if group.cause == Cause.UNKNOWN:
-        return "Unknown: no evidence points to one cause."
-    return f"{str(group.get_cause_display()).capitalize()}."
-
-
 def _change(row: AlertSummary) -> SeriesLine:
     alert = row.alert
     return SeriesLine(
@@ -61,10 +62,10 @@ def _change(row: AlertSummary) -> SeriesLine:
         config=alert.series.config.name,
         metric=alert.series.metric,
         direction=alert.direction,
-        effect=alert.effect,
-        low=alert.low,
-        high=alert.high,
-        unit=alert.unit,
+        effect=alert.size.effect,
+        low=alert.size.low,
+        high=alert.size.high,
+        unit=alert.size.unit,
         text=row.sentence,
     )
 
@@ -106,9 +107,9 @@ def _largest_percent(group: Sequence[Alert]) -> float | None:
     """The largest change of a group; None unless all of its alerts have one in percent."""
     sizes: list[float] = []
     for alert in group:
-        if alert.unit != "percent" or alert.effect is None:
+        if alert.size.unit != "percent" or alert.size.effect is None:
             return None
-        sizes.append(abs(alert.effect))
+        sizes.append(abs(alert.size.effect))
     return max(sizes, default=None)
 
 

@@ -50,7 +50,13 @@ def enqueue_deliveries(*, now: datetime) -> int:
         rules = list(_enabled_rules().filter(when=Rule.When.AT_ONCE))
         new: list[Delivery] = []
         for event in events:
-            for channel in _channels_for(event, rules):
+            facts = messages.facts_of(event)
+            # Every channel of every rule that selects the event, each once
+            channel_ids: set[int] = set()
+            for rule in rules:
+                if selects(messages.selection_of(rule), facts):
+                    channel_ids |= {channel.pk for channel in rule.channels.all()}
+            for channel in sorted(channel_ids):
                 new.append(Delivery(channel_id=channel, event=event, next_at=now))
         Delivery.objects.bulk_create(new, ignore_conflicts=True)
         AlertEvent.objects.filter(pk__in=[event.pk for event in events]).update(considered_at=now)
@@ -59,16 +65,6 @@ def enqueue_deliveries(*, now: datetime) -> int:
 
 def _enabled_rules() -> QuerySet[Rule]:
     return Rule.objects.filter(enabled=True).prefetch_related("channels", "machines", "tracks")
-
-
-def _channels_for(event: AlertEvent, rules: Iterable[Rule]) -> list[int]:
-    """Every channel of every rule that selects the event, each once."""
-    facts = messages.facts_of(event)
-    channel_ids: set[int] = set()
-    for rule in rules:
-        if selects(messages.selection_of(rule), facts):
-            channel_ids |= {channel.pk for channel in rule.channels.all()}
-    return sorted(channel_ids)
 
 
 def make_digests(*, now: datetime) -> int:
@@ -90,17 +86,13 @@ def _make_digest(rule: Rule, now: datetime) -> int:
         # The first period of a new rule is the one in which it was made: it has no digest yet
         if not moved or start is None or not _digest_events(rule, start, due):
             return 0
-        digest = _digest_key(rule, start, due)
+        # The rule and the period, as `message_of` reads them
+        first, last = start.astimezone(UTC), due.astimezone(UTC)
+        digest = f"{rule.pk} {first:%Y-%m-%dT%H:%M:%S}/{last:%Y-%m-%dT%H:%M:%S}"
         new = [
             Delivery(channel=channel, digest=digest, next_at=now) for channel in rule.channels.all()
         ]
         return len(Delivery.objects.bulk_create(new, ignore_conflicts=True))
-
-
-def _digest_key(rule: Rule, start: datetime, end: datetime) -> str:
-    """The rule and the period of a digest, as `_digest_message` reads them."""
-    first, last = start.astimezone(UTC), end.astimezone(UTC)
-    return f"{rule.pk} {first:%Y-%m-%dT%H:%M:%S}/{last:%Y-%m-%dT%H:%M:%S}"
 
 
 def _digest_events(rule: Rule, start: datetime, end: datetime) -> list[AlertEvent]:
@@ -141,7 +133,9 @@ def send(*, delivery_id: int, now: datetime, transport: Send = channels.send) ->
     if not _claim(delivery, now):
         return False
     try:
-        answer = transport(address_of(delivery.channel), message, str(delivery.pk))
+        channel = delivery.channel
+        address = Address(channel.url, channel.secret, settings.ALLOW_PRIVATE_WEBHOOKS)
+        answer = transport(address, message, str(delivery.pk))
     except NotSent as refusal:
         _not_sent(delivery, refusal, now)
         return False
@@ -178,7 +172,9 @@ def _not_sent(delivery: Delivery, refusal: NotSent, now: datetime) -> None:
         "not sent", channel=delivery.channel.name, delivery=delivery.pk, why=str(refusal)
     )
     tried = delivery.attempts  # before this try
-    if not refusal.permanent and tried < len(RETRY_AFTER_S):
+    # No second try of a test: a person waits for the answer
+    may_retry = not refusal.permanent and not _is_test(delivery)
+    if may_retry and tried < len(RETRY_AFTER_S):
         retry_at = now + timedelta(seconds=RETRY_AFTER_S[tried])
         _end(delivery, state=Delivery.State.WAITING, next_at=retry_at, answer=str(refusal))
         return
@@ -202,10 +198,6 @@ def message_of(delivery: Delivery) -> Message | None:
         return compose.event_message(entry, event.at, messages.picture_of(event.group))
     if _is_test(delivery):
         return compose.test_message(delivery.channel.name, delivery.created_at, _page("overview"))
-    return _digest_message(delivery)
-
-
-def _digest_message(delivery: Delivery) -> Message | None:
     key, _, period = delivery.digest.partition(" ")
     first, _, last = period.partition("/")
     start = datetime.fromisoformat(first).replace(tzinfo=UTC)
@@ -221,17 +213,11 @@ def _page(name: str) -> str:
     return f"{settings.SITE_URL}{reverse(name)}"
 
 
-def address_of(channel: Channel) -> Address:
-    return Address(channel.url, channel.secret, settings.ALLOW_PRIVATE_WEBHOOKS)
-
-
 def send_test(*, channel: Channel, now: datetime) -> Delivery:
     """Send a test now, once, and wait for the channel's answer: the returned delivery has it."""
     delivery = Delivery.objects.create(
         channel=channel, digest=f"{TEST} {now.isoformat()}", next_at=now
     )
-    delivery.attempts = len(RETRY_AFTER_S)  # no second try: a person waits for the answer
-    delivery.save(update_fields=["attempts"])
     send(delivery_id=delivery.pk, now=now)
     delivery.refresh_from_db()
     return delivery

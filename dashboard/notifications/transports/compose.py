@@ -34,7 +34,7 @@ class SeriesLine:
 class Entry:
     """One alert group for messages.
 
-    state: after the event. why: the event's text. url: absolute.
+    state: after the event, either of evidence or of workflow. why: the event's text. url: absolute.
     """
 
     id: int
@@ -42,6 +42,8 @@ class Entry:
     title: str
     kind: str
     state: str
+    evidence_state: str
+    workflow_state: str
     direction: str
     severity: str
     cause: str

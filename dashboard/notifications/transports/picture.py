@@ -7,7 +7,6 @@ light ground, because mail programs do not say which theme they use.
 """
 
 import io
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import ceil, floor, log10
@@ -15,7 +14,7 @@ from math import ceil, floor, log10
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from dashboard.alerts.core.alert_charts import Step, level_before
+from dashboard.alerts.core.alert_charts import Step, median_after, median_before
 from dashboard.ui.charts import ChartLine
 from dashboard.ui.downsampling import Floats
 
@@ -44,11 +43,11 @@ class Scale:
 
 
 def change_png(line: ChartLine, step: Step, title: str, unit: str) -> bytes:
-    """The points of a series, the levels before and after its change, and the interval."""
+    """The points of a series, and the levels before and after its change."""
     image = Image.new("RGB", (WIDTH, HEIGHT), GROUND)
     draw = ImageDraw.Draw(image)
     levels = levels_of(line, step)
-    scale = scale_of(line, levels)
+    scale = Scale(_time_range(line), _value_range(line, levels))
     _axes(draw, scale, title, unit)
     if levels:
         _levels(draw, scale, step.at_ms, levels)
@@ -60,37 +59,21 @@ def change_png(line: ChartLine, step: Step, title: str, unit: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """The level before, the one after, and the ends of its interval, in the metric's unit."""
+    """The levels before and after, in the metric's unit."""
 
     before: float
     after: float
-    low: float
-    high: float
 
 
 def levels_of(line: ChartLine, step: Step) -> Levels | None:
-    before = level_before(line, step)
-    if before is None or step.effect is None:
+    before, after = median_before(line, step), median_after(line, step)
+    if before is None or after is None:
         return None
-    factor = before / 100 if step.unit == "percent" else 1.0
-    return Levels(
-        before=before,
-        after=before + factor * step.effect,
-        low=before + factor * _finite(step.low, step.effect),
-        high=before + factor * _finite(step.high, step.effect),
-    )
-
-
-def _finite(end: float | None, otherwise: float) -> float:
-    return otherwise if end is None or not np.isfinite(end) else end
-
-
-def scale_of(line: ChartLine, levels: Levels | None) -> Scale:
-    """A scale that shows all points and levels with a little room; never of no width."""
-    return Scale(_time_range(line), _value_range(line, levels))
+    return Levels(before, after)
 
 
 def _time_range(line: ChartLine) -> tuple[float, float]:
+    """The ends of an axis that shows all points with a little room; never of no width."""
     first, last = 0.0, 1.0
     if len(line.at_ms):
         first, last = float(line.at_ms[0]), float(line.at_ms[-1])
@@ -99,9 +82,10 @@ def _time_range(line: ChartLine) -> tuple[float, float]:
 
 
 def _value_range(line: ChartLine, levels: Levels | None) -> tuple[float, float]:
+    """As _time_range, for points and levels."""
     shown: Floats = line.value[~np.isnan(line.value)]
     if levels:
-        shown = np.append(shown, [levels.before, levels.low, levels.high])
+        shown = np.append(shown, [levels.before, levels.after])
     low = float(shown.min(initial=np.inf))
     high = float(shown.max(initial=-np.inf))
     if not np.isfinite(high - low):
@@ -119,30 +103,25 @@ def ticks(low: float, high: float) -> list[float]:
     return [number * step for number in range(first, last + 1)]
 
 
-def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    return ImageFont.load_default(size)
-
-
 def _axes(draw: ImageDraw.ImageDraw, scale: Scale, title: str, unit: str) -> None:
-    draw.text((LEFT, 16), title, INK, _font(26))
+    draw.text((LEFT, 16), title, INK, ImageFont.load_default(26))
+    font = ImageFont.load_default(22)
     _, bottom = scale.at(scale.x[0], scale.y[0])
     for value in ticks(*scale.y):
         _, y = scale.at(scale.x[0], value)
         draw.line([(LEFT, y), (WIDTH - RIGHT, y)], RULE, 2)
-        draw.text((LEFT - 14, y), f"{value:.4g} {unit}".strip(), SOFT, _font(22), anchor="rm")
+        draw.text((LEFT - 14, y), f"{value:.4g} {unit}".strip(), SOFT, font, anchor="rm")
     first, last = scale.x
     for share, anchor in ((0.02, "lt"), (0.5, "mt"), (0.98, "rt")):
         at = first + share * (last - first)
         x, _ = scale.at(at, scale.y[0])
         date = f"{datetime.fromtimestamp(at / 1000, UTC):%d %b %Y}"
-        draw.text((x, bottom + 14), date, SOFT, _font(22), anchor)
+        draw.text((x, bottom + 14), date, SOFT, font, anchor)
 
 
 def _levels(draw: ImageDraw.ImageDraw, scale: Scale, at_ms: int, levels: Levels) -> None:
     first, last = scale.x
-    x, high = scale.at(at_ms, levels.high)
-    right, low = scale.at(last, levels.low)
-    draw.rectangle([x, min(high, low), right, max(high, low)], BAND)
+    x, _ = scale.at(at_ms, levels.after)
     draw.line([scale.at(first, levels.before), scale.at(at_ms, levels.before)], OLD, 6)
     draw.line([scale.at(at_ms, levels.after), scale.at(last, levels.after)], NEW, 6)
     for y in range(TOP, HEIGHT - BOTTOM, 16):  # the dashed line at the change
@@ -157,8 +136,4 @@ def _points(draw: ImageDraw.ImageDraw, scale: Scale, line: ChartLine, at_ms: int
         if at < at_ms:
             draw.ellipse([x - 5, y - 5, x + 5, y + 5], OLD)
         else:
-            draw.polygon(_diamond(x, y), NEW)
-
-
-def _diamond(x: float, y: float) -> Sequence[tuple[float, float]]:
-    return [(x, y - 8), (x + 8, y), (x, y + 8), (x - 8, y)]
+            draw.polygon([(x, y - 8), (x + 8, y), (x, y + 8), (x - 8, y)], NEW)

@@ -28,8 +28,10 @@ def send(to: Address, message: Message, delivery: str) -> str:
         apprise.LogCapture(level=logging.DEBUG, fmt=_FORMAT) as capture,
     ):
         attachment = None
-        if service.attachment_support:
-            attachment = _attachment(message, Path(folder))
+        if service.attachment_support and message.image is not None:
+            file = Path(folder, IMAGE_NAME)  # Apprise takes attachments as files
+            file.write_bytes(message.image)
+            attachment = apprise.AppriseAttachment(str(file))
         sent = service.notify(
             body=body, title=message.subject, body_format=body_format, attach=attachment
         )
@@ -87,12 +89,3 @@ def masked(url: str) -> str:
 
 def _scheme(url: str) -> str:
     return url.partition("://")[0].lower()
-
-
-def _attachment(message: Message, folder: Path) -> apprise.AppriseAttachment | None:
-    """The chart as a file: Apprise takes attachments as files."""
-    if message.image is None:
-        return None
-    file = folder / IMAGE_NAME
-    file.write_bytes(message.image)
-    return apprise.AppriseAttachment(str(file))

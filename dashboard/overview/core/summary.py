@@ -85,7 +85,7 @@ class FamilyFigure:
         before = self._plain(self.level - self._moved(days))
         if self.is_share:
             return _points(100 * (self.value - before))
-        return quiet(change(self.metric, before, self.value), self.metric)
+        return quiet(change(self.metric, before, self.value), self.metric)  # no error is known
 
 
 def _has_comparison(days: Iterable[Day]) -> bool:

@@ -8,13 +8,12 @@ from django.utils import timezone
 
 from dashboard.accounts.selectors import saved_views
 from dashboard.language.metrics import METRICS, SUMMARY
-from dashboard.models import Channel
 from dashboard.notifications.selectors import channels
 from dashboard.overview.selectors import families, overview
 from dashboard.overview.selectors.attention import attention
 from dashboard.results.selectors import rollup
 from dashboard.runs.selectors import runs
-from dashboard.ui.locations import SeriesLocation
+from dashboard.ui.locations import SeriesLocation, offered
 from dashboard.ui.pages import parameters
 
 
@@ -22,14 +21,16 @@ def show(request: HttpRequest) -> HttpResponse:
     if view := _default_view(request):
         return redirect(view)
     now = timezone.now()
-    locations = rollup.series_locations()
+    locations = rollup.series_locations(landed=True)
     place = parameters.place(request, locations)
     workers = overview.fleet(now)
     waiting = {line.machine: line.waiting for line in workers}
     schedules = overview.schedules(now)
     alerts = overview.open_alerts()
+    # For those who look after the channels
+    sees_channels = request.user.is_staff and request.user.has_perm("dashboard.view_channel")
     context = {
-        "places": locations,
+        "places": offered(locations, place),
         "place": place,
         "active": runs.active_runs(),
         "open_alerts": alerts,
@@ -39,7 +40,7 @@ def show(request: HttpRequest) -> HttpResponse:
         "signed_in": sum(bool(line.name) for line in workers),
         "waiting": sum(waiting.values()),
         "schedules": schedules,
-        "channels_off": _channels_off(request),
+        "channels_off": channels.switched_off() if sees_channels else [],
     }
     if place is not None:
         context |= _results(request, place)
@@ -70,10 +71,3 @@ def _results(request: HttpRequest, place: SeriesLocation) -> dict[str, Any]:
         "notable": overview.notable(place),
         "days": families.DAYS,
     }
-
-
-def _channels_off(request: HttpRequest) -> list[Channel]:
-    """Channels that were switched off after failures, for those who look after them."""
-    if request.user.is_staff and request.user.has_perm("dashboard.view_channel"):
-        return channels.switched_off()
-    return []

@@ -29,19 +29,17 @@ def attention(
     schedules: Sequence[ScheduleLine],
 ) -> list[Attention]:
     """Severe alerts, then silent workers, then schedules, then results that are old."""
-    notes = [*_severe(alerts), *_silent(workers), *_overdue(schedules, now)]
+    notes: list[Attention] = []
+    if alerts.untaken:
+        text = f"{plural(alerts.untaken, 'alert')} of high severity that nobody has taken."
+        query = {"severity": "high", "workflow_state": "new", "assignee": "nobody"}
+        notes.append(Attention(text, reverse("alerts", query=query)))
+    notes += [*_silent(workers), *_overdue(schedules, now)]
     if place and schedules and now - place.at > _OLD:
         notes.append(
             Attention(f"The newest result here is {_ago(now, place.at)} old.", reverse("runs"))
         )
     return notes
-
-
-def _severe(alerts: OpenAlerts) -> Iterable[Attention]:
-    high = sum(number for severity, number, _ in alerts.tally.rows if severity == "high")
-    if high:
-        text = f"{plural(high, 'open alert')} of high severity."
-        yield Attention(text, f"{reverse('alerts')}?severity=high")
 
 
 def _silent(workers: Sequence[WorkerLine]) -> Iterable[Attention]:

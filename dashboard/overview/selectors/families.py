@@ -1,10 +1,8 @@
 """How every family stands at one place and how far it moved in a month, from two rollups."""
 
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, timedelta
-from typing import Any
 
 from django.db import connection
 
@@ -32,6 +30,7 @@ _NOW = f"""
     FROM dashboard_series AS measured
     JOIN dashboard_benchmark AS benchmark ON benchmark.id = measured.benchmark_id AND {SHOWN}
     JOIN dashboard_config AS config ON config.id = measured.config_id
+    JOIN dashboard_machine AS machine ON machine.id = measured.machine_id
     LEFT JOIN dashboard_series AS passed
          ON passed.machine_id = measured.machine_id AND passed.track_id = measured.track_id
             AND passed.benchmark_id = measured.benchmark_id
@@ -41,6 +40,8 @@ _NOW = f"""
           AND measured.metric = ANY(%(metrics)s)
           AND (measured.metric = 'passed' OR (passed.last_value = 1 AND measured.last_value > 0))
           AND measured.last_value IS NOT NULL AND {_CONFIGS}
+          AND (measured.metric <> 'compression_ratio'  -- metrics.is_artefact
+               OR machine.device_kind <> 'cpu' AND benchmark.size <> 'smoke')
     GROUP BY benchmark.family, benchmark.mode, measured.metric
 """  # noqa: S608 - made of constants
 _DAYS = f"""
@@ -75,18 +76,23 @@ class Families:
 
 def read(place: SeriesLocation, config: str = "") -> Families:
     """The families of the place, over ``config`` or every compiled config. One query."""
-    parameters = {
-        "machine": place.machine.pk,
-        "track": place.track.pk,
-        "metrics": [*SUMMARY],
-        "config": config,
-        "eager": EAGER,
-        "since": (place.at.astimezone(UTC) - timedelta(days=DAYS)).date(),
-    }
     levels: dict[tuple[str, str], Levels] = defaultdict(dict)
     days: Days = defaultdict(list)
     all_days: list[Day] = []
-    for day, build, family, mode, metric, count, linked, total in _rows(parameters):
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"{_NOW} UNION ALL {_DAYS} ORDER BY 1 NULLS FIRST",
+            {
+                "machine": place.machine.pk,
+                "track": place.track.pk,
+                "metrics": [*SUMMARY],
+                "config": config,
+                "eager": EAGER,
+                "since": (place.at.astimezone(UTC) - timedelta(days=DAYS)).date(),
+            },
+        )
+        rollups = cursor.fetchall()
+    for day, build, family, mode, metric, count, linked, total in rollups:
         if day is None:
             levels[family, mode][metric] = (count, total)
         else:
@@ -108,18 +114,7 @@ def _families(rows: list[FamilyRow], *, has_builds: bool) -> Families:
     return Families(rows, passing, cases, has_builds)
 
 
-def _rows(parameters: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(f"{_NOW} UNION ALL {_DAYS} ORDER BY 1 NULLS FIRST", parameters)
-        yield from cursor.fetchall()
-
-
-def _row(
-    key: tuple[str, str],
-    levels: Levels,
-    days: Days,
-    build: int | None,
-) -> FamilyRow:
+def _row(key: tuple[str, str], levels: Levels, days: Days, build: int | None) -> FamilyRow:
     family, mode = key
     figures: list[FamilyFigure | None] = []
     for metric in SUMMARY:

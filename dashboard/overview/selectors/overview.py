@@ -11,8 +11,17 @@ from django.db.models.functions import Coalesce
 
 from dashboard.alerts.selectors import alerts
 from dashboard.language.metrics import METRICS, Metric
-from dashboard.language.wording import ValueChange, change
-from dashboard.models import AlertGroup, Job, JobState, Machine, Run, Schedule
+from dashboard.language.wording import ValueChange, change, quiet
+from dashboard.models import (
+    AlertGroup,
+    Job,
+    JobState,
+    Machine,
+    Run,
+    Schedule,
+    Severity,
+    WorkflowState,
+)
 from dashboard.results.selectors.rollup import (
     CASE_COLUMNS,
     CASE_TABLES,
@@ -61,18 +70,10 @@ class Mover:
 
 @dataclass(frozen=True, slots=True)
 class Notable:
-    """Movers, worse ones and large changes first; and cases whose last job failed."""
+    """Movers, in the order of `movers`; and cases whose last job failed."""
 
     movers: list[Mover]
     failed: list[CaseRollup]
-
-    @property
-    def worse(self) -> int:
-        return sum(mover.change.tone == "bad" for mover in self.movers)
-
-    @property
-    def better(self) -> int:
-        return len(self.movers) - self.worse
 
 
 def notable(place: SeriesLocation) -> Notable:
@@ -90,27 +91,27 @@ def notable(place: SeriesLocation) -> Notable:
         cases = case_rollups_of(cursor.fetchall())
     failed = [case for case in cases if case.failed]
     passed = [case for case in cases if not case.failed]
-    return Notable(movers(passed), sorted(failed, key=_measured_at, reverse=True))
-
-
-def _measured_at(case: CaseRollup) -> float:
-    """Seconds since 1970; 0 where no job has ended."""
-    if case.latest is None:
-        return 0.0
-    return case.latest.at_s or 0.0
+    failed.sort(key=lambda case: (case.latest and case.latest.at_s) or 0.0, reverse=True)
+    return Notable(movers(passed), failed)
 
 
 def movers(cases: Sequence[CaseRollup]) -> list[Mover]:
-    """What changed since the previous point: first what got worse, the largest change first."""
+    """What changed since the previous point: first what grew, the largest change first.
+
+    It is one process against one: a place to look, and nothing that is shown to differ.
+    """
     moved: list[Mover] = []
     for case in cases:
         for key in MOVING_METRICS:
             mover = _mover(case, METRICS[key])
             if mover is not None:
                 moved.append(mover)
-    return sorted(
-        moved, key=lambda mover: (mover.change.tone != "bad", -abs(mover.change.percent or 0))
-    )
+    return sorted(moved, key=_by_growth)
+
+
+def _by_growth(mover: Mover) -> tuple[bool, float]:
+    percent = mover.change.percent or 0.0
+    return percent < 0, -abs(percent)
 
 
 def _mover(case: CaseRollup, metric: Metric) -> Mover | None:
@@ -120,7 +121,7 @@ def _mover(case: CaseRollup, metric: Metric) -> Mover | None:
     low, high = newest.low, newest.high
     if low is not None and high is not None and low <= newest.previous <= high:
         return None
-    moved = change(metric, newest.previous, newest.value)
+    moved = quiet(change(metric, newest.previous, newest.value), metric)
     if moved is None:
         return None
     return Mover(case, metric, newest, moved)
@@ -128,19 +129,39 @@ def _mover(case: CaseRollup, metric: Metric) -> Mover | None:
 
 @dataclass(frozen=True, slots=True)
 class OpenAlerts:
-    """Groups that nobody has closed. newest: the first of them, by severity and then by age."""
+    """Groups that nobody has closed.
+
+    newest: the first of them, by severity and then by age.
+    untaken: how many of high severity are new and assigned to nobody.
+    """
 
     tally: alerts.Tally
     newest: list[AlertGroup]
+    untaken: int
 
 
 def open_alerts() -> OpenAlerts:
     """One query, of the columns that are shown."""
-    shown = ("title", "severity", "cause", "state", "created_at")
+    shown = (
+        "title",
+        "severity",
+        "cause",
+        "evidence_state",
+        "workflow_state",
+        "assignee",
+        "created_at",
+    )
     open_groups = alerts.listing({}).select_related(None).only(*shown)
     groups = sorted(open_groups, key=lambda group: alerts.RANK[group.severity])
     counts = Counter((group.severity, group.cause) for group in groups)
-    return OpenAlerts(alerts.tally_of_counts(counts), groups[:NEWEST_ALERTS])
+    untaken = [
+        group
+        for group in groups
+        if group.severity == Severity.HIGH
+        and group.workflow_state == WorkflowState.NEW
+        and group.assignee_id is None
+    ]
+    return OpenAlerts(alerts.tally_of_counts(counts), groups[:NEWEST_ALERTS], len(untaken))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +180,16 @@ class WorkerLine:
 
 
 def fleet(now: datetime) -> list[WorkerLine]:
-    """Every worker with its machine, and every machine without a worker. One query."""
+    """Every worker with its machine, and every machine without a worker that is not hidden. One
+    query.
+    """
     waiting = Job.objects.filter(state__in=WAITING, run__machine=OuterRef("pk"))
     per_machine = waiting.order_by().values("run__machine").annotate(number=Count("pk"))
     busy = Job.objects.filter(state=JobState.RUNNING, worker=OuterRef("workers__pk"))
     rows = Machine.objects.annotate(
         waiting=Coalesce(Subquery(per_machine.values("number")), Value(0)), busy=Exists(busy)
-    ).order_by("key", "workers__name")
+    )
+    rows = rows.exclude(hidden=True, workers=None).order_by("key", "workers__name")
     worker = ("workers__name", "workers__device", "workers__last_seen", "workers__paused")
     lines: list[WorkerLine] = []
     for key, name, device, seen, paused, is_busy, number in rows.values_list(

@@ -1,7 +1,5 @@
 """How the overview shows a figure of a family: its value, and a small drawing of its month."""
 
-from collections.abc import Sequence
-
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -28,28 +26,20 @@ def spark(figure: FamilyFigure) -> SafeString | str:
     values = figure.history
     if not values:
         return ""
-    points = _points(values, *span(values, figure.metric))
-    line = " ".join(f"{x},{y}" for x, y in points)
-    x, y = points[-1]
+    low, high = span(values, figure.metric)
+    points: list[str] = []
+    x = y = 0.0
+    for number, value in enumerate(values):
+        x = round(_EDGE + (_WIDTH - 2 * _EDGE) * number / (len(values) - 1), 1)
+        y = round(_EDGE + (_HEIGHT - 2 * _EDGE) * (high - value) / (high - low), 1)
+        points.append(f"{x},{y}")
     return format_html(
         '<svg class="spark" viewBox="0 0 {} {}" role="img" aria-label="{}" focusable="false">'
         '<polyline points="{}"/><circle cx="{}" cy="{}" r="2.6"/></svg>',
         _WIDTH,
         _HEIGHT,
         f"{figure.metric.label} over {len(values) - 1} days",
-        line,
+        " ".join(points),
         x,
         y,
     )
-
-
-def _points(values: Sequence[float], low: float, high: float) -> list[tuple[float, float]]:
-    """Where each value lies in the drawing; larger ones higher."""
-    step = (_WIDTH - 2 * _EDGE) / (len(values) - 1)
-    height = _HEIGHT - 2 * _EDGE
-    points: list[tuple[float, float]] = []
-    for number, value in enumerate(values):
-        x = _EDGE + step * number
-        y = _EDGE + height * (high - value) / (high - low)
-        points.append((round(x, 1), round(y, 1)))
-    return points

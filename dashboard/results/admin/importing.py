@@ -33,38 +33,38 @@ class ImportForm(forms.Form):
     """A file of results, and where they belong."""
 
     file = forms.FileField(
-        widget=UnfoldAdminFileFieldWidget(),
+        widget=UnfoldAdminFileFieldWidget,
         help_text="As the suite wrote it: .json, .jsonl.gz or .tar.gz; also the files of other "
         "tools. What is here already is left out.",
     )
     machine = forms.ModelChoiceField(
         Machine.objects.all(),
         required=False,
-        widget=UnfoldAdminSelectWidget(),
+        widget=UnfoldAdminSelectWidget,
         help_text="Empty: named after the GPU or CPU in each result.",
     )
     track = forms.CharField(
         initial="import",
         validators=[TRACK_KEY],
-        widget=UnfoldAdminTextInputWidget(),
+        widget=UnfoldAdminTextInputWidget,
         help_text="The stream whose series these numbers join.",
     )
     build = forms.CharField(
         required=False,
         max_length=200,
-        widget=UnfoldAdminTextInputWidget(),
+        widget=UnfoldAdminTextInputWidget,
         help_text="Label of the build, for a file of another tool that names none.",
     )
     at = forms.DateTimeField(
         required=False,
         label="Measured at",
-        widget=UnfoldAdminTextInputWidget(),
+        widget=UnfoldAdminTextInputWidget,
         help_text="For a file of another tool that does not say when: 2026-11-21 03:00.",
     )
     config = forms.CharField(
         required=False,
         max_length=60,
-        widget=UnfoldAdminTextInputWidget(),
+        widget=UnfoldAdminTextInputWidget,
         help_text="For a file of another tool that names no way to execute: inductor.",
     )
     metrics = forms.CharField(
@@ -73,9 +73,9 @@ class ImportForm(forms.Form):
         help_text="Which of our metrics one of another tool's is, one a line: Fwd Time "
         "(us)=latency_ms*0.001.",
     )
-    label = forms.CharField(required=False, max_length=200, widget=UnfoldAdminTextInputWidget())
+    label = forms.CharField(required=False, max_length=200, widget=UnfoldAdminTextInputWidget)
     dry_run = forms.BooleanField(
-        required=False, widget=UnfoldBooleanWidget(), label="Only check, change nothing"
+        required=False, widget=UnfoldBooleanWidget, label="Only check, change nothing"
     )
 
     def clean_metrics(self) -> dict[str, tuple[str, float]]:
@@ -131,15 +131,15 @@ def import_upload(
 
 def show_report(request: HttpRequest, report: ImportReport, *, dry_run: bool) -> None:
     verb = "would be added" if dry_run else "added"
-    refused = len(report.refused)
     messages.success(
-        request, f"{report.added} {verb}, {report.existing} here already, {refused} refused."
+        request,
+        f"{report.added} {verb}, {report.existing} here already, {len(report.refused)} refused.",
     )
     if report.left_out:
-        names = ", ".join(report.left_out)
         messages.warning(
             request,
-            f"Left out, because it is not known which metric of this site it is: {names}.",
+            "Left out, because it is not known which metric of this site it is: "
+            f"{', '.join(report.left_out)}.",
         )
     for name, reason in report.refused[:_MOST_LISTED]:
         messages.error(request, f"{Path(name).name}: {reason}")

@@ -7,12 +7,15 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from ninja import Field, FilterLookup, FilterSchema, Query, Router
+from ninja import Field, FilterLookup, FilterSchema, Query, Router, Schema
 from ninja.pagination import paginate
 
 from dashboard.accounts.access import READ
 from dashboard.models import Job, JobState, Status
+from dashboard.results.core import kernel_words
+from dashboard.results.core.kernel_diff import KernelChange, KernelDiff
 from dashboard.results.selectors import jobs as jobs_read
+from dashboard.results.selectors import kernels as kernels_read
 from dashboard.runs.core.reproduce import command
 from dashboard.ui.api import schemas
 from dashboard.ui.api.paging import Pages
@@ -70,6 +73,48 @@ class JobDetail(JobOut):
         return command(job.spec, document.get("reproduce", ""))
 
 
+class KernelChangeOut(Schema):
+    """Kernels that are taken for the same, or for each other's replacement; times and calls are of
+    a step. match: by what. ms: new minus base.
+    """
+
+    match: str
+    role: str
+    kind: str
+    base: list[str]
+    new: list[str]
+    base_calls: float
+    new_calls: float
+    base_ms: float
+    new_ms: float
+    ms: float
+
+    @staticmethod
+    def resolve_base(change: KernelChange) -> list[str]:
+        return [kernel.name for kernel in change.base]
+
+    @staticmethod
+    def resolve_new(change: KernelChange) -> list[str]:
+        return [kernel.name for kernel in change.new]
+
+
+class KernelDiffOut(Schema):
+    """How the kernels of one arm differ, by one profile of each job. base_ms, new_ms: of all
+    kernels of a step. changes: what takes more time first.
+    """
+
+    arm: str
+    device: str = Field(alias="new.device")
+    base_ms: float = Field(alias="base.total_ms")
+    new_ms: float = Field(alias="new.total_ms")
+    sentence: str
+    changes: list[KernelChangeOut]
+
+    @staticmethod
+    def resolve_sentence(diff: KernelDiff) -> str:
+        return kernel_words.sentence(diff)
+
+
 @router.get("jobs", response=list[JobOut])
 @paginate(Pages, ordering=("-planned_at", "pk"))
 def listing(request: HttpRequest, chosen: Query[JobFilter]) -> QuerySet[Job]:
@@ -98,3 +143,14 @@ def samples(request: HttpRequest, uuid: UUID) -> Iterable[Any]:
         }
         for arm in jobs_read.arms(uuid)
     ]
+
+
+@router.get("jobs/{uuid:uuid}/kernels", response=list[KernelDiffOut])
+def kernels(request: HttpRequest, uuid: UUID, base: UUID) -> list[KernelDiff]:
+    """Which kernels account for what a step of this job takes more or less than one of the job
+    `base`; none where not both were profiled.
+    """
+    for job in (uuid, base):
+        one(Job.objects.all(), "job", pk=job)
+    profiles = kernels_read.profiles_of([uuid, base])
+    return kernels_read.diffs_of(profiles.get(base, {}), profiles.get(uuid, {}))

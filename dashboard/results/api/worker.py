@@ -55,6 +55,7 @@ class Greeting(Schema):
     worker: str
     machine: str
     queue: str
+    own_queue: str
     paused: bool
     heartbeat_s: float
     lease_s: float
@@ -135,19 +136,12 @@ LOG_TAIL_CHARACTERS = 16 * 1024
 def hello(request: HttpRequest, body: Hello) -> dict[str, Any]:
     """A worker has started. A new boot_id voids its running claims."""
     worker = worker_of(request)
-    fleet.hello(
-        worker=worker,
-        boot_id=body.boot_id,
-        device=body.device,
-        facts=body.facts,
-        catalog=body.catalog.model_dump(),
-        builds=body.builds,
-        environments=[each.model_dump() for each in body.environments],
-    )
+    fleet.hello(worker=worker, **body.model_dump())
     return {
         "worker": worker.name,
         "machine": worker.machine.key,
         "queue": worker.machine.queue,
+        "own_queue": worker.queue,
         "paused": worker.paused,
         "heartbeat_s": settings.HEARTBEAT_S,
         "lease_s": settings.LEASE_S,
@@ -170,10 +164,15 @@ def report_repository(request: HttpRequest, body: OwnModels) -> dict[str, int]:
 @router.post("environments", response=Noted)
 def report_environments(request: HttpRequest, body: ReportedEnvironments) -> dict[str, int]:
     """Environments whose state has changed."""
-    environments.record_environments(
-        worker=worker_of(request), environments=[each.model_dump() for each in body.environments]
-    )
+    environments.record_environments(worker=worker_of(request), **body.model_dump())
     return {"noted": len(body.environments)}
+
+
+@router.post("jobs/{uuid:job_id}/waiting", response=ReportedState)
+def waiting(request: HttpRequest, job_id: UUID, body: Claim) -> dict[str, str]:
+    """Whether a claim would be answered now, for a worker that waits for its device."""
+    leases.check_waiting(job_id=job_id, worker=worker_of(request), **body.model_dump())
+    return {"state": "queued"}
 
 
 @router.post("jobs/{uuid:job_id}/claim", response=Claimed)
@@ -195,10 +194,9 @@ def claim(request: HttpRequest, job_id: UUID, body: Claim) -> dict[str, Any]:
 def requirements(request: HttpRequest, job_id: UUID, body: Pinned) -> dict[str, str]:
     """What the job's environment is made from. The answer counts: the set that was kept first."""
     worker = worker_of(request)
-    text = environments.keep_requirements(
-        job_id=job_id, attempt=body.attempt, worker=worker, platform=body.platform, text=body.text
-    )
-    return {"text": text}
+    return {
+        "text": environments.keep_requirements(job_id=job_id, worker=worker, **body.model_dump())
+    }
 
 
 @router.post("jobs/{uuid:job_id}/heartbeat", response=Cancel)

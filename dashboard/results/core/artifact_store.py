@@ -26,7 +26,9 @@ def description(address: str) -> dict[str, Any]:
         return {"BACKEND": "django.core.files.storage.FileSystemStorage"}
     parts = urlsplit(address)
     if parts.scheme != "s3" or not parts.hostname or parts.netloc != parts.hostname:
-        raise ValueError(f"is {_without_secrets(address)!r}, which is not a bucket of S3: {HOW}")
+        if "@" in address:  # whoever wrote a password into it does not find it again in a log
+            address = f"{address.partition('://')[0]}://…"
+        raise ValueError(f"is {address!r}, which is not a bucket of S3: {HOW}")
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     if unknown := sorted(options.keys() - OPTIONS):
         raise ValueError(f"has the unknown option {unknown[0]!r}: {HOW}")
@@ -34,10 +36,3 @@ def description(address: str) -> dict[str, Any]:
         "BACKEND": "dashboard.results.services.s3_artifacts.S3Artifacts",
         "OPTIONS": {"bucket_name": parts.hostname, "location": parts.path.strip("/"), **options},
     }
-
-
-def _without_secrets(address: str) -> str:
-    """Whoever wrote a password into the address does not find it again in a log."""
-    if "@" not in address:
-        return address
-    return f"{address.partition('://')[0]}://…"

@@ -54,15 +54,16 @@ def normalized_files(archive: bytes) -> dict[str, str]:
 
 def archived_files(archive: bytes) -> dict[str, str]:
     """File name -> text of an archive of generated code. Raises UnreadableArchive."""
-    texts: dict[str, str] = {}
+    texts = {}
     room = MOST_BYTES
     try:
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:xz") as files:
             for entry in files:
                 room -= entry.size + tarfile.BLOCKSIZE  # the block, so that many empty files end
                 if room < 0:
-                    limit = MOST_BYTES // 2**20
-                    raise UnreadableArchive(f"The generated code is larger than {limit} MiB.")
+                    raise UnreadableArchive(
+                        f"The generated code is larger than {MOST_BYTES // 2**20} MiB."
+                    )
                 body = files.extractfile(entry) if entry.isfile() else None
                 if body is not None:
                     texts[entry.name] = body.read().decode(errors="replace")
@@ -96,7 +97,7 @@ def _of_kind(texts: dict[str, str], kind: str) -> list[str]:
 
 def _kind_diffs(kind: str, old: list[str], new: list[str]) -> list[FileDiff]:
     """Each new file against the remaining old one that it is most like."""
-    diffs: list[FileDiff] = []
+    diffs = []
     remaining = old[:_MOST_FILES]
     for text in new[:_MOST_FILES]:
         nearest = max(remaining, key=lambda other: _likeness(other, text), default=None)

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from dashboard.language.contracts import Document
 
 _OF_ONE_DEVICE = ("machine.host", "machine.device_id")
 
@@ -20,19 +21,17 @@ class Difference:
         return f"{self.path}: {self.before} → {self.after}"
 
 
-def environment_differences(
-    before: Mapping[str, Any], after: Mapping[str, Any]
-) -> list[Difference]:
+def environment_differences(before: Document, after: Document) -> list[Difference]:
     """In what two environments differ, devices of one kind being alike."""
     old, new = _flat(before), _flat(after)
-    differences: list[Difference] = []
+    differences = []
     for path in sorted(old.keys() | new.keys()):
         if old.get(path) != new.get(path) and path not in _OF_ONE_DEVICE:
             differences.append(Difference(path, old.get(path, "none"), new.get(path, "none")))
     return differences
 
 
-def _flat(document: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+def _flat(document: Document, prefix: str = "") -> dict[str, str]:
     """{"torch": {"cuda": "12.8"}} -> {"torch.cuda": "12.8"}, without the fingerprint.
 
     Without Triton's version either: Triton belongs to the build.

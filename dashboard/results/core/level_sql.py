@@ -2,8 +2,8 @@
 
 The same in the rollup and where a few runs are read alone.
 
-Each level is of one device: what ran on the same one is compared there
-(dashboard/comparisons/core/device_effects.py).
+Each level is of one device in one session: what was measured there in turn is compared there
+(dashboard/comparisons/core/block_effects.py).
 """
 
 # Count; mean, and sum of squares around it, of ln(value), NULL where a value has no logarithm;
@@ -27,6 +27,12 @@ OF_PLACE = """
         SELECT coalesce(environment.libraries, '') AS libraries,
                coalesce(result.device, '') AS device
     ) AS place"""
+
+# What was measured in turn with this: a run says so (`measure_in_turn`). Result files do not, and
+# there a day counts. Empty: a run of its own, as the schedule's are.
+SESSION = """
+    CASE WHEN run.purpose = 'import' THEN to_char(datum.planned_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')
+         ELSE run.session END"""
 # What did not pass, and what a person has marked as invalid, is left out.
 COUNTED = """
     datum.status = 'pass' AND datum.value IS NOT NULL
@@ -34,3 +40,14 @@ COUNTED = """
               SELECT FROM dashboard_invalidpoint AS invalid
               WHERE invalid.series_id = series.id AND invalid.job_id = datum.job_id
           )"""
+
+
+def no_artefact(metric: str, machine: str, benchmark: str) -> str:
+    """A condition: the number says something of the model (metrics.is_artefact). Each argument is
+    a column, of a metric's key and of two ids.
+    """
+    return f"""({metric} <> 'compression_ratio' OR NOT EXISTS (
+               SELECT FROM dashboard_machine AS its_machine, dashboard_benchmark AS its_benchmark
+               WHERE its_machine.id = {machine} AND its_benchmark.id = {benchmark}
+                     AND (its_machine.device_kind = 'cpu' OR its_benchmark.size = 'smoke')
+           ))"""

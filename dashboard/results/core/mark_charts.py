@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dashboard.ui.charts import ChartLine, Figure, apart
+from dashboard.ui.charts import ChartLine, Figure, Trace, apart, label, trace, vertical_line
 
 _MOST_LABELS = 12
 _LABEL_LENGTH = 24
@@ -67,7 +67,9 @@ def with_marks(
     labels = [_label(environments[index], "⚙") for index in labelled]
     # The last stay where there is little room
     labels += [_label(remark, "✎") for remark in remarks[-_MOST_LABELS:]]
-    rules = [_rule(mark) for mark in (*remarks, *environments)]
+    dashed = {"width": 1.5, "dash": "longdash"}
+    marks = (*remarks, *environments)
+    rules = [vertical_line(mark.at_ms, layer="below", line=dashed) for mark in marks]
     layout = figure["layout"]
     return {
         "data": traces,
@@ -79,7 +81,7 @@ def with_marks(
     }
 
 
-def _levels(marked: MarkedLine) -> list[dict[str, Any]]:
+def _levels(marked: MarkedLine) -> list[Trace]:
     """A line at the median between each two changes; nothing where nothing changed."""
     line = marked.valid
     if not marked.alerts or not len(line.at_ms):
@@ -95,27 +97,28 @@ def _levels(marked: MarkedLine) -> list[dict[str, Any]]:
             level = float(np.median(values))
             x += [start, min(end, last), np.nan]
             y += [level, level, np.nan]
-    return [
-        _trace(line, "level", x, y, mode="lines", opacity=0.55, line={"width": 4}, hoverinfo="skip")
-    ]
+    name, look = f"{line.name} level", {"width": 4}
+    return [trace(line, name, x, y, mode="lines", opacity=0.55, line=look, hoverinfo="skip")]
 
 
-def _alerts(marked: MarkedLine) -> list[dict[str, Any]]:
+def _alerts(marked: MarkedLine) -> list[Trace]:
     """A triangle at the first point of each new level: pointing down where it got worse."""
-    shown: list[Mark] = []
-    values: list[float] = []
+    shown = []
+    values = []
+    line = marked.line
     for alert in marked.alerts:
-        value = _value_at(marked.line, alert.at_ms)
-        if value is not None:
+        # The point at that moment, or the next one that has a value
+        later = np.flatnonzero((line.at_ms >= alert.at_ms) & ~np.isnan(line.value))
+        if len(later):
             shown.append(alert)
-            values.append(value)
+            values.append(float(line.value[later[0]]))
     if not shown:
         return []
     symbols = ["triangle-down" if alert.worse else "triangle-up" for alert in shown]
     return [
-        _trace(
-            marked.line,
-            "alert",
+        trace(
+            line,
+            f"{line.name} alert",
             [alert.at_ms for alert in shown],
             values,
             mode="markers",
@@ -127,13 +130,7 @@ def _alerts(marked: MarkedLine) -> list[dict[str, Any]]:
     ]
 
 
-def _value_at(line: ChartLine, at_ms: int) -> float | None:
-    """The value of the point at a moment, or of the next one that has one."""
-    later = np.flatnonzero((line.at_ms >= at_ms) & ~np.isnan(line.value))
-    return float(line.value[later[0]]) if len(later) else None
-
-
-def _invalid(marked: MarkedLine) -> list[dict[str, Any]]:
+def _invalid(marked: MarkedLine) -> list[Trace]:
     """Hollow circles: points that a person left out."""
     line = marked.line
     is_invalid = np.array([job in marked.invalid for job in line.job], dtype=bool)
@@ -142,9 +139,9 @@ def _invalid(marked: MarkedLine) -> list[dict[str, Any]]:
         return []
     jobs = [line.job[index] for index in indices.tolist()]
     return [
-        _trace(
+        trace(
             line,
-            "invalid",
+            f"{line.name} invalid",
             line.at_ms[indices],
             line.value[indices],
             mode="markers",
@@ -156,49 +153,12 @@ def _invalid(marked: MarkedLine) -> list[dict[str, Any]]:
     ]
 
 
-def _trace(of: ChartLine, name: str, x: Any, y: Any, **look: Any) -> dict[str, Any]:
-    """A trace in the colour of its line; `look` is Plotly's."""
-    return {
-        "type": "scatter",
-        "showlegend": False,
-        "legendgroup": of.name,
-        "name": f"{of.name} {name}",
-        "x": x,
-        "y": y,
-        "meta": {"slot": of.slot, "role": "line"},
-        **look,
-    }
-
-
-def _rule(remark: Mark) -> dict[str, Any]:
-    return {
-        "type": "line",
-        "x0": remark.at_ms,
-        "x1": remark.at_ms,
-        "yref": "paper",
-        "y0": 0,
-        "y1": 1,
-        "layer": "below",
-        "line": {"width": 1.5, "dash": "longdash"},
-    }
-
-
 def _label(remark: Mark, sign: str) -> dict[str, Any]:
     text = remark.text
     if len(text) > _LABEL_LENGTH:
         text = f"{text[: _LABEL_LENGTH - 1]}…"
-    return {
-        "x": remark.at_ms,
-        "yref": "paper",
-        "y": 0,
-        "yanchor": "bottom",
-        "xanchor": "left",
-        "align": "left",
-        "showarrow": False,
-        "text": f"{sign} {escaped(text)}",
-        "hovertext": escaped(remark.text),
-        "font": {"size": 11},
-    }
+    shown = f"{sign} {escaped(text)}"
+    return label(remark.at_ms, shown, 0, align="left", hovertext=escaped(remark.text))
 
 
 def escaped(text: str) -> str:

@@ -7,54 +7,70 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dashboard.language.metrics import METRICS, Metric
+from dashboard.language.contracts import Document
+from dashboard.language.metrics import METRICS, Metric, is_artefact
 from dashboard.language.wording import duration, interval, metric_of, number, quantity
 
-Document = Mapping[str, Any]
-
-_GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (
-        "Speed",
-        (
-            "speedup",
-            "latency_ms",
-            "eager_latency_ms",
-            "latency_p90_ms",
-            "latency_p99_ms",
-            "throughput_per_s",
-        ),
+_GROUPS = {
+    "Speed": (
+        "speedup",
+        "latency_ms",
+        "eager_latency_ms",
+        "latency_p90_ms",
+        "latency_p99_ms",
+        "throughput_per_s",
     ),
-    (
-        "Start",
-        ("cold_start_s", "warm_start_s", "restored_start_s", "break_even_steps", "compile_cpu_s"),
+    "Device": (
+        "device_ms",
+        "eager_device_ms",
+        "device_speedup",
+        "device_share_percent",
+        "host_ms",
+        "kernels",
     ),
-    (
-        "Compile phases",
-        (
-            "compile_dynamo_s",
-            "compile_aot_s",
-            "compile_inductor_s",
-            "compile_triton_s",
-            "toolchain_s",
-        ),
+    "Start": (
+        "cold_start_s",
+        "warm_start_s",
+        "restored_start_s",
+        "break_even_steps",
+        "compile_cpu_s",
     ),
-    (
-        "Memory",
-        ("peak_memory_gb", "eager_peak_memory_gb", "compression_ratio", "compile_peak_memory_gb"),
+    "Compile phases": (
+        "compile_dynamo_s",
+        "compile_aot_s",
+        "compile_inductor_s",
+        "compile_triton_s",
+        "toolchain_s",
     ),
-    (
-        "Exactness",
-        (
-            "drift",
-            "eager_drift",
-            "drift_gradients",
-            "eager_drift_gradients",
-            "drift_loss",
-            "eager_drift_loss",
-        ),
+    "Memory": (
+        "peak_memory_gb",
+        "eager_peak_memory_gb",
+        "compression_ratio",
+        "compile_peak_memory_gb",
+        "reserved_memory_gb",
+        "host_memory_gb",
     ),
-    ("Graphs", ("graph_breaks", "unique_graphs", "recompiles", "cache_hits", "guard_overhead_us")),
-)
+    "Exactness": (
+        "drift",
+        "eager_drift",
+        "drift_gradients",
+        "eager_drift_gradients",
+        "drift_loss",
+        "eager_drift_loss",
+    ),
+    "Graphs": ("graph_breaks", "unique_graphs", "recompiles", "cache_hits"),
+    "Compile work": (
+        "compile_calls",
+        "guards",
+        "captured_ops",
+        "ir_nodes",
+        "fusions",
+        "generated_kernels",
+        "generated_code_kb",
+        "eager_fallbacks",
+        "cudagraph_skips",
+    ),
+}
 _STARTS = (("cold_start_s", "cold"), ("warm_start_s", "warm"), ("restored_start_s", "restored"))
 _PHASES = ("compile_dynamo_s", "compile_aot_s", "compile_inductor_s", "compile_triton_s")
 _MEMORY = ("eager_peak_memory_gb", "peak_memory_gb", "compile_peak_memory_gb")
@@ -68,6 +84,7 @@ _STAGES = (
     "compile",
     "accuracy",
     "sampling",
+    "profile",
 )
 _DRIFTS = (
     ("outputs", "drift", "eager_drift"),
@@ -120,12 +137,16 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """Distance of the compiled and of the eager result from the reference, and their ratio."""
+    """Distance of the compiled and of the eager result from the reference, and their ratio.
+
+    is_too_far: for which the case failed.
+    """
 
     what: str
     compiled: str
     eager: str
     ratio: str
+    is_too_far: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +157,13 @@ class Section:
 
 def metric_groups(document: Document) -> list[MetricGroup]:
     """All metrics in groups; one that no group names comes last under "Other"."""
-    metrics = _metrics(document)
+    metrics = {**document.get("metrics", {})}
+    device = str(document.get("job", {}).get("device", ""))
+    if is_artefact("compression_ratio", device, document.get("benchmark", {}).get("size", "")):
+        metrics.pop("compression_ratio", None)
     others = list(metrics)
-    groups: list[MetricGroup] = []
-    for title, keys in _GROUPS:
+    groups = []
+    for title, keys in _GROUPS.items():
         present = [key for key in keys if key in metrics]
         others = [key for key in others if key not in present]
         groups.append(MetricGroup(title, [_metric_row(key, metrics[key]) for key in present]))
@@ -147,12 +171,7 @@ def metric_groups(document: Document) -> list[MetricGroup]:
     return [group for group in groups if group.rows]
 
 
-def _metrics(document: Document) -> Mapping[str, Any]:
-    metrics: Mapping[str, Any] = document.get("metrics", {})
-    return metrics
-
-
-def _metric_row(key: str, entry: Mapping[str, Any]) -> MetricRow:
+def _metric_row(key: str, entry: Document) -> MetricRow:
     metric, low, high = metric_of(key), entry.get("low"), entry.get("high")
     text = quantity(metric, entry["value"], low, high)
     return MetricRow(metric, text, interval(metric, low, high), entry.get("n", 0))
@@ -168,7 +187,7 @@ def starts(document: Document) -> list[Bar]:
 
     What the phases leave of the cold start is its first step itself, and what no phase counts.
     """
-    metrics = _metrics(document)
+    metrics = document.get("metrics", {})
     whole = [_Span.of_metric(metrics, key) for key, _ in _STARTS if key in metrics]
     phases: list[_Span] = []
     if "cold_start_s" in metrics:
@@ -197,7 +216,7 @@ class _Span:
     start_s: float = 0.0
 
     @classmethod
-    def of_metric(cls, metrics: Mapping[str, Any], key: str) -> "_Span":
+    def of_metric(cls, metrics: Document, key: str) -> "_Span":
         return cls(METRICS[key].label, metrics[key]["value"], METRICS[key].about)
 
     def bar(self, scale: float) -> Bar:
@@ -207,15 +226,15 @@ class _Span:
 
 def phases(document: Document) -> list[Bar]:
     """The longest of the compiler's own timers. They nest and do not add up to the start."""
-    timers: Mapping[str, float] = document.get("compile", {}).get("phases_s", {})
+    timers = document.get("compile", {}).get("phases_s", {})
     longest_first = sorted(timers.items(), key=lambda timer: -timer[1])
     return _bars([(name, seconds, duration(seconds), "") for name, seconds in longest_first[:12]])
 
 
 def memory(document: Document) -> list[Bar]:
     """Peak memory of each arm, and while compiling."""
-    metrics = _metrics(document)
-    rows: list[tuple[str, float, str, str]] = []
+    metrics = document.get("metrics", {})
+    rows = []
     for key in _MEMORY:
         if key in metrics:
             metric, value = METRICS[key], metrics[key]["value"]
@@ -225,7 +244,7 @@ def memory(document: Document) -> list[Bar]:
 
 def stages(document: Document) -> list[Bar]:
     """Where the job's wall time went, in the order of the job; unknown stages come last."""
-    wall_s: Mapping[str, float] = document.get("wall_s", {})
+    wall_s = document.get("wall_s", {})
     order = [name for name in _STAGES if name in wall_s]
     order += [name for name in wall_s if name not in _STAGES]
     return _bars([(name, wall_s[name], duration(wall_s[name]), "") for name in order])
@@ -234,7 +253,7 @@ def stages(document: Document) -> list[Bar]:
 def _bars(rows: Sequence[tuple[str, float, str, str]]) -> list[Bar]:
     """Rows of (label, value, text, about) as bars, the longest of which fills its cell."""
     longest = max((value for _, value, _, _ in rows), default=0)
-    bars: list[Bar] = []
+    bars = []
     for label, value, text, about in rows:
         share = round(100 * value / longest, 2) if longest > 0 else 0
         bars.append(Bar(label, text, share, about))
@@ -243,26 +262,30 @@ def _bars(rows: Sequence[tuple[str, float, str, str]]) -> list[Bar]:
 
 def drifts(document: Document) -> list[Drift]:
     """Drift next to eager's own: what the compiler adds to what the dtype alone costs."""
-    metrics = _metrics(document)
-    rows: list[Drift] = []
+    metrics = document.get("metrics", {})
+    failures = ""
+    if document.get("status") == "fail_accuracy":
+        failures = str(document.get("message", ""))
+    rows = []
     for what, compiled_key, eager_key in _DRIFTS:
         if compiled_key in metrics:
             compiled = metrics[compiled_key]["value"]
             eager = metrics.get(eager_key, {}).get("value")
             ratio = f"{number(compiled / eager)}×" if eager else "–"
-            rows.append(Drift(what, number(compiled), number(eager), ratio))
+            is_too_far = f"{what}: " in failures
+            rows.append(Drift(what, number(compiled), number(eager), ratio, is_too_far))
     return rows
 
 
 def distances(document: Document) -> list[Section]:
     """Every distance that was taken, by tensor."""
-    tensors: Mapping[str, Any] = document.get("accuracy", {}).get("tensors", {})
+    tensors = document.get("accuracy", {}).get("tensors", {})
     return [Section(name, _flat(distance)) for name, distance in tensors.items()]
 
 
 def environment(document: Document) -> list[Section]:
     """What it ran on: torch, machine, libraries, settings."""
-    facts: Mapping[str, Any] = document.get("environment", {})
+    facts = document.get("environment", {})
     sections = _sections(facts, _ENVIRONMENT)
     if "python" in facts and sections and sections[0].title == _ENVIRONMENT["torch"]:
         sections[0].rows.append(("python", str(facts["python"])))
@@ -271,8 +294,17 @@ def environment(document: Document) -> list[Section]:
 
 def start_details(document: Document) -> list[Section]:
     """What was seen in each start, apart from its length."""
-    details: Mapping[str, Any] = document.get("starts", {})
-    return [Section(name, _flat(details[name])) for _, name in _STARTS if name in details]
+    details = document.get("starts", {})
+    names = [*(name for _, name in _STARTS), "counted"]
+    return [Section(name, _flat(details[name])) for name in names if name in details]
+
+
+def frames_compiled(document: Document) -> str:
+    """How many of the frames that dynamo met it compiled: "2 of 4"; empty where it is not known."""
+    counters = document.get("compile", {}).get("counters", {})
+    if not counters.get("frames.total"):
+        return ""
+    return f"{counters.get('frames.ok', 0):.0f} of {counters['frames.total']:.0f}"
 
 
 def compiler_facts(document: Document) -> list[Section]:
@@ -280,12 +312,12 @@ def compiler_facts(document: Document) -> list[Section]:
     return _sections(document.get("compile", {}), _COMPILER_FACTS)
 
 
-def _sections(facts: Mapping[str, Any], titles: Mapping[str, str]) -> list[Section]:
+def _sections(facts: Document, titles: Mapping[str, str]) -> list[Section]:
     sections = [Section(title, _flat(facts.get(key, {}))) for key, title in titles.items()]
     return [section for section in sections if section.rows]
 
 
-def _flat(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+def _flat(values: Document, prefix: str = "") -> list[tuple[str, str]]:
     """Nested objects as (dotted name, text) rows; what is null says so."""
     rows: list[tuple[str, str]] = []
     for name, value in values.items():

@@ -15,7 +15,7 @@ import jsonschema_rs
 import numpy as np
 import orjson
 
-from dashboard.language.contracts import Refused, TooLarge, check_schema, read_schema
+from dashboard.language.contracts import Document, Refused, TooLarge, check_schema, read_schema
 
 Array = np.ndarray[tuple[int], np.dtype[Any]]
 GZIP_MAGIC = b"\x1f\x8b"
@@ -23,26 +23,28 @@ GZIP_WINDOW = 31  # zlib's way to say "with a gzip header"
 FLOATS, INTEGERS = "<f8", "<i4"
 YEARS = (2016, 2100)  # a moment outside comes from a broken clock
 OUTCOMES = ("pass", "crashed", "oom", "timeout", "fail_to_run", "cancelled")
-DELIVERY: dict[str, Any] = {
-    "type": "object",
-    "required": ["attempt", "outcome", "result"],
-    "properties": {
-        "attempt": {"type": "integer", "minimum": 1},
-        "outcome": {
-            "type": "object",
-            "required": ["status"],
-            "properties": {
-                "status": {"enum": list(OUTCOMES)},
-                "message": {"type": "string", "maxLength": 4000},
-                "exit_code": {"type": ["integer", "null"]},
-                "signal": {"type": ["integer", "string", "null"]},
-                "wall_s": {"type": ["number", "null"], "minimum": 0},
-                "log_tail": {"type": "string", "maxLength": 65536},
+DELIVERY = jsonschema_rs.Draft202012Validator(
+    {
+        "type": "object",
+        "required": ["attempt", "outcome", "result"],
+        "properties": {
+            "attempt": {"type": "integer", "minimum": 1},
+            "outcome": {
+                "type": "object",
+                "required": ["status"],
+                "properties": {
+                    "status": {"enum": list(OUTCOMES)},
+                    "message": {"type": "string", "maxLength": 4000},
+                    "exit_code": {"type": ["integer", "null"]},
+                    "signal": {"type": ["integer", "string", "null"]},
+                    "wall_s": {"type": ["number", "null"], "minimum": 0},
+                    "log_tail": {"type": "string", "maxLength": 65536},
+                },
             },
+            "result": {"type": ["object", "null"]},
         },
-        "result": {"type": ["object", "null"]},
-    },
-}
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +80,18 @@ class ResultDocument:
     planned_at: from the job file, where it says so, else when the job started.
     """
 
-    job: Mapping[str, Any]
+    job: Document
     status: str
     message: str
     planned_at: datetime
     started_at: datetime
     finished_at: datetime
     suite_version: str
-    benchmark: Mapping[str, Any]
-    environment: Mapping[str, Any]
+    benchmark: Document
+    environment: Document
     metrics: Mapping[str, Measurement]
     arms: tuple[ArmSamples, ...]
-    document: Mapping[str, Any]
+    document: Document
 
     @property
     def device(self) -> str:
@@ -105,7 +107,7 @@ class ProcessOutcome:
     status: str
     message: str
     log_tail: str
-    document: Mapping[str, Any]
+    document: Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +153,7 @@ def parse_json(body: bytes) -> Any:
 def parse_delivery(body: bytes) -> JobDelivery:
     """Check and read an unpacked delivery. Raises Refused."""
     delivery = parse_json(body)
-    check_schema(delivery, _delivery_validator(), "delivery")
+    check_schema(delivery, DELIVERY, "delivery")
     outcome = delivery["outcome"]
     status, result = outcome["status"], delivery["result"]
     if status == "pass" and result is None:
@@ -192,7 +194,7 @@ def parse_result(document: Any) -> ResultDocument:
     )
 
 
-def check_depth(document: Mapping[str, Any]) -> None:
+def check_depth(document: Document) -> None:
     """Raise Refused for a document that is nested too deep to be written as JSON (254 levels)."""
     try:
         orjson.dumps(document)
@@ -210,7 +212,7 @@ def unpack_samples(packed: bytes, kind: str = FLOATS) -> Array:
     return np.frombuffer(zlib.decompress(packed), dtype=kind)
 
 
-def _measurement(key: str, metric: Mapping[str, Any]) -> Measurement:
+def _measurement(key: str, metric: Document) -> Measurement:
     low, high = _float_or_none(metric.get("low")), _float_or_none(metric.get("high"))
     if low is not None and high is not None and low > high:
         raise Refused(f"result.metrics.{key}: its interval ends ({high}) before it begins ({low})")
@@ -221,7 +223,7 @@ def _float_or_none(number: float | None) -> float | None:
     return None if number is None else float(number)
 
 
-def _arm(name: str, arm: Mapping[str, Any]) -> ArmSamples:
+def _arm(name: str, arm: Document) -> ArmSamples:
     path, count = f"result.samples.{name}", len(arm["values"])
     for key in ("cpu_ms", "order"):
         if key in arm and len(arm[key]) != count:
@@ -236,7 +238,7 @@ def _arm(name: str, arm: Mapping[str, Any]) -> ArmSamples:
     )
 
 
-def _optional_array(arm: Mapping[str, Any], key: str, kind: str, path: str) -> Array | None:
+def _optional_array(arm: Document, key: str, kind: str, path: str) -> Array | None:
     if key not in arm:
         return None
     return _array(arm[key], kind, f"{path}.{key}")
@@ -274,8 +276,3 @@ def _job_identity_validator() -> jsonschema_rs.Draft202012Validator:
     names = ("job_id", "attempt", "benchmark", "config", "build", "planned_at")
     schema = {"properties": {name: properties[name] for name in names}}
     return jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
-
-
-@cache
-def _delivery_validator() -> jsonschema_rs.Draft202012Validator:
-    return jsonschema_rs.Draft202012Validator(DELIVERY)

@@ -5,15 +5,21 @@ Colours are as in charts.py.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.ui.charts import DASHES, SLOTS, ChartLine, Figure
+from dashboard.ui.charts import DASHES, SLOTS, ChartLine, Figure, Trace, trace, vertical_line
 from dashboard.ui.downsampling import Floats, downsample
 
 _MOST_SAMPLES = 40  # of one job in a trend
+_MOST_POINTS = 2000  # of one arm over time
+_LAYOUT = {
+    "showlegend": True,
+    "legend": {"orientation": "h", "y": 1.16, "x": 0},
+    "margin": {"l": 56, "r": 12, "t": 28, "b": 44},
+    "hovermode": "closest",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +45,16 @@ def distribution_figure(arms: Sequence[ChartArm]) -> Figure:
         return {"data": [], "layout": {}}
     interleaved = [arm for arm in filled if not arm.single]
     edges = _bin_edges([arm.values for arm in interleaved or filled])
-    medians: list[dict[str, Any]] = []
+    medians = []
     for row, arm in enumerate(filled):
         if not arm.single:
-            medians.append(_median_line(arm, DASHES[row % len(DASHES)]))
+            name, look = (
+                f"slot-{arm.position % SLOTS}",
+                {"width": 2, "dash": DASHES[row % len(DASHES)]},
+            )
+            medians.append(vertical_line(float(np.median(arm.values)), name=name, line=look))
 
-    layout = _sample_layout() | {
+    layout = _LAYOUT | {
         "barmode": "overlay",
         "bargap": 0,
         "shapes": medians,
@@ -54,7 +64,7 @@ def distribution_figure(arms: Sequence[ChartArm]) -> Figure:
     return {"data": [_histogram(arm, edges) for arm in filled], "layout": layout}
 
 
-def _histogram(arm: ChartArm, edges: Floats) -> dict[str, Any]:
+def _histogram(arm: ChartArm, edges: Floats) -> Trace:
     return {
         "type": "bar",
         "name": arm.name,
@@ -67,20 +77,6 @@ def _histogram(arm: ChartArm, edges: Floats) -> dict[str, Any]:
     }
 
 
-def _median_line(arm: ChartArm, dash: str) -> dict[str, Any]:
-    middle = float(np.median(arm.values))
-    return {
-        "type": "line",
-        "x0": middle,
-        "x1": middle,
-        "yref": "paper",
-        "y0": 0,
-        "y1": 1,
-        "name": f"slot-{arm.position % SLOTS}",
-        "line": {"width": 2, "dash": dash},
-    }
-
-
 def _bin_edges(arms: Sequence[Floats]) -> Floats:
     """Common edges of 10 to 120 bins, by the Freedman-Diaconis rule of the narrowest arm.
 
@@ -90,7 +86,7 @@ def _bin_edges(arms: Sequence[Floats]) -> Floats:
     high = max(float(np.quantile(arm, 0.999)) for arm in arms)
     if high <= low:
         return np.linspace(low - 0.5, low + 0.5, 11)
-    widths: list[float] = []
+    widths = []
     for arm in arms:
         lower, upper = np.quantile(arm, [0.25, 0.75])
         if upper > lower:
@@ -101,13 +97,13 @@ def _bin_edges(arms: Sequence[Floats]) -> Floats:
     return np.linspace(low, high, bins + 1)
 
 
-def over_time_figure(arms: Sequence[ChartArm], most_points: int = 2000) -> Figure:
+def over_time_figure(arms: Sequence[ChartArm]) -> Figure:
     """Samples in the order taken: shows warm-up that did not end, two modes, interference."""
     traces = []
     for arm in arms:
         if arm.single:
             continue
-        shown = downsample(arm.values, arm.values, arm.values, most_points)
+        shown = downsample(arm.values, arm.values, arm.values, _MOST_POINTS)
         traces.append(
             {
                 "type": "scatter",
@@ -121,21 +117,21 @@ def over_time_figure(arms: Sequence[ChartArm], most_points: int = 2000) -> Figur
                 "meta": {"slot": arm.position % SLOTS, "role": "line"},
             }
         )
-    layout = _sample_layout() | {
+    layout = _LAYOUT | {
         "xaxis": {"title": {"text": "sample, in the order taken"}},
         "yaxis": {"title": {"text": "ms per step"}},
     }
     return {"data": traces, "layout": layout}
 
 
-def scatter(line: ChartLine, samples: Mapping[str, Floats]) -> list[dict[str, Any]]:
+def scatter(line: ChartLine, samples: Mapping[str, Floats]) -> list[Trace]:
     """The raw samples (ms) of the line's jobs as small points above each other.
 
     Of a job that has many, evenly spaced quantiles, its smallest and its largest among them. No
     trace where no samples are kept.
     """
-    x: list[Floats] = []
-    y: list[Floats] = []
+    x = []
+    y = []
     for at_ms, job in zip(line.at_ms, line.job, strict=True):
         if job in samples:
             y.append(_quantiles(samples[job]))
@@ -143,19 +139,16 @@ def scatter(line: ChartLine, samples: Mapping[str, Floats]) -> list[dict[str, An
     if not x:
         return []
     return [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": f"{line.name} samples",
-            "legendgroup": line.name,
-            "showlegend": False,
-            "hoverinfo": "skip",
-            "opacity": 0.35,
-            "x": np.concatenate(x),
-            "y": np.concatenate(y),
-            "marker": {"size": 4},
-            "meta": {"slot": line.slot, "role": "line"},
-        }
+        trace(
+            line,
+            f"{line.name} samples",
+            np.concatenate(x),
+            np.concatenate(y),
+            mode="markers",
+            hoverinfo="skip",
+            opacity=0.35,
+            marker={"size": 4},
+        )
     ]
 
 
@@ -164,12 +157,3 @@ def _quantiles(values: Floats) -> Floats:
         return values
     quantiles: Floats = np.quantile(values, np.linspace(0, 1, _MOST_SAMPLES), method="nearest")
     return quantiles
-
-
-def _sample_layout() -> dict[str, Any]:
-    return {
-        "showlegend": True,
-        "legend": {"orientation": "h", "y": 1.16, "x": 0},
-        "margin": {"l": 56, "r": 12, "t": 28, "b": 44},
-        "hovermode": "closest",
-    }

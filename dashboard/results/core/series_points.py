@@ -70,8 +70,8 @@ def judged_value(reading: SeriesPoint, settings: Settings) -> float | None:
 
 def merge_repeats(repeats: Sequence[SeriesPoint], position: int, settings: Settings) -> Point:
     """The point of the data that belong to it: their median. Its interval narrows as √n."""
-    values: list[float] = []
-    half_widths: list[float] = []
+    values = []
+    half_widths = []
     for reading in repeats:
         value = judged_value(reading, settings)
         if value is not None:

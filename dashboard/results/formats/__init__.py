@@ -7,14 +7,3 @@ bytes -> which format? -> v3 | dynamo_csv | pytest_benchmark | asv | ours
 from dashboard.results.formats.common import NO_HINTS, Hints, ParsedFile, RefusedPart
 from dashboard.results.formats.naming import parse_metric_mapping
 from dashboard.results.formats.reading import FORMATS, OURS, parse_file
-
-__all__ = [
-    "FORMATS",
-    "NO_HINTS",
-    "OURS",
-    "Hints",
-    "ParsedFile",
-    "RefusedPart",
-    "parse_file",
-    "parse_metric_mapping",
-]

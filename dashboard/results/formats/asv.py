@@ -6,7 +6,7 @@ site has no metric for mem_ and track_.
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +18,7 @@ from dashboard.results.formats.common import (
     MetricValue,
     ParsedFile,
 )
+from dashboard.results.formats.fields import Record
 
 TOOL = "asv"
 MOST_COMBINATIONS = 10_000
@@ -34,7 +35,7 @@ def matches(value: Any) -> bool:
     return isinstance(value, dict) and {"commit_hash", "results", "params"} <= value.keys()
 
 
-def read(name: str, value: Mapping[str, Any], hints: Hints) -> ParsedFile:
+def read(name: str, value: Record, hints: Hints) -> ParsedFile:
     """Each benchmark and combination of its parameters is one result."""
     file = ParsedFile(f"asv results, version {value.get('version', '?')}")
     with file.part(name):
@@ -42,7 +43,7 @@ def read(name: str, value: Mapping[str, Any], hints: Hints) -> ParsedFile:
     return file
 
 
-def _read_benchmarks(name: str, value: Mapping[str, Any], hints: Hints, file: ParsedFile) -> None:
+def _read_benchmarks(name: str, value: Record, hints: Hints, file: ParsedFile) -> None:
     sha = fields.text(value.get("commit_hash"), "commit_hash")
     at = fields.moment(fields.number(value.get("date"), "date") / 1000, "date")
     machine = fields.mapping(value.get("params"), "params")
@@ -50,7 +51,7 @@ def _read_benchmarks(name: str, value: Mapping[str, Any], hints: Hints, file: Pa
     columns = fields.items(value.get("result_columns", ["result", "params"]), "result_columns")
 
     for benchmark, row in results.items():
-        prefix = _prefix(benchmark)
+        prefix = benchmark.rsplit(".", 1)[-1].split("_", 1)[0]  # "suite.Class.time_sum" -> "time"
         if prefix.lower() not in METRICS_OF:
             file.left_out[f"{prefix}_"] += 1
             continue
@@ -58,12 +59,18 @@ def _read_benchmarks(name: str, value: Mapping[str, Any], hints: Hints, file: Pa
         with file.part(where):
             for model, number in _values(benchmark, row, [str(column) for column in columns]):
                 case = _case(where, model, sha, at, machine, hints)
-                _set_outcome(case, benchmark, number)
-                file.add(case)
+                if number is None:
+                    case.status = "fail_to_run"
+                    case.message = "asv kept no value: the benchmark failed"
+                else:
+                    key, factor = METRICS_OF[prefix.lower()]
+                    amount = fields.quantity(number, f"result of {model}", factor)
+                    case.metrics = {key: MetricValue(amount, n=1)}
+                file.cases.append(case)
 
 
 def _case(
-    where: str, model: str, sha: str, at: datetime, machine: Mapping[str, Any], hints: Hints
+    where: str, model: str, sha: str, at: datetime, machine: Record, hints: Hints
 ) -> ForeignMeasurement:
     return ForeignMeasurement(
         where,
@@ -74,6 +81,7 @@ def _case(
         at,
         hints.config or CONFIG,
         git_sha=sha,
+        machine=str(machine.get("machine") or ""),
         cpu=str(machine.get("cpu") or "unknown CPU"),
         cores=fields.whole(machine.get("num_cpu") or 1, "params.num_cpu"),
         python=str(machine.get("python") or "").rsplit("/", 1)[-1],
@@ -98,7 +106,7 @@ def _values(benchmark: str, row: Any, columns: list[str]) -> Iterator[tuple[str,
     for combination, value in zip(combinations, results, strict=True):
         if isinstance(value, float) and math.isnan(value):
             continue  # skipped by its author
-        name = "_".join([benchmark, *map(str, combination)])
+        name = f"{benchmark}[{', '.join(map(str, combination))}]" if combination else benchmark
         yield name, None if value is None else fields.number(value, f"result of {name}")
 
 
@@ -109,16 +117,3 @@ def _combinations(parameters: Any) -> list[tuple[Any, ...]]:
     if math.prod(map(len, parameters)) > MOST_COMBINATIONS:
         raise fields.Malformed(f"params has more than {MOST_COMBINATIONS} combinations")
     return list(itertools.product(*parameters))
-
-
-def _prefix(benchmark: str) -> str:
-    """ "suite.Class.time_sum" -> "time"."""
-    return benchmark.rsplit(".", 1)[-1].split("_", 1)[0]
-
-
-def _set_outcome(case: ForeignMeasurement, benchmark: str, value: float | None) -> None:
-    if value is None:
-        case.status, case.message = "fail_to_run", "asv kept no value: the benchmark failed"
-        return
-    key, factor = METRICS_OF[_prefix(benchmark).lower()]
-    case.metrics = {key: MetricValue(value * factor, n=1)}

@@ -5,9 +5,9 @@ import json
 import re
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,6 +18,7 @@ Document = dict[str, Any]
 SIZE = "imported"
 CONFIG = "imported"  # where the file names no way to execute
 MOST_SAMPLES = 10_000
+MODEL_LENGTH = 80
 # Of the ids of jobs that other tools ran
 _NAMESPACE = uuid.UUID("0f6c3a52-6c1e-4f4e-a9a3-0f5b6a7d3c11")
 # Status words of PyTorch's runners -> ours
@@ -46,7 +47,7 @@ class Hints:
     """What the person who imports says, where a file does not.
 
     build: its label; at: when it was measured. metrics: name of theirs -> (our key, factor to our
-    unit).
+    unit). existing: names of benchmarks that earlier imports made.
     """
 
     build: str = ""
@@ -54,6 +55,7 @@ class Hints:
     machine: str = ""
     config: str = ""
     metrics: Mapping[str, tuple[str, float]] = field(default_factory=dict)
+    existing: frozenset[str] = frozenset()
 
 
 NO_HINTS = Hints()
@@ -71,10 +73,12 @@ class RefusedPart:
 class ParsedFile:
     """What a file holds.
 
-    format: its kind in words; left_out: metrics that this site does not have -> how often.
+    format: its kind in words; cases: what was measured, of which `name_cases` makes documents;
+    left_out: metrics that this site does not have -> how often.
     """
 
     format: str = ""
+    cases: list["ForeignMeasurement"] = field(default_factory=list)
     documents: list[tuple[str, Document]] = field(default_factory=list)
     refused: list[RefusedPart] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -90,8 +94,22 @@ class ParsedFile:
         except Malformed as error:
             self.refuse(where, str(error))
 
-    def add(self, case: "ForeignMeasurement") -> None:
-        self.documents.append((case.where, document(case)))
+    def name_cases(self, existing: Collection[str]) -> None:
+        """Make the documents: two tests never share a name, and with it their series.
+
+        A name of letters, digits and _ alone is the test's own. One that loses anything gets a
+        digest of the whole, unless an earlier import made that name without one.
+        """
+        texts: dict[str, set[str]] = {}
+        for case in self.cases:
+            texts.setdefault(benchmark_name(case), set()).add(case.model)
+        for case in self.cases:
+            plain = benchmark_name(case)
+            is_own = word(case.model, MODEL_LENGTH) == case.model.lower() or plain in existing
+            named = case
+            if not is_own or len(texts[plain]) > 1:
+                named = replace(case, model=with_digest(case.model, MODEL_LENGTH))
+            self.documents.append((case.where, document(named)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +127,7 @@ class ForeignMeasurement:
     """One case, once. Units are those of dashboard/language/metrics.py; samples_ms: single steps.
 
     build: label; version, git_sha: of torch, or of the project that was measured. tool: what
-    measured it.
+    measured it. machine: its name; empty: it is named after its hardware.
     """
 
     where: str
@@ -124,6 +142,7 @@ class ForeignMeasurement:
     batch_size: int = 1
     version: str = ""
     git_sha: str = ""
+    machine: str = ""
     gpu: str | None = None
     cpu: str = "unknown CPU"
     cores: int = 1
@@ -139,8 +158,8 @@ class ForeignMeasurement:
 
 def document(case: ForeignMeasurement) -> Document:
     """The result.v1 of a case: the same case is the same document, so that it is imported once."""
-    model, mode, dtype = word(case.model, 80), word(case.mode, 40), word(case.dtype, 40)
-    name = f"{model}.{SIZE}.{mode}.{dtype}.static.b{case.batch_size}"
+    name = benchmark_name(case)
+    model, _, mode, dtype, *_ = name.split(".")
     at = case.at.astimezone(UTC).isoformat(timespec="milliseconds")
     metrics = {key: _entry(metric) for key, metric in case.metrics.items() if key in METRICS}
     samples: Document = {}
@@ -192,18 +211,31 @@ def _environment(case: ForeignMeasurement) -> Document:
         },
         "settings": {"measured by": case.tool, **case.settings},
     }
+    if case.machine:
+        described["machine"]["name"] = case.machine[:200]
     digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
     return {"fingerprint": digest[:16], **described}
 
 
 def _entry(metric: MetricValue) -> Document:
-    entry = {"value": metric.value, "low": metric.low, "high": metric.high, "n": metric.n}
-    return {key: value for key, value in entry.items() if value is not None}
+    return {key: value for key, value in asdict(metric).items() if value is not None}
+
+
+def benchmark_name(case: ForeignMeasurement) -> str:
+    model, mode, dtype = word(case.model, MODEL_LENGTH), word(case.mode, 40), word(case.dtype, 40)
+    return f"{model}.{SIZE}.{mode}.{dtype}.static.b{case.batch_size}"
 
 
 def word(text: str, most: int) -> str:
     """A name as benchmarks have it: lower-case letters, digits, _; a long one ends in a digest."""
-    plain = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "unnamed"
-    if len(plain) <= most:
-        return plain
-    return f"{plain[: most - 9]}_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    plain = plain_word(text)
+    return plain if len(plain) <= most else with_digest(text, most)
+
+
+def with_digest(text: str, most: int) -> str:
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return f"{plain_word(text)[: most - 9]}_{digest}"
+
+
+def plain_word(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "unnamed"

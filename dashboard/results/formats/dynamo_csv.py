@@ -42,11 +42,11 @@ def read(name: str, body: bytes, hints: Hints) -> ParsedFile:
             "inductor_torchbench_amp_training_cuda_performance.csv",
         )
         return file
-    missing: list[str] = []
+    missing = []
     if not hints.build:
-        missing.append("the build")
+        missing.append("the build (--build)")
     if not hints.at:
-        missing.append("the time")
+        missing.append("the time (--at)")
     if missing:
         why = f"such a file does not name {' or '.join(missing)}: give them with the import"
         file.refuse(name, why)
@@ -74,7 +74,7 @@ def _read_rows(file: ParsedFile, name: str, text: str, run: re.Match[str], hints
             _check_row(row)
             case = _case(where, row, run, hints)
             _fill(case, row, hints, file)
-            file.add(case)
+            file.cases.append(case)
 
 
 def _check_row(row: Mapping[str | None, str | None]) -> None:
@@ -114,7 +114,12 @@ def _case(
 def _fill(case: ForeignMeasurement, row: Mapping[str, str], hints: Hints, file: ParsedFile) -> None:
     """The metrics of the row, or the status word of an accuracy file."""
     if "accuracy" in row:
-        _set_status(case, row["accuracy"])
+        accuracy = row["accuracy"]
+        if accuracy not in STATUSES:
+            raise fields.Malformed(f"accuracy is {accuracy!r}: expected {', '.join(STATUSES)}")
+        case.status = STATUSES[accuracy]
+        if case.status != "pass":
+            case.message = f"{TOOL} said {accuracy}"
         return
     for name, value in row.items():
         if name in {"dev", "name", "batch_size"}:
@@ -127,11 +132,3 @@ def _fill(case: ForeignMeasurement, row: Mapping[str, str], hints: Hints, file: 
             case.metrics[key] = metric
     if "latency_ms" not in case.metrics and "speedup" not in case.metrics:
         case.status, case.message, case.metrics = "fail_to_run", f"{TOOL} wrote no time for it", {}
-
-
-def _set_status(case: ForeignMeasurement, accuracy: str) -> None:
-    if accuracy not in STATUSES:
-        raise fields.Malformed(f"accuracy is {accuracy!r}: expected {', '.join(STATUSES)}")
-    case.status = STATUSES[accuracy]
-    if case.status != "pass":
-        case.message = f"{TOOL} said {accuracy}"

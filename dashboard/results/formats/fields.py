@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+Record = Mapping[str, Any]  # an object of a file, decoded
+
 
 class Malformed(ValueError):
     """A field that cannot be used; the text names it and says what is expected."""
@@ -26,11 +28,21 @@ def number(value: Any, field_name: str) -> float:
     return result
 
 
-def whole(value: Any, field_name: str, least: int = 1) -> int:
-    """A whole number from ``least``. Raises Malformed."""
+def quantity(value: Any, field_name: str, factor: float = 1.0) -> float:
+    """A time or a size, times `factor` to our unit: from 0, and still finite. Raises Malformed."""
+    result = number(value, field_name) * factor
+    if result < 0:
+        raise Malformed(f"{field_name} is {shown(value)}: it cannot be negative")
+    if not math.isfinite(result):
+        raise Malformed(f"{field_name} is {shown(value)}: too large for our unit")
+    return result
+
+
+def whole(value: Any, field_name: str) -> int:
+    """A whole number from 1. Raises Malformed."""
     result = number(value, field_name)
-    if result != int(result) or not least <= result < 2**31:
-        raise Malformed(f"{field_name} is {shown(value)}: expected a whole number from {least}")
+    if result != int(result) or not 1 <= result < 2**31:
+        raise Malformed(f"{field_name} is {shown(value)}: expected a whole number from 1")
     return int(result)
 
 
@@ -41,7 +53,7 @@ def text(value: Any, field_name: str) -> str:
     return value.strip()
 
 
-def mapping(value: Any, field_name: str) -> Mapping[str, Any]:
+def mapping(value: Any, field_name: str) -> Record:
     """An object; missing is empty. Raises Malformed."""
     if value is None:
         return {}

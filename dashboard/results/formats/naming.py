@@ -12,6 +12,7 @@ microseconds or seconds to another.
 from dashboard.catalog.core.plan import require_known
 from dashboard.language.metrics import METRICS
 from dashboard.results.formats.common import Hints, MetricValue
+from dashboard.results.formats.fields import quantity
 
 METRICS_OF = {
     "abs_latency": "latency_ms",
@@ -32,12 +33,14 @@ def our_metric(
 ) -> tuple[str, MetricValue] | None:
     """Our key and the value in our unit.
 
-    None for what this site has no metric for, and for the zero of a failure.
+    None for what this site has no metric for, for the zero of a failure, and for the difference
+    that compilation_latency is where it is below 0. Raises Malformed: a negative number.
     """
     key, factor = hints.metrics.get(name) or (METRICS_OF.get(name, name), 1.0)
-    if key not in METRICS or (key in POSITIVE and value <= 0):
+    is_failure = key in POSITIVE and value == 0
+    if key not in METRICS or is_failure or (name == "compilation_latency" and value < 0):
         return None
-    return key, MetricValue(value * factor, n=count)
+    return key, MetricValue(quantity(value, name, factor), n=count)
 
 
 def parse_metric_mapping(text: str) -> tuple[str, tuple[str, float]]:

@@ -1,6 +1,5 @@
 """pytest-benchmark's JSON (--benchmark-json): the median of each test becomes its latency."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +12,7 @@ from dashboard.results.formats.common import (
     MetricValue,
     ParsedFile,
 )
+from dashboard.results.formats.fields import Record
 
 TOOL = "pytest-benchmark"
 UNVERSIONED = {"", "unversioned", "unknown"}
@@ -23,27 +23,23 @@ def matches(value: Any) -> bool:
     return isinstance(value, dict) and {"machine_info", "commit_info", "benchmarks"} <= value.keys()
 
 
-def read(name: str, value: Mapping[str, Any], hints: Hints) -> ParsedFile:
+def read(name: str, value: Record, hints: Hints) -> ParsedFile:
     """Each test is one result; a test that cannot be used is refused with its place."""
     file = ParsedFile(f"pytest-benchmark {value.get('version', '')}".strip())
     with file.part(name):
-        _read_tests(name, value, hints, file)
+        at = _at(value, hints)
+        build = hints.build or _build(fields.mapping(value["commit_info"], "commit_info"))
+        machine = fields.mapping(value["machine_info"], "machine_info")
+        for place, test in enumerate(fields.items(value["benchmarks"], "benchmarks")):
+            where = f"{name}, benchmarks[{place}]"
+            with file.part(where):
+                case = _case(where, fields.mapping(test, "the test"), build, at, machine)
+                case.config = hints.config or CONFIG
+                file.cases.append(case)
     return file
 
 
-def _read_tests(name: str, value: Mapping[str, Any], hints: Hints, file: ParsedFile) -> None:
-    at = _at(value, hints)
-    build = hints.build or _build(fields.mapping(value["commit_info"], "commit_info"))
-    machine = fields.mapping(value["machine_info"], "machine_info")
-    for place, test in enumerate(fields.items(value["benchmarks"], "benchmarks")):
-        where = f"{name}, benchmarks[{place}]"
-        with file.part(where):
-            case = _case(where, fields.mapping(test, "the test"), build, at, machine)
-            case.config = hints.config or CONFIG
-            file.add(case)
-
-
-def _at(value: Mapping[str, Any], hints: Hints) -> datetime:
+def _at(value: Record, hints: Hints) -> datetime:
     if "datetime" not in value and hints.at:
         return hints.at
     try:
@@ -55,22 +51,23 @@ def _at(value: Mapping[str, Any], hints: Hints) -> datetime:
     return at
 
 
-def _build(commit: Mapping[str, Any]) -> str:
+def _build(commit: Record) -> str:
     sha = str(commit.get("id") or "")
     if sha in UNVERSIONED:
         raise fields.Malformed(
-            "commit_info.id names no commit: give the build's label with the import"
+            "commit_info.id names no commit: give the build's label with the import (--build)"
         )
     return f"git-{sha[:12]}"
 
 
 def _case(
-    where: str, test: Mapping[str, Any], build: str, at: datetime, machine: Mapping[str, Any]
+    where: str, test: Record, build: str, at: datetime, machine: Record
 ) -> ForeignMeasurement:
     stats = fields.mapping(test.get("stats"), "stats")
     cpu = fields.mapping(machine.get("cpu"), "machine_info.cpu")
-    median_ms = fields.number(stats.get("median"), "stats.median") * 1000
+    median_ms = fields.quantity(stats.get("median"), "stats.median", 1000)
     rounds = fields.whole(stats.get("rounds") or 1, "stats.rounds")
+    samples_s = fields.items(stats.get("data") or [], "stats.data")[:MOST_SAMPLES]
     full_name = fields.text(test.get("fullname") or test.get("name"), "fullname")
     return ForeignMeasurement(
         where,
@@ -83,13 +80,8 @@ def _case(
         cpu=str(cpu.get("brand_raw") or machine.get("machine") or "unknown CPU"),
         cores=fields.whole(cpu.get("count") or 1, "machine_info.cpu.count"),
         metrics={"latency_ms": MetricValue(median_ms, n=rounds)},
-        samples_ms=_samples_ms(stats),
+        samples_ms=[
+            fields.quantity(sample, f"stats.data[{place}]", 1000)
+            for place, sample in enumerate(samples_s)
+        ],
     )
-
-
-def _samples_ms(stats: Mapping[str, Any]) -> list[float]:
-    seconds = fields.items(stats.get("data") or [], "stats.data")[:MOST_SAMPLES]
-    samples_ms = []
-    for place, sample in enumerate(seconds):
-        samples_ms.append(fields.number(sample, f"stats.data[{place}]") * 1000)
-    return samples_ms

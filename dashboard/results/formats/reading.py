@@ -19,11 +19,24 @@ FORMATS = (
 OURS = "benchmarks_suite"
 UNKNOWN = f"it is none of what can be imported: {'; '.join(FORMATS)}"
 
+OTHER_CSV = (
+    "it is not a CSV file of PyTorch's benchmarks/dynamo as its runs write them, with the columns "
+    "name, batch_size, and speedup or accuracy. (Its lists of expected accuracy are not results.)"
+)
+
 
 def parse_file(name: str, body: bytes, hints: Hints = NO_HINTS) -> ParsedFile:
     """What the file ``name`` with these (unpacked) bytes holds. Never raises for its content."""
+    file = _parse(name, body, hints)
+    file.name_cases(hints.existing)
+    return file
+
+
+def _parse(name: str, body: bytes, hints: Hints) -> ParsedFile:
     if dynamo_csv.matches(body):
         return dynamo_csv.read(name, body, hints)
+    if name.endswith((".csv", ".csv.gz")):
+        return ParsedFile(refused=[RefusedPart(name, OTHER_CSV)])
     try:
         records = list(_decoded(name, body))
     except ValueError as error:

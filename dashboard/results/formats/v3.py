@@ -5,14 +5,14 @@ dtype, backend, runner, commit, time) make one result. Where a record has a list
 values, each of them is a case.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import islice
 from typing import Any
 
 from dashboard.results.formats import fields
 from dashboard.results.formats.common import CONFIG, STATUSES, ForeignMeasurement, Hints, ParsedFile
-from dashboard.results.formats.fields import mapping
+from dashboard.results.formats.fields import Record, mapping
 from dashboard.results.formats.naming import our_metric
 
 TOOL = "v3 record"
@@ -42,11 +42,11 @@ def read(name: str, records: Iterable[tuple[str, Any]], hints: Hints) -> ParsedF
                 _add_metric(case, mapping(part["metric"], "metric"), hints, file)
     for case in cases.values():
         if case.metrics or case.status != "pass":
-            file.add(case)
+            file.cases.append(case)
     return file
 
 
-def _by_shape(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _by_shape(record: Record) -> Iterator[Record]:
     """The record; where it has a value for each of several shapes, a record for each of them.
 
     The shape is then part of the model's name.
@@ -84,21 +84,22 @@ def _identity(case: ForeignMeasurement) -> tuple[Any, ...]:
     )
 
 
-def _case(where: str, record: Mapping[str, Any], hints: Hints) -> ForeignMeasurement:
+def _case(where: str, record: Record, hints: Hints) -> ForeignMeasurement:
     benchmark = mapping(record.get("benchmark"), "benchmark")
     model = mapping(record.get("model"), "model")
     extra = mapping(benchmark.get("extra_info"), "benchmark.extra_info")
-    runner = _runner(record)
     suite = fields.text(benchmark.get("name"), "benchmark.name")
     sha = str(record.get("head_sha") or "")
     version = _torch_version(mapping(record.get("dependencies"), "dependencies"))
+    origins = model.get("origins")
+    origin = str(origins[0]) if isinstance(origins, list) and origins else ""
     backend = model.get("backend") or extra.get("compiler") or extra.get("backend")
     return ForeignMeasurement(
         where,
         TOOL,
         str(model.get("name") or "") or suite,
-        _origin(model) or suite,
-        hints.build or _build(version, sha),
+        origin or suite,
+        _build(version, sha, hints),
         _at(record, hints),
         config=hints.config or str(backend or CONFIG),
         mode=str(benchmark.get("mode") or "inference"),
@@ -107,53 +108,43 @@ def _case(where: str, record: Mapping[str, Any], hints: Hints) -> ForeignMeasure
         version=version,
         git_sha=sha,
         settings=_settings(suite, extra),
-        **_machine(runner, extra, hints),
+        **_machine(record, extra, hints),
     )
 
 
-def _at(record: Mapping[str, Any], hints: Hints) -> datetime:
+def _build(version: str, sha: str, hints: Hints) -> str:
+    build = hints.build or version
+    if not build and not sha:
+        raise fields.Malformed(
+            "neither head_sha nor dependencies names the build: give its label "
+            "with the import (--build)"
+        )
+    return build or f"git-{sha[:12]}"
+
+
+def _at(record: Record, hints: Hints) -> datetime:
     if "timestamp" in record:
         return fields.moment(record["timestamp"], "timestamp")
     if hints.at is None:
-        raise fields.Malformed("timestamp is missing: say with the import when it was measured")
+        raise fields.Malformed(
+            "timestamp is missing: say with the import when it was measured (--at)"
+        )
     return hints.at
 
 
-def _build(version: str, sha: str) -> str:
-    if version:
-        return version
-    if sha:
-        return f"git-{sha[:12]}"
-    raise fields.Malformed(
-        "neither head_sha nor dependencies names the build: give its label with the import"
-    )
-
-
-def _torch_version(dependencies: Mapping[str, Any]) -> str:
+def _torch_version(dependencies: Record) -> str:
     for name in ("pytorch", "torch", "pytorch/pytorch"):
         if version := mapping(dependencies.get(name), f"dependencies.{name}").get("version"):
             return str(version)
     return ""
 
 
-def _origin(model: Mapping[str, Any]) -> str:
-    origins = model.get("origins")
-    return str(origins[0]) if isinstance(origins, list) and origins else ""
-
-
-def _runner(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    runners = record.get("runners") or []
-    if not isinstance(runners, list):
-        raise fields.Malformed("runners is not a list")
-    return mapping(runners[0] if runners else None, "runners[0]")
-
-
-def _machine(runner: Mapping[str, Any], extra: Mapping[str, Any], hints: Hints) -> dict[str, Any]:
+def _machine(record: Record, extra: Record, hints: Hints) -> dict[str, Any]:
     """What the record says of its machine, in fields of ForeignMeasurement.
 
-    runner: the first of the record's runners. extra: benchmark.extra_info, which names the device
-    where the runner does not.
+    extra: benchmark.extra_info, which names the device where the record's first runner does not.
     """
+    runner = _first_runner(record)
     device = str(extra.get("device") or "")
     device_name = str(extra.get("arch") or "") or device
     gpu = _first_text(runner, "gpu_info")
@@ -161,7 +152,9 @@ def _machine(runner: Mapping[str, Any], extra: Mapping[str, Any], hints: Hints) 
         gpu = device_name
     cpu = _first_text(runner, "cpu_info", "type", "name") or device_name
     if not (gpu or cpu or hints.machine):
-        raise fields.Malformed("runners is empty: give the machine's key with the import")
+        raise fields.Malformed(
+            "runners is empty: give the machine's key with the import (--machine)"
+        )
     memory_gb = fields.number(runner.get("avail_mem_in_gb") or 0, "runners[0].avail_mem_in_gb")
     return {
         "gpu": gpu or None,
@@ -171,12 +164,19 @@ def _machine(runner: Mapping[str, Any], extra: Mapping[str, Any], hints: Hints) 
     }
 
 
-def _first_text(values: Mapping[str, Any], *keys: str) -> str:
+def _first_runner(record: Record) -> Record:
+    runners = record.get("runners") or []
+    if not isinstance(runners, list):
+        raise fields.Malformed("runners is not a list")
+    return mapping(runners[0] if runners else None, "runners[0]")
+
+
+def _first_text(values: Record, *keys: str) -> str:
     """The first of these values that is not empty, as text."""
     return next((str(values[key]) for key in keys if values.get(key)), "")
 
 
-def _settings(suite: str, extra: Mapping[str, Any]) -> dict[str, Any]:
+def _settings(suite: str, extra: Record) -> dict[str, Any]:
     settings: dict[str, Any] = {"benchmark": suite[:200]}
     for key, value in islice(extra.items(), MOST_SETTINGS):
         if key != "batch_size":
@@ -184,9 +184,7 @@ def _settings(suite: str, extra: Mapping[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def _add_metric(
-    case: ForeignMeasurement, metric: Mapping[str, Any], hints: Hints, file: ParsedFile
-) -> None:
+def _add_metric(case: ForeignMeasurement, metric: Record, hints: Hints, file: ParsedFile) -> None:
     name = fields.text(metric.get("name"), "metric.name")
     values = metric.get("benchmark_values")
     words = mapping(metric.get("extra_info"), "metric.extra_info").get("benchmark_values")

@@ -21,6 +21,7 @@ TEXTS: dict[str, tuple[str, Callable[[Iterable[DataRow]], Iterator[bytes]]]] = {
     "jsonl": ("application/x-ndjson", json_lines),
     "v3": ("application/x-ndjson", v3_lines),
 }
+PLAIN = "text/plain; charset=utf-8"
 NO_PARQUET = (
     "This site cannot write Parquet: install pyarrow next to it (pip install pyarrow), "
     "or take data.jsonl."
@@ -35,7 +36,7 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
     try:
         requested = _filter(request)
     except ValueError as error:
-        return _plain(str(error), 400)
+        return HttpResponse(str(error), status=400, content_type=PLAIN)
     suffix = "v3.jsonl" if form == "v3" else form
     headers = {"Content-Disposition": f'attachment; filename="compilewatch.{suffix}"'}
     if form == "parquet":
@@ -74,9 +75,5 @@ def _parquet(requested: Filter, headers: dict[str, str]) -> HttpResponseBase:
         parquet(rows(requested), file.name)
     except ImportError:
         file.close()
-        return _plain(NO_PARQUET, 501)
+        return HttpResponse(NO_PARQUET, status=501, content_type=PLAIN)
     return FileResponse(file, content_type="application/vnd.apache.parquet", headers=headers)
-
-
-def _plain(text: str, status: int) -> HttpResponse:
-    return HttpResponse(text, status=status, content_type="text/plain; charset=utf-8")

@@ -48,19 +48,23 @@ def samples(request: HttpRequest, uuid: UUID, figure: str) -> HttpResponse:
 
 
 def code(request: HttpRequest, uuid: UUID) -> HttpResponse:
-    """What the compiler wrote, a file at a time: that of the address (`file`), else the first."""
-    context = job_pages.code_page(_job_or_404(uuid), request.GET.get("file", ""))
+    """What the compiler wrote, a file at a time: that of the address (`file`), or of its `kernel`,
+    else the first.
+    """
+    file, kernel = request.GET.get("file", ""), request.GET.get("kernel", "")
+    context = job_pages.code_page(_job_or_404(uuid), file, kernel)
     return render(request, "results/code.html", context)
 
 
 def artifact(request: HttpRequest, pk: int) -> HttpResponseBase:
     """A file that a job left, as a download: never shown in the page's own origin."""
     try:
-        stored = jobs.artifact(pk)
+        stored = Artifact.objects.get(pk=pk)
         file = stored.file.open("rb")
     except (Artifact.DoesNotExist, FileNotFoundError):
-        why = "There is no such file any more: artifacts are kept for a limited time."
-        raise Http404(why) from None
+        raise Http404(
+            "There is no such file any more: artifacts are kept for a limited time."
+        ) from None
     except OSError as error:
         why = f"{error} The job's numbers are not touched by it."
         return failures.unavailable("The file cannot be had now", why)

@@ -6,6 +6,7 @@ from dashboard.results.pages import data_export, job_pairs, jobs
 
 urlpatterns = [
     path("jobs/pair/", job_pairs.show, name="job_pair"),
+    path("jobs/pair/calls/", job_pairs.calls, name="job_pair_calls"),
     path("jobs/<uuid:uuid>/", jobs.show, name="job"),
     re_path(
         r"^jobs/(?P<uuid>[0-9a-f-]{36})/samples/(?P<figure>distribution|order)\.json$",

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.db import connection
 
@@ -52,16 +51,7 @@ class Filter:
 
 def rows(requested: Filter) -> Iterator[DataRow]:
     """One query, read in chunks as long as the rows are taken."""
-    conditions, parameters = _where(requested)
-    query = f"{_SELECT} {conditions} ORDER BY datum.planned_at, datum.job_id, series.metric"
-    with connection.chunked_cursor() as cursor:
-        cursor.execute(query, parameters)
-        while chunk := cursor.fetchmany(CHUNK):
-            yield from map(DataRow._make, chunk)
-
-
-def _where(requested: Filter) -> tuple[str, dict[str, Any]]:
-    """The condition, made of our own column names alone, and its parameters."""
+    # Made of our own column names alone
     terms = [
         f"{_COLUMNS[name]} = ANY(%({name})s)" for name, values in requested.chosen.items() if values
     ]
@@ -70,4 +60,9 @@ def _where(requested: Filter) -> tuple[str, dict[str, Any]]:
     if requested.until:
         terms.append("datum.planned_at < %(until)s")
     where = f"WHERE {' AND '.join(terms)}" if terms else ""
-    return where, {**requested.chosen, "since": requested.since, "until": requested.until}
+    parameters = {**requested.chosen, "since": requested.since, "until": requested.until}
+    query = f"{_SELECT} {where} ORDER BY datum.planned_at, datum.job_id, series.metric"
+    with connection.chunked_cursor() as cursor:
+        cursor.execute(query, parameters)
+        while chunk := cursor.fetchmany(CHUNK):
+            yield from map(DataRow._make, chunk)

@@ -1,5 +1,7 @@
 """The generated code that a job left."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dashboard.models import Artifact, Job
@@ -23,6 +25,22 @@ def of_job(job: Job) -> GeneratedCode:
         return GeneratedCode(dict(sorted(archived_files(archive_bytes(artifact)).items())))
     except (UnreadableArchive, OSError) as error:
         return GeneratedCode({}, str(error))
+
+
+def place_of_kernel(files: Mapping[str, str], kernel: str) -> tuple[str, int]:
+    """The file that has a kernel's source, and where in it that begins; ("", 0) where none has.
+
+    A file of its own, which is shown whole, comes before the wrapper, which quotes the source of
+    all.
+    """
+    for file, text in files.items():
+        if file.startswith("kernels/") and f"def {kernel}(" in text:
+            return file, 0
+    line = re.compile(rf"^.*\b{re.escape(kernel)}\b", re.MULTILINE)
+    for file, text in files.items():
+        if place := line.search(text):
+            return file, place.start()
+    return "", 0
 
 
 def archive_bytes(artifact: Artifact) -> bytes:

@@ -7,7 +7,9 @@ from dashboard.models import Job
 from dashboard.results.core import job_pairs, report
 from dashboard.results.core.code_diff import ARCHIVE
 from dashboard.results.core.environments import environment_differences
-from dashboard.results.selectors import generated_code, jobs
+from dashboard.results.core.kernel_profile import arm_profiles
+from dashboard.results.core.kernel_words import ONE_PROFILE
+from dashboard.results.selectors import compile_calls, generated_code, jobs, kernels
 from dashboard.runs.core.reproduce import command
 from dashboard.runs.selectors import runs
 
@@ -22,8 +24,9 @@ def job_page(job: Job) -> dict[str, Any]:
         "result": getattr(job, "result", None),
         "document": document,
         "is_active": job.state not in runs.ENDED,
-        "has_samples": jobs.has_samples(job.pk),
+        "has_samples": job.samples.exists(),
         "has_code": any(artifact.name == ARCHIVE for artifact in job.artifacts.all()),
+        "profiles": arm_profiles(document).values(),
         "groups": report.metric_groups(document),
         "absent": report.absent(document),
         "starts": report.starts(document),
@@ -35,16 +38,27 @@ def job_page(job: Job) -> dict[str, Any]:
         "environment": report.environment(document),
         "start_details": report.start_details(document),
         "compiler_facts": report.compiler_facts(document),
+        "frames_compiled": report.frames_compiled(document),
         "command": command(job.spec, document.get("reproduce", "")),
     }
 
 
-def code_page(job: Job, file: str) -> dict[str, Any]:
-    """What the compiler wrote, a file at a time: the named one, else the first."""
+def code_page(job: Job, file: str, kernel: str) -> dict[str, Any]:
+    """What the compiler wrote, a file at a time: the named one, else the first. kernel: from whose
+    source on it is shown; empty for all of the file.
+    """
     code = generated_code.of_job(job)
     name = file if file in code.files else next(iter(code.files), "")
-    text = code.files.get(name, "")
+    start = 0
+    if kernel:
+        place, start = generated_code.place_of_kernel(code.files, kernel)
+        name = place or name
+    whole = code.files.get(name, "")
+    text = whole[start:]
     return {
+        "kernel": kernel,
+        "is_found": bool(kernel and place),
+        "line": whole.count("\n", 0, start) + 1,
         "job": job,
         "written": code,
         "sizes": [(name, len(content.splitlines())) for name, content in code.files.items()],
@@ -54,9 +68,13 @@ def code_page(job: Job, file: str) -> dict[str, Any]:
     }
 
 
-def pair_page(uuids: Sequence[str]) -> dict[str, Any]:
-    """What two jobs measured, and in what they differ; empty where they are not two that exist."""
-    both = jobs.pair(uuids)
+def pair_page(uuids: Sequence[str], *, is_chosen: bool) -> dict[str, Any]:
+    """What two jobs measured, and in what they differ; empty where they are not two that exist.
+
+    is_chosen: a comparison chose them by their time on the device, base first; else the older one
+        comes first.
+    """
+    both = jobs.pair(uuids, in_order=is_chosen)
     if len(both) < 2:
         return {}
     first, second = both
@@ -69,6 +87,7 @@ def pair_page(uuids: Sequence[str]) -> dict[str, Any]:
         "second": second,
         "pairs": job_pairs.metric_pairs(old, new),
         "code": job_pairs.code_kinds(old, new),
+        "has_calls": compile_calls.are_kept(both),
         "reasons": [
             (first, job_pairs.break_reasons(old)),
             (second, job_pairs.break_reasons(new)),
@@ -78,6 +97,9 @@ def pair_page(uuids: Sequence[str]) -> dict[str, Any]:
         ),
         "other_builds": same_machine and first.run.build_id != second.run.build_id,
         "is_one_case": same_case,
+        "kernels": kernels.of_documents(first, second),
+        "one_profile": ONE_PROFILE,
+        "is_chosen": is_chosen,
     }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from dashboard.language.metrics import EAGER
-from dashboard.models import Artifact, Config, Job, Samples
+from dashboard.models import Config, Job, Samples
 from dashboard.results.core.result_format import INTEGERS, unpack_samples
 from dashboard.results.core.sample_charts import ChartArm
 from dashboard.ui.charts import ChartLine
@@ -22,13 +22,18 @@ def job(uuid: UUID) -> Job:
     return Job.objects.select_related(*related).prefetch_related("artifacts").get(pk=uuid)
 
 
-def pair(uuids: Sequence[str]) -> list[Job]:
-    """Of these jobs the two (or fewer) that exist, the older first. One query."""
-    valid = [uuid for uuid in uuids if _is_uuid(uuid)]
+def pair(uuids: Sequence[str], *, in_order: bool = False) -> list[Job]:
+    """Of these jobs the two (or fewer) that exist, the older first, or in the order given. One
+    query.
+    """
+    valid = [UUID(uuid) for uuid in uuids if _is_uuid(uuid)]
     of_run = ("run__build", "run__track", "run__machine")
     related = (*of_run, "benchmark", "config", "result__environment")
     existing = Job.objects.select_related(*related).filter(pk__in=valid)
-    return list(existing.order_by("planned_at")[:2])
+    both = list(existing.order_by("planned_at")[:2])
+    if in_order:
+        both.sort(key=lambda job: valid.index(job.pk))
+    return both
 
 
 def _is_uuid(text: str) -> bool:
@@ -37,11 +42,6 @@ def _is_uuid(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def has_samples(uuid: UUID) -> bool:
-    """Whether raw samples are still kept: they go earlier than the data made from them."""
-    return Samples.objects.filter(job=uuid).exists()
 
 
 def arms(uuid: UUID) -> list[ChartArm]:
@@ -74,23 +74,16 @@ def raw_samples(lines: Sequence[ChartLine], arm: str = "") -> dict[str, Floats]:
     """
     config_of: dict[str, str] = {}
     for line in lines:
-        config_of |= dict.fromkeys(_newest_passed(line), line.name)
+        passed = [
+            job for job, status in zip(line.job, line.status, strict=True) if status == "pass"
+        ]
+        config_of |= dict.fromkeys(passed[-MOST_SAMPLED_JOBS:], line.name)
     names = [arm] if arm else [EAGER, COMPILED]
     stored = Samples.objects.filter(job__in=[*config_of], arm__in=names)
 
-    samples: dict[str, Floats] = {}
+    samples = {}
     for job_id, name, values in stored.values_list("job_id", "arm", "values"):
         is_eager_job = config_of[str(job_id)] == EAGER
         if arm or (name == EAGER) == is_eager_job:
             samples[str(job_id)] = unpack_samples(bytes(values))
     return samples
-
-
-def _newest_passed(line: ChartLine) -> list[str]:
-    passed = [job for job, status in zip(line.job, line.status, strict=True) if status == "pass"]
-    return passed[-MOST_SAMPLED_JOBS:]
-
-
-def artifact(pk: int) -> Artifact:
-    """One artifact. Raises Artifact.DoesNotExist."""
-    return Artifact.objects.get(pk=pk)

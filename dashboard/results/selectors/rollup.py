@@ -10,6 +10,7 @@ from django.db import connection
 
 from dashboard.language.metrics import STATUS_METRIC
 from dashboard.models import Benchmark, Track
+from dashboard.results.core.level_sql import no_artefact
 from dashboard.ui.locations import NamedRow, SeriesLocation
 
 
@@ -89,7 +90,22 @@ class Geomean:
 # others there are.
 _PLACES = """
     SELECT machine.id, machine.key, machine.label, track.id, track.key, track.label,
-           coalesce(build.label, ''), newest.at
+           coalesce(build.label, ''), newest.at, NOT EXISTS (
+               SELECT FROM dashboard_run AS run
+               WHERE run.machine_id = machine.id AND run.track_id = track.id
+                     AND run.purpose <> 'import'
+                     AND EXISTS (
+                         SELECT FROM dashboard_job AS job
+                         WHERE job.run_id = run.id AND job.status <> ''
+                     )
+           ) AS imported, machine.hidden OR track.hidden AS hidden,
+           CASE WHEN %(landed)s THEN (
+               SELECT max(job.finished_at)
+               FROM dashboard_series AS series
+               JOIN dashboard_job AS job ON job.uuid = series.last_job_id
+               WHERE series.machine_id = machine.id AND series.track_id = track.id
+                     AND series.metric IN ('passed', 'latency_ms') AND series.last_at = newest.at
+           ) END
     FROM dashboard_machine AS machine
     CROSS JOIN dashboard_track AS track
     LEFT JOIN dashboard_torchbuild AS build ON build.id = track.build_id
@@ -101,24 +117,30 @@ _PLACES = """
               AND (%(benchmark)s::bigint IS NULL OR benchmark_id = %(benchmark)s)
     ) AS newest
     WHERE newest.at IS NOT NULL
-    ORDER BY track.kind = %(versions)s, newest.at DESC
+    ORDER BY hidden, imported, track.kind = %(versions)s, newest.at DESC
 """
 
 
-def series_locations(benchmark: Benchmark | None = None) -> list[SeriesLocation]:
+def series_locations(
+    benchmark: Benchmark | None = None, *, landed: bool = False
+) -> list[SeriesLocation]:
     """Machines and tracks that have data (of ``benchmark`` alone), the latest first. One query.
 
-    Read from the two metrics of which every job that ended has one. Builds side by side come after
-    every track that is followed: no page should begin with them.
+    landed: also when their newest results landed.
+
+    Read from the two metrics of which every job that ended has one. No page should begin with what
+    comes last: builds side by side after every track that is followed, then what was only imported,
+    then what is hidden.
     """
     parameters = {
         "benchmark": benchmark.pk if benchmark else None,
         "versions": Track.Kind.VERSIONS.value,
+        "landed": landed,
     }
     with connection.cursor() as cursor:
         cursor.execute(_PLACES, parameters)
         return [
-            SeriesLocation(NamedRow(*row[:3]), NamedRow(*row[3:6]), row[6], row[7])
+            SeriesLocation(NamedRow(*row[:3]), NamedRow(*row[3:6]), *row[6:])
             for row in cursor.fetchall()
         ]
 
@@ -138,6 +160,7 @@ _CASES = f"""
     SELECT {CASE_COLUMNS}
     {CASE_TABLES}
     WHERE series.machine_id = %s AND series.track_id = %s AND series.metric = ANY(%s) AND {SHOWN}
+          AND {no_artefact("series.metric", "series.machine_id", "series.benchmark_id")}
     ORDER BY benchmark.position, benchmark.name, config.position
 """
 
@@ -166,7 +189,7 @@ def geomean(cases: Sequence[CaseRollup], metric: str) -> Geomean:
 
     Values ≤ 0 and cases that failed are left out.
     """
-    values: list[float] = []
+    values = []
     for case in cases:
         value = case.value(metric)
         if not case.failed and value is not None and value > 0:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
 from typing import Any, NamedTuple
@@ -11,13 +11,14 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
-from dashboard.language.metrics import Metric
-from dashboard.language.wording import ValueChange, change
+from dashboard.language.metrics import Metric, is_artefact
+from dashboard.language.wording import ValueChange, change, quiet
 from dashboard.models import Benchmark, Config, Series
 from dashboard.ui.charts import ChartLine
 from dashboard.ui.downsampling import Floats
 from dashboard.ui.locations import SeriesLocation
 
+_DAY_MS = 86_400_000
 _END = 5  # points at each end of a trend that are compared in words
 # In plain SQL: the ORM takes three times as long for the same rows, most of it in making datetimes.
 # Each series is read backwards along the primary key; LIMIT NULL reads all of it. Of the series in
@@ -108,12 +109,16 @@ class TrendSeries:
 
 
 def recorded_series(benchmark: Benchmark, place: SeriesLocation) -> TrendSeries:
-    """Every series of the benchmark at the place. One query."""
+    """Every series of the benchmark at the place that says something. One query."""
     series = Series.objects.filter(
         benchmark=benchmark, machine=place.machine.pk, track=place.track.pk, count__gt=0
     )
-    in_order = series.select_related("config").order_by("config__position", "config__name")
-    return TrendSeries(list(in_order))
+    related = series.select_related("config", "machine")
+    recorded = []
+    for row in related.order_by("config__position", "config__name"):
+        if not is_artefact(row.metric, row.machine.device_kind, benchmark.size):
+            recorded.append(row)
+    return TrendSeries(recorded)
 
 
 def _line(series: Series, rows: list[tuple[Any, ...]]) -> ChartLine:
@@ -138,9 +143,9 @@ class LineSummary:
     """One config of a series page in a line of words.
 
     newest, low, high: the last value that is not a failure. since_first: median of the last five
-    against the first five. A change that the spread explains has no tone. between_percent: robust
-    standard deviation between processes as percent of the value, over builds with repeats; None
-    without repeats. repeats: how many data those builds have.
+    against the first five. A change that the spread may explain has no good or bad tone.
+    between_percent: robust standard deviation between processes as percent of the value, over
+    builds with repeats; None without repeats. repeats: how many data those builds have.
     """
 
     line: ChartLine
@@ -165,7 +170,7 @@ def summary(line: ChartLine, metric: Metric) -> LineSummary:
     between, repeats = _between_processes(line, good)
     since_first = None
     if len(values) >= 2 * _END:
-        since_first = _toned_change(metric, values[:_END], values[-_END:], between)
+        since_first = _since_first(metric, values, line.at_ms[good])
 
     last = int(good[-1]) if len(good) else None
     return LineSummary(
@@ -173,7 +178,7 @@ def summary(line: ChartLine, metric: Metric) -> LineSummary:
         newest=_number_at(line.value, last),
         low=_number_at(line.low, last),
         high=_number_at(line.high, last),
-        since_previous=_toned_change(metric, values[-2:-1], values[-1:], between),
+        since_previous=_since_previous(metric, values),
         since_first=since_first,
         between_percent=between,
         repeats=repeats,
@@ -187,19 +192,27 @@ def _number_at(values: Floats, index: int | None) -> float | None:
     return float(values[index])
 
 
-def _toned_change(
-    metric: Metric, old: Floats, new: Floats, between_percent: float | None
-) -> ValueChange | None:
-    """The change between two medians; without a tone where threshold or spread explain it."""
-    if not len(old) or not len(new):
+def _since_previous(metric: Metric, values: Floats) -> ValueChange | None:
+    if len(values) < 2:
         return None
+    return quiet(change(metric, float(values[-2]), float(values[-1])), metric)
+
+
+def _since_first(metric: Metric, values: Floats, at_ms: NDArray[np.int64]) -> ValueChange | None:
+    """The median of the last five against that of the first five.
+
+    The change is shown where the two fives do not overlap, which chance does in 1 of 126 cases,
+    if each value is of another day: those of one day share more than the build.
+    """
+    old, new = values[:_END], values[-_END:]
+    days = at_ms // _DAY_MS
+    is_shown = bool(
+        (old.max() < new.min() or new.max() < old.min())
+        and len(np.unique(days[:_END])) == _END
+        and len(np.unique(days[-_END:])) == _END
+    )
     median_change = change(metric, float(np.median(old)), float(np.median(new)))
-    if median_change is None or median_change.percent is None:
-        return median_change
-    explained = max(metric.threshold_percent, 2 * (between_percent or 0))
-    if abs(median_change.percent) >= explained:
-        return median_change
-    return replace(median_change, tone="none")
+    return quiet(median_change, metric, is_shown=is_shown)
 
 
 def _between_processes(line: ChartLine, good: NDArray[np.intp]) -> tuple[float | None, int]:

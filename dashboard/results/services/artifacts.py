@@ -34,8 +34,9 @@ def store_artifact(*, job_id: UUID, attempt: int, worker: Worker, name: str, con
             f"{name!r} is not an artifact name: 1 to 100 of A-Z a-z 0-9 _ . -, and not . or - first"
         )
     if len(content) > settings.ARTIFACT_LIMIT_BYTES:
-        limit = settings.ARTIFACT_LIMIT_BYTES // 2**20
-        raise TooLarge(f"{name} is larger than {limit} MiB, the limit")
+        raise TooLarge(
+            f"{name} is larger than {settings.ARTIFACT_LIMIT_BYTES // 2**20} MiB, the limit"
+        )
     job = find_job(job_id)
     _refuse_unless_held(job, attempt, worker)
     digest = hashlib.sha256(content).hexdigest()

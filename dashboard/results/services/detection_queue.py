@@ -29,12 +29,15 @@ _MARK = """
 logger = structlog.get_logger(__name__)
 
 
-def enqueue(*, series_ids: Collection[int]) -> None:
-    """Have detection look at those of these series that can alert, once the transaction commits."""
+def enqueue(*, series_ids: Collection[int], metrics: Collection[str] = ALERTING) -> None:
+    """Have detection look at those of these series that can alert, once the transaction commits.
+
+    metrics: of the ones that can: how a case ended is judged whatever the run's purpose.
+    """
     with transaction.atomic(savepoint=False):
         if series_ids:
             with connection.cursor() as cursor:
-                cursor.execute(_MARK, [list(series_ids), ALERTING])
+                cursor.execute(_MARK, [list(series_ids), list(metrics)])
         transaction.on_commit(wake)
 
 

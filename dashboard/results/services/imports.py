@@ -10,14 +10,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
 
 import orjson
 from django.conf import settings
 from django.db import DataError, connection, transaction
 from django.utils import timezone
 
-from dashboard.catalog.core.hardware import hardware
+from dashboard.catalog.core.hardware import Hardware, hardware, machine_key
 from dashboard.catalog.services.builds import settings_name, variant_label
 from dashboard.catalog.services.machines import ensure_machine
 from dashboard.catalog.services.suite_catalog import BENCHMARK_FIELDS
@@ -27,7 +26,6 @@ from dashboard.models import (
     Config,
     Job,
     JobState,
-    Machine,
     Purpose,
     Result,
     Run,
@@ -93,7 +91,9 @@ def import_results(
     """
     report = ImportReport()
     runs = ImportRuns(machine, track, label or f"Import of {timezone.now():%Y-%m-%d %H:%M}")
-    remaining = read_sources(sources, replace(hints, machine=machine), report)
+    existing = frozenset(Benchmark.objects.filter(imported=True).values_list("name", flat=True))
+    hints = replace(hints, machine=machine, existing=existing)
+    remaining = read_sources(sources, hints, report)
     while batch := list(islice(remaining, BATCH)):
         is_first = not report.added
         new = leave_out_existing(leave_out_repeats(batch, report), report)
@@ -199,7 +199,8 @@ def add(imports: Sequence[CheckedImport], runs: "ImportRuns") -> None:
         catalog = ImportCatalog(imports)
         jobs = [make_job(each, runs.run_of(each.result), catalog) for each in imports]
         Job.objects.bulk_create(jobs)
-        job_results: list[JobResult] = []
+        runs.date(jobs)
+        job_results = []
         for job, imported in zip(jobs, imports, strict=True):
             job_results.append(JobResult(job, imported.digest, job.status, None, imported.result))
         store_results(job_results)
@@ -230,7 +231,10 @@ class ImportCatalog:
 
     def __init__(self, imports: Sequence[CheckedImport]) -> None:
         described = {each.result.benchmark["name"]: each.result.benchmark for each in imports}
-        new_benchmarks = [make_benchmark(described[name]) for name in sorted(described)]
+        new_benchmarks = []
+        for name, facts in sorted(described.items()):
+            fields = {key: facts[key] for key in BENCHMARK_FIELDS if key in facts}
+            new_benchmarks.append(Benchmark(name=name, retired=True, imported=True, **fields))
         Benchmark.objects.bulk_create(new_benchmarks, ignore_conflicts=True)
         benchmarks = Benchmark.objects.filter(name__in=described)
         self.benchmarks = {benchmark.name: benchmark for benchmark in benchmarks}
@@ -239,11 +243,6 @@ class ImportCatalog:
         new_configs = [Config(name=name, label=name, retired=True) for name in sorted(names)]
         Config.objects.bulk_create(new_configs, ignore_conflicts=True)
         self.configs = {config.name: config for config in Config.objects.filter(name__in=names)}
-
-
-def make_benchmark(described: Any) -> Benchmark:
-    fields = {key: described[key] for key in BENCHMARK_FIELDS if key in described}
-    return Benchmark(name=described["name"], retired=True, imported=True, **fields)
 
 
 class ImportRuns:
@@ -262,8 +261,21 @@ class ImportRuns:
     def clear(self) -> None:
         self._runs.clear()
 
+    def date(self, jobs: Sequence[Job]) -> None:
+        """Date the runs by what was measured in them, not by their import."""
+        for job in jobs:
+            run, finished_at = job.run, job.finished_at or job.planned_at
+            if run.finished_at is None:
+                run.created_at, run.finished_at = job.planned_at, finished_at
+            run.created_at = min(run.created_at, job.planned_at)
+            run.finished_at = max(run.finished_at, finished_at)
+        runs = {job.run.pk: job.run for job in jobs}
+        Run.objects.bulk_update(runs.values(), ["created_at", "finished_at"])
+
     def _make(self, result: ResultDocument) -> Run:
-        build = build_of(result)
+        build, machine = build_of(result), machine_of(result)
+        if self._machine:
+            machine = replace(machine, key=self._machine)
         # In one series with plain builds, variants would mislead
         track_key = f"{self._track}-variants" if build.variant else self._track
         track, _ = Track.objects.get_or_create(
@@ -273,23 +285,18 @@ class ImportRuns:
             label=self._label,
             purpose=Purpose.IMPORT,
             state=RunState.COMPLETED,
-            finished_at=timezone.now(),
             build=build,
             track=track,
-            machine=self._ensure_machine(result),
+            machine=ensure_machine(machine),
         )
 
-    def _ensure_machine(self, result: ResultDocument) -> Machine:
-        described = machine_of(result)
-        if not self._machine:
-            return ensure_machine(described)
-        existing = Machine.objects.filter(key=self._machine).first()
-        return existing or ensure_machine(replace(described, key=self._machine))
 
-
-def machine_of(result: ResultDocument) -> Any:
+def machine_of(result: ResultDocument) -> Hardware:
+    """Named after its hardware; or as another tool's file names it."""
     machine = result.environment["machine"]
-    return hardware(gpu=machine.get("gpu"), cpu=machine["cpu"], cores=machine["cores"])
+    of_hardware = hardware(gpu=machine.get("gpu"), cpu=machine["cpu"], cores=machine["cores"])
+    name = machine.get("name", "")
+    return replace(of_hardware, key=machine_key(name)) if name else of_hardware
 
 
 def build_label(result: ResultDocument) -> str:

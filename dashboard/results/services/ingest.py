@@ -5,7 +5,6 @@ is touched.
 """
 
 import hashlib
-from typing import Any
 from uuid import UUID
 
 import structlog
@@ -14,7 +13,7 @@ from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
 from psycopg.errors import CheckViolation
 
-from dashboard.language.contracts import Refused, TooLarge
+from dashboard.language.contracts import Refused
 from dashboard.models import Job, JobState, RefusedResult, Result, Status, Worker
 from dashboard.results.core.result_format import JobDelivery, ResultDocument, parse_delivery, unpack
 from dashboard.results.services.store import JobResult, store_results
@@ -137,7 +136,7 @@ def end_job(job: Job, delivery: JobDelivery) -> None:
 
 def check_belongs(job: Job, result: ResultDocument) -> None:
     """Raise Refused for a result of another job or case than the one it is delivered for."""
-    expected: dict[str, Any] = {
+    expected = {
         "job_id": str(job.pk),
         "benchmark": job.benchmark.name,
         "config": job.config.name,
@@ -162,25 +161,17 @@ def refuse(*, job_id: UUID, worker: Worker, body: bytes, reason: str) -> Refused
             body=body[: settings.RESULT_LIMIT_BYTES],
         )
         message = f"Its result was refused (kept as no. {kept.pk}): {reason}"
-        if job is not None and _fail(job, worker, message):
+        held = Job.objects.filter(pk=job_id, state=JobState.RUNNING, worker=worker)
+        failed = held.update(
+            state=JobState.FAILED,
+            status=Status.FAIL_TO_RUN,
+            message=message,
+            finished_at=timezone.now(),
+            lease_until=None,
+        )
+        if job is not None and failed:
             refresh_runs(run_ids=[job.run_id])
     logger.warning(
         "result refused", job=str(job_id), worker=str(worker), reason=reason, kept=kept.pk
     )
     return kept
-
-
-def _fail(job: Job, worker: Worker, message: str) -> bool:
-    """Whether the job was running on this worker, and so has failed."""
-    held = Job.objects.filter(pk=job.pk, state=JobState.RUNNING, worker=worker)
-    failed = held.update(
-        state=JobState.FAILED,
-        status=Status.FAIL_TO_RUN,
-        message=message,
-        finished_at=timezone.now(),
-        lease_until=None,
-    )
-    return bool(failed)
-
-
-__all__ = ["Refused", "TooLarge", "UnknownJob", "ingest"]

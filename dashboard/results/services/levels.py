@@ -1,4 +1,4 @@
-"""Keeps BuildLevel, the rollup of data by series, build and device, at ingest.
+"""Keeps BuildLevel, the rollup of data by series, build, device and session, at ingest.
 
 A page that compares two builds over thousands of cases would otherwise read every datum of both,
 job by job. A new datum is merged into what is there: a pinned build is measured for years, and to
@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from dashboard.results.core.level_sql import COUNTED, LEVEL, OF_PLACE
+from dashboard.results.core.level_sql import COUNTED, LEVEL, OF_PLACE, SESSION
 
 _DELETE = """
     DELETE FROM dashboard_buildlevel
@@ -28,12 +28,12 @@ _OF_JOBS = "datum.job_id = ANY(%(jobs)s) AND datum.planned_at BETWEEN %(first)s 
 # logarithms, weighted by the number of data that have an interval.
 _MERGE = """
     INSERT INTO dashboard_buildlevel (
-        series_id, build_id, benchmark_version, libraries, device,
+        series_id, build_id, benchmark_version, libraries, device, session,
         machine_id, track_id, benchmark_id, config_id, metric,
         count, log_mean, log_m2, within, least, most, mean, job, intervals
     )
     SELECT new.series_id, new.build_id, new.benchmark_version, new.libraries, new.device,
-           new.machine_id, new.track_id, new.benchmark_id, new.config_id, new.metric,
+           new.session, new.machine_id, new.track_id, new.benchmark_id, new.config_id, new.metric,
            new.count + had,
            CASE WHEN had = 0 THEN new.log_mean
                 ELSE (new.log_mean * new.count + old.log_mean * had) / (new.count + had) END,
@@ -49,10 +49,10 @@ _MERGE = """
            new.intervals + coalesce(old.intervals, 0)
     FROM new
     LEFT JOIN dashboard_buildlevel AS old
-         USING (series_id, build_id, benchmark_version, libraries, device)
+         USING (series_id, build_id, benchmark_version, libraries, device, session)
     CROSS JOIN LATERAL (SELECT coalesce(old.count, 0)) AS existing (had)
     LEFT JOIN dashboard_job AS last ON last.uuid = old.job
-    ON CONFLICT (series_id, build_id, benchmark_version, libraries, device) DO UPDATE SET
+    ON CONFLICT (series_id, build_id, benchmark_version, libraries, device, session) DO UPDATE SET
         count = excluded.count, log_mean = excluded.log_mean, log_m2 = excluded.log_m2,
         within = excluded.within, least = excluded.least, most = excluded.most,
         mean = excluded.mean, job = excluded.job, intervals = excluded.intervals
@@ -63,11 +63,12 @@ def _add(which: str) -> str:
     """The statement that adds the data of this condition to the levels."""
     return f"""
     WITH new (
-        series_id, build_id, benchmark_version, libraries, device,
+        series_id, build_id, benchmark_version, libraries, device, session,
         machine_id, track_id, benchmark_id, config_id, metric,
         count, log_mean, log_m2, within, least, most, mean, job, intervals, planned_at
     ) AS (
         SELECT series.id, datum.build_id, datum.benchmark_version, place.libraries, place.device,
+               {SESSION},
                series.machine_id, series.track_id, series.benchmark_id, series.config_id,
                series.metric,
                {LEVEL},
@@ -75,9 +76,11 @@ def _add(which: str) -> str:
                max(datum.planned_at)
         FROM dashboard_series AS series
         JOIN dashboard_datum AS datum ON datum.series_id = series.id
+        JOIN dashboard_job AS job ON job.uuid = datum.job_id
+        JOIN dashboard_run AS run ON run.id = job.run_id
         {OF_PLACE}
         WHERE {which} AND {COUNTED}
-        GROUP BY series.id, datum.build_id, datum.benchmark_version, place.libraries, place.device
+        GROUP BY series.id, datum.build_id, datum.benchmark_version, 4, 5, 6
     )
     {_MERGE}"""  # noqa: S608 - made of constants
 

@@ -97,7 +97,7 @@ def _remove_files(artifacts: Iterable[Artifact]) -> list[int]:
     The files before their rows: what a failure or a kill leaves is found again the next night,
     while a file without a row would stay for ever.
     """
-    removed: list[int] = []
+    removed = []
     for artifact in artifacts:
         try:
             artifact.file.storage.delete(str(artifact.file.name))

@@ -6,7 +6,7 @@ transaction.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
@@ -17,7 +17,7 @@ import orjson
 from django.db import connection
 from django.utils import timezone
 
-from dashboard.language.metrics import METRICS
+from dashboard.language.metrics import METRICS, STATUS_METRIC
 from dashboard.models import Environment, Job, Purpose, Result, Samples, Status
 from dashboard.results.core.result_format import (
     ArmSamples,
@@ -26,7 +26,7 @@ from dashboard.results.core.result_format import (
     ResultDocument,
     pack_samples,
 )
-from dashboard.results.services import days, detection_queue, levels
+from dashboard.results.services import days, detection_queue, levels, own_revisions
 from dashboard.results.services.copying import copy_rows
 from dashboard.results.services.store_sql import ADD_SERIES, DELETE_DATA, FIND_SERIES, ROLL_UP
 
@@ -69,6 +69,7 @@ DATUM_COLUMNS = (
 )
 # The series in which a case that brought no number shows that it failed
 FAILED_LATENCY = "latency_ms"
+Row = tuple[Any, ...]  # of a table
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +107,8 @@ def store_results(job_results: Sequence[JobResult]) -> None:
     """Write what the jobs brought, in place of what earlier attempts of them brought.
 
     1. Delete what earlier attempts brought.
-    2. Write environments, documents and samples.
-    3. Find the series, make those that are new, and lock them all in one order, so that two
-       transactions never wait for each other.
+    2. Write environments, documents and samples; number the revisions of own models.
+    3. Find or make the series, and lock them in one order: no transaction waits for another.
     4. Write the data.
     5. Bring the rollups of every touched series up to date: its newest datum, its levels by build.
     6. Put the series on the detection queue.
@@ -119,7 +119,10 @@ def store_results(job_results: Sequence[JobResult]) -> None:
 
     # 2. Environments, documents, samples
     environments = environment_ids(job_result.result for job_result in job_results)
-    write_documents(job_results, environments)
+    versions = own_revisions.benchmark_versions(
+        (each.job, each.result.benchmark if each.result else None) for each in job_results
+    )
+    write_documents(job_results, environments, versions)
     write_samples(job_results)
 
     # 3. Series
@@ -127,25 +130,31 @@ def store_results(job_results: Sequence[JobResult]) -> None:
     ids = series_ids({value.series for value in chain.from_iterable(values)})
 
     # 4. Data
-    rows: list[tuple[Any, ...]] = []
-    for job_result, job_values in zip(job_results, values, strict=True):
-        rows += datum_rows(job_result, job_values, ids, environments)
+    rows: list[Row] = []
+    for each, job_values in zip(job_results, values, strict=True):
+        rows += datum_rows(each, job_values, ids, environments, versions[each.job.pk])
     copy_rows("dashboard_datum", DATUM_COLUMNS, rows)
 
-    # 5. Rollups of the series
+    # 5., 6. Rollups of the series, and the detection queue
     growth = Counter(series for series, *_ in rows)
     growth.subtract(deleted)
     roll_up(growth)
     update_levels(job_results, series=growth, anything_deleted=bool(deleted))
-
-    # 6. Detection queue
-    scheduled = any(each.job.run.purpose == Purpose.SCHEDULED for each in job_results)
-    detection_queue.enqueue(series_ids=growth if scheduled else ())
+    enqueue_detection(job_results, growth)
 
     # 7. Rollup by day
     one_series_per_case = {key[:-1]: series for key, series in ids.items()}
-    first = min(job_result.job.planned_at for job_result in job_results)
-    days.roll_up(series=one_series_per_case.values(), since=first.astimezone(UTC).date())
+    first = min(each.job.planned_at for each in job_results).astimezone(UTC)
+    days.roll_up(series=one_series_per_case.values(), since=first.date())
+
+
+def enqueue_detection(job_results: Sequence[JobResult], series: Collection[int]) -> None:
+    """Scheduled results are judged; of those by hand only whether they passed; imports are not."""
+    purposes = {job_result.job.run.purpose for job_result in job_results}
+    if Purpose.SCHEDULED in purposes:
+        detection_queue.enqueue(series_ids=series)
+    elif purposes != {Purpose.IMPORT}:
+        detection_queue.enqueue(series_ids=series, metrics=[STATUS_METRIC])
 
 
 def delete_earlier(job_ids: Sequence[UUID]) -> Counter[int]:
@@ -162,7 +171,7 @@ def delete_earlier(job_ids: Sequence[UUID]) -> Counter[int]:
 
 def environment_ids(results: Iterable[ResultDocument | None]) -> dict[str, int]:
     """Fingerprint -> id of its row, made where it is new."""
-    documents: dict[str, Mapping[str, Any]] = {}
+    documents = {}
     for result in results:
         if result is not None:
             documents[result.environment["fingerprint"]] = result.environment
@@ -174,26 +183,31 @@ def environment_ids(results: Iterable[ResultDocument | None]) -> dict[str, int]:
     return dict(existing.all().values_list("fingerprint", "pk"))
 
 
-def write_documents(job_results: Iterable[JobResult], environments: Mapping[str, int]) -> None:
+def write_documents(
+    job_results: Iterable[JobResult],
+    environments: Mapping[str, int],
+    versions: Mapping[UUID, int],
+) -> None:
     now = timezone.now()
-    rows = (result_row(job_result, environments, now) for job_result in job_results)
+    rows = []
+    for job_result in job_results:
+        rows.append(result_row(job_result, environments, versions[job_result.job.pk], now))
     copy_rows("dashboard_result", RESULT_COLUMNS, rows)
 
 
 def result_row(
-    job_result: JobResult, environments: Mapping[str, int], now: datetime
-) -> tuple[Any, ...]:
+    job_result: JobResult, environments: Mapping[str, int], version: int, now: datetime
+) -> Row:
     """In the order of RESULT_COLUMNS."""
     result = job_result.result
     if result is None:
         outcome = job_result.outcome.document if job_result.outcome else {}
         document: Mapping[str, Any] = {"outcome": outcome}
-        environment, device, suite_version, benchmark_version = None, "", "", 1
+        environment, device, suite_version = None, "", ""
     else:
         document = result.document
         environment = environments[result.environment["fingerprint"]]
         device, suite_version = result.device, result.suite_version
-        benchmark_version = result.benchmark["version"]
 
     return (
         job_result.job.pk,
@@ -204,20 +218,20 @@ def result_row(
         environment,
         device,
         suite_version,
-        benchmark_version,
+        version,
         now,
     )
 
 
 def write_samples(job_results: Iterable[JobResult]) -> None:
-    rows: list[tuple[Any, ...]] = []
+    rows: list[Row] = []
     for job_result in job_results:
         if job_result.result is not None:
             rows += [sample_row(job_result.job, arm) for arm in job_result.result.arms]
     copy_rows("dashboard_samples", SAMPLES_COLUMNS, rows)
 
 
-def sample_row(job: Job, arm: ArmSamples) -> tuple[Any, ...]:
+def sample_row(job: Job, arm: ArmSamples) -> Row:
     """In the order of SAMPLES_COLUMNS."""
     return (
         job.pk,
@@ -246,7 +260,7 @@ def datum_values(job_result: JobResult) -> list[DatumValue]:
 
     job = job_result.job
     case = job.benchmark_id, job.config_id, job.run.machine_id, job.run.track_id
-    values: list[DatumValue] = []
+    values = []
     for key, metric in metrics.items():
         if key in METRICS:
             series = SeriesKey(*case, key)
@@ -275,7 +289,7 @@ def find_series(keys: set[SeriesKey]) -> dict[SeriesKey, int]:
         return {SeriesKey(*key): pk for pk, *key in cursor.fetchall()}
 
 
-def columns_of(rows: Iterable[tuple[Any, ...]]) -> list[list[Any]]:
+def columns_of(rows: Iterable[Row]) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)]
 
 
@@ -284,13 +298,13 @@ def datum_rows(
     values: Iterable[DatumValue],
     ids: Mapping[SeriesKey, int],
     environments: Mapping[str, int],
-) -> Iterator[tuple[Any, ...]]:
+    version: int,
+) -> Iterator[Row]:
     """In the order of DATUM_COLUMNS."""
     job, result = job_result.job, job_result.result
-    environment, version = None, job.benchmark.version
+    environment = None
     if result is not None:
         environment = environments[result.environment["fingerprint"]]
-        version = result.benchmark["version"]
     for value in values:
         yield (
             ids[value.series],

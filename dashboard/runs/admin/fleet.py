@@ -4,16 +4,17 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 
 from dashboard.models import InstalledEnvironment, Worker
 from dashboard.runs.services.fleet import add_worker, renew_token, revoke_token
-from dashboard.ui.admin.base import ReadOnlyAdmin, confirmed
+from dashboard.ui.admin.base import ReadOnlyAdmin, WithoutHiddenForm, confirmed_action
 
 
 @admin.register(Worker)
 class WorkerAdmin(ModelAdmin):
+    form = WithoutHiddenForm
     list_display = ("name", "machine", "device", "paused", "can_sign_in", "last_seen")
     list_filter = ("machine", "paused", "last_seen")
     search_fields = ("name", "machine__key", "device")
@@ -41,44 +42,26 @@ class WorkerAdmin(ModelAdmin):
     def show_token(self, request: HttpRequest, worker: Worker, token: str) -> None:
         messages.warning(request, f"The token of {worker}, shown this once: WORKER_TOKEN={token}")
 
-    @admin.action(description="Pause", permissions=["change"])
-    def pause(self, request: HttpRequest, chosen: QuerySet[Worker]) -> HttpResponse | None:
-        def apply(workers: QuerySet[Worker]) -> str:
-            count = workers.update(paused=True)
-            return f"{count} paused: a job that runs is finished, none is begun."
+    @confirmed_action("Pause", "change", "Let these workers begin no further job?")
+    def pause(self, request: HttpRequest, workers: QuerySet[Worker]) -> str:
+        count = workers.update(paused=True)
+        return f"{count} paused: a job that runs is finished, none is begun."
 
-        return confirmed(
-            self, request, chosen, question="Let these workers begin no further job?", apply=apply
-        )
+    @confirmed_action("Resume", "change", "Let these workers take jobs again?")
+    def resume(self, request: HttpRequest, workers: QuerySet[Worker]) -> str:
+        return f"{workers.update(paused=False)} resumed."
 
-    @admin.action(description="Resume", permissions=["change"])
-    def resume(self, request: HttpRequest, chosen: QuerySet[Worker]) -> HttpResponse | None:
-        def apply(workers: QuerySet[Worker]) -> str:
-            return f"{workers.update(paused=False)} resumed."
+    @confirmed_action("New token", "add", "Give these workers new tokens?")
+    def renew(self, request: HttpRequest, workers: QuerySet[Worker]) -> str:
+        for worker in workers:
+            self.show_token(request, worker, renew_token(worker=worker))
+        return "The old tokens are void."
 
-        return confirmed(
-            self, request, chosen, question="Let these workers take jobs again?", apply=apply
-        )
-
-    @admin.action(description="New token", permissions=["add"])
-    def renew(self, request: HttpRequest, chosen: QuerySet[Worker]) -> HttpResponse | None:
-        def apply(workers: QuerySet[Worker]) -> str:
-            for worker in workers:
-                self.show_token(request, worker, renew_token(worker=worker))
-            return "The old tokens are void."
-
-        return confirmed(
-            self, request, chosen, question="Give these workers new tokens?", apply=apply
-        )
-
-    @admin.action(description="Revoke token", permissions=["add"])
-    def revoke(self, request: HttpRequest, chosen: QuerySet[Worker]) -> HttpResponse | None:
-        def apply(workers: QuerySet[Worker]) -> str:
-            for worker in workers:
-                revoke_token(worker=worker)
-            return f"{len(workers)} locked out."
-
-        return confirmed(self, request, chosen, question="Lock these workers out?", apply=apply)
+    @confirmed_action("Revoke token", "add", "Lock these workers out?")
+    def revoke(self, request: HttpRequest, workers: QuerySet[Worker]) -> str:
+        for worker in workers:
+            revoke_token(worker=worker)
+        return f"{len(workers)} locked out."
 
 
 @admin.register(InstalledEnvironment)

@@ -1,13 +1,17 @@
 """Runs: "Add run" is "Run now"; afterwards a run can be cancelled, and its failed jobs retried."""
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
+from django.urls import path, reverse
+from django.utils import timezone
 from unfold.decorators import action
 
 from dashboard.catalog.core.plan import Case, budget
@@ -21,14 +25,32 @@ from dashboard.runs.forms import (
     plan_or_error,
     selection_of,
 )
+from dashboard.runs.selectors.offers import (
+    default_track,
+    installable_builds,
+    living_machines,
+    track_warning,
+)
 from dashboard.runs.services.runs import cancel_run, retry_failed_jobs, trigger_run
-from dashboard.ui.admin.base import BeginningAdmin, confirmed
+from dashboard.ui.admin.base import BeginningAdmin, confirmed_action
 
-FORM_FIELDS = ("build", "track", "machine", "families", "benchmarks", "configs", "starts", "label")
+FORM_FIELDS = (
+    "machine",
+    "build",
+    "track",
+    "families",
+    "benchmarks",
+    "configs",
+    "starts",
+    "label",
+)
+NO_WORKER = "No worker is alive: start one, and load this page again."
 
 
 class RunNowForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments at run time
-    """What to measure, on which build, where."""
+    """Where to measure, on which build, and what. `on_machine`: whose builds are offered."""
+
+    on_machine: Machine | None = None
 
     families = FamiliesField()
     benchmarks = BenchmarksField()
@@ -38,17 +60,60 @@ class RunNowForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argument
 
     class Meta:
         model = Run
-        fields = ("build", "track", "machine", "label")
+        fields = ("machine", "build", "track", "label")
         help_texts = {
+            "machine": "Those with a worker that is alive.",
+            "build": "Those that the machine has, or can install.",
             "track": "The stream of builds whose series these numbers join.",
             "label": "Shown with the run; may be empty.",
         }
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        machines = living_machines(timezone.now())
+        offered = [self.on_machine] if self.on_machine else list(machines)
+        builds = TorchBuild.objects.filter(
+            pk__in=[build.pk for build in installable_builds(offered)]
+        )
+        fields: dict[str, Any] = self.fields
+        fields["machine"].queryset = machines
+        fields["build"].queryset = builds
+        fields["track"].queryset = Track.objects.filter(hidden=False)
+        if not machines:
+            fields["machine"].help_text = NO_WORKER
+
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        if cleaned.get("machine"):
-            self.cases = plan_or_error(cleaned["machine"], cleaned)
+        machine, build = cleaned.get("machine"), cleaned.get("build")
+        if machine and build and build not in installable_builds([machine]):
+            self.add_error(
+                "build",
+                f"{machine} neither has {build} nor can install it: choose another.",
+            )
+        if machine:
+            self.cases = plan_or_error(machine, cleaned, check_training=True)
         return cleaned
+
+    def cost(self) -> str:
+        """What pressing the button starts, and what is odd about it; of a valid form."""
+        cleaned = self.cleaned_data
+        measure = {"starts": cleaned["starts"]} if cleaned["starts"] else {}
+        sentence = cost_text(self.cases, measure)
+        warning = track_warning(cleaned["track"], cleaned["machine"])
+        return f"{sentence} {warning}".strip()
+
+
+def cost_text(cases: Sequence[Case], measure: dict[str, Any]) -> str:
+    cost = budget(cases, measure)
+    return f"{plural(cost.jobs, 'job')}, about {cost.expected_s / 60:.0f} min of work."
+
+
+def _machine(request: HttpRequest) -> Machine | None:
+    """The machine that the address names, else the first; None: none can measure now."""
+    machines = living_machines(timezone.now())
+    key = request.GET.get("machine", "")
+    named = machines.filter(pk=key).first() if key.isdecimal() else None
+    return named or machines.first()
 
 
 @admin.register(Run)
@@ -72,6 +137,9 @@ class RunAdmin(BeginningAdmin):
     actions_list = ("run_now", "import_results")
     compressed_fields = True
 
+    class Media:
+        js = ("compilewatch/run_now.js",)
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
         runs: QuerySet[Run] = super().get_queryset(request)
         return runs.select_related("build", "track", "machine").annotate(job_count=Count("jobs"))
@@ -82,8 +150,34 @@ class RunAdmin(BeginningAdmin):
 
     def get_form(self, request: HttpRequest, obj: Run | None = None, **options: Any) -> Any:
         if obj is None:
-            options["form"] = RunNowForm
+            # Another machine may be posted than the one that the page was opened with
+            machine = None if request.method == "POST" else _machine(request)
+            options["form"] = type("RunNowForm", (RunNowForm,), {"on_machine": machine})
         return super().get_form(request, obj, **options)
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """With what the form would start next to its button (run_now.js)."""
+        cost = {"cost_address": reverse("admin:run_cost")}
+        return super().add_view(request, form_url, {**cost, **(extra_context or {})})
+
+    def get_urls(self) -> list[Any]:
+        cost = self.admin_site.admin_view(self.cost_view)
+        return [path("add/cost/", cost, name="run_cost"), *super().get_urls()]
+
+    def cost_view(self, request: HttpRequest) -> HttpResponse:
+        """What the form would start, as plain text; the reasons why it would start nothing."""
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        form = RunNowForm(request.POST)
+        if form.is_valid():
+            return HttpResponse(form.cost(), content_type="text/plain")
+        reasons = []
+        for name, errors in form.errors.items():
+            label = f"{form[name].label}: " if name in form.fields else ""
+            reasons += [f"{label}{reason}" for reason in errors]
+        return HttpResponse(" ".join(reasons), content_type="text/plain")
 
     def get_fields(self, request: HttpRequest, obj: Run | None = None) -> Any:
         return super().get_fields(request, obj) if obj else FORM_FIELDS
@@ -92,11 +186,13 @@ class RunAdmin(BeginningAdmin):
         return [field.name for field in Run._meta.fields] if obj else ()
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """The newest build, and the only or first machine and track."""
-        build, machine = TorchBuild.objects.first(), Machine.objects.first()
-        track = Track.objects.filter(build=build).first() or Track.objects.first()
+        """A machine that can measure, the newest build that it has, and that build's track."""
         from_address: dict[str, Any] = super().get_changeform_initial_data(request)
-        return {"build": build, "machine": machine, "track": track, **from_address}
+        machine = _machine(request)
+        builds = installable_builds([machine]) if machine else []
+        build = builds[0] if builds else None
+        track = default_track(build, machine)
+        return {"build": build, "track": track, **from_address, "machine": machine}
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False  # what was measured stays; cancel a run instead
@@ -120,11 +216,9 @@ class RunAdmin(BeginningAdmin):
         )
         obj.pk = run.pk
         obj.refresh_from_db()
-        cost = budget(form.cases, run.request["measure"])
-        messages.success(
-            request,
-            f"Queued: {plural(cost.jobs, 'job')}, about {cost.expected_s / 60:.0f} min of work.",
-        )
+        messages.success(request, f"Queued: {cost_text(form.cases, run.request['measure'])}")
+        if warning := track_warning(cleaned["track"], cleaned["machine"]):
+            messages.warning(request, warning)
 
     def response_add(
         self, request: HttpRequest, obj: Run, post_url_continue: str | None = None
@@ -139,19 +233,12 @@ class RunAdmin(BeginningAdmin):
     def import_results(self, request: HttpRequest) -> HttpResponseRedirect:
         return redirect("import_results")
 
-    @admin.action(description="Cancel", permissions=["change"])
-    def cancel(self, request: HttpRequest, chosen: QuerySet[Run]) -> HttpResponse | None:
-        def apply(runs: QuerySet[Run]) -> str:
-            count = sum(cancel_run(run=run) for run in runs)
-            return f"Cancelled: {plural(count, 'job')} will not be measured."
+    @confirmed_action("Cancel", "change", "Cancel these runs?")
+    def cancel(self, request: HttpRequest, runs: QuerySet[Run]) -> str:
+        count = sum(cancel_run(run=run) for run in runs)
+        return f"Cancelled: {plural(count, 'job')} will not be measured."
 
-        return confirmed(self, request, chosen, question="Cancel these runs?", apply=apply)
-
-    @admin.action(description="Retry failed jobs", permissions=["change"])
-    def retry_failed(self, request: HttpRequest, chosen: QuerySet[Run]) -> HttpResponse | None:
-        def apply(runs: QuerySet[Run]) -> str:
-            count = sum(retry_failed_jobs(run=run) for run in runs)
-            return f"Queued {plural(count, 'job')} again."
-
-        question = "Measure the failed jobs of these runs again?"
-        return confirmed(self, request, chosen, question=question, apply=apply)
+    @confirmed_action("Retry failed jobs", "change", "Measure the failed jobs of these runs again?")
+    def retry_failed(self, request: HttpRequest, runs: QuerySet[Run]) -> str:
+        count = sum(retry_failed_jobs(run=run) for run in runs)
+        return f"Queued {plural(count, 'job')} again."

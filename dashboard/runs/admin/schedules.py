@@ -12,9 +12,10 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget
 from dashboard.models import Schedule
 from dashboard.runs.forms import BenchmarksField, ConfigsField, FamiliesField, plan_or_error
 from dashboard.runs.services.schedules import delete_schedule, save_schedule
+from dashboard.ui.admin.base import WithoutHiddenForm
 
 
-class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments at run time
+class ScheduleForm(WithoutHiddenForm):
     """The same choices as "Run now", and a time."""
 
     families = FamiliesField()
@@ -24,7 +25,7 @@ class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argume
         min_value=0,
         required=False,
         initial=0,
-        widget=UnfoldAdminIntegerFieldWidget(),
+        widget=UnfoldAdminIntegerFieldWidget,
         help_text="Runs after which a build is measured enough and the schedule waits for a "
         "newer one; 0: measure every time. A pinned track is measured every time.",
     )

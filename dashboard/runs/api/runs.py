@@ -90,12 +90,8 @@ def trigger(request: HttpRequest, body: Trigger) -> Any:
     run = trigger_run(
         build=named_build(body.build, machine).label,
         machine=machine.key,
-        track=body.track,
-        label=body.label,
-        families=body.families,
-        benchmarks=body.benchmarks,
-        configs=body.configs,
         user=caller_of(request),
+        **body.model_dump(exclude={"build", "machine"}),
     )
     return Status(201, progress_of(run.pk))
 
@@ -105,7 +101,7 @@ def plan(request: HttpRequest, body: Trigger) -> dict[str, Any]:
     """What `POST runs` would measure, without measuring it."""
     machine = only_machine(body.machine)
     selection = Selection(tuple(body.families), tuple(body.benchmarks), tuple(body.configs))
-    cases = plan_run(machine=machine.key, selection=selection)
+    cases = plan_run(machine=machine.key, selection=selection, check_training=True)
     label = named_build(body.build, machine).label
     return {
         "build": label,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dashboard.catalog.core.plan import TIMEOUT_S, PlanError, check_job
+from dashboard.catalog.core.plan import PlanError, check_job
 from dashboard.language.contracts import Refused
 
 UNNAMED = {"schema": "job.v1", "job_id": "of-a-list", "attempt": 1}
@@ -26,7 +26,7 @@ class ListedJob:
     build: str  # its label; empty: the build that the list is measured on
     variant: Mapping[str, Any]
     measure: Mapping[str, Any]
-    timeout_s: float
+    timeout_s: float | None  # None: the machine's
 
     @property
     def name(self) -> str:
@@ -59,5 +59,5 @@ def _parse_line(number: int, job: Any) -> ListedJob:
         build=job.get("build", ""),
         variant=job.get("variant", {}),
         measure=job.get("measure", {}),
-        timeout_s=job.get("timeout_s", TIMEOUT_S),
+        timeout_s=job.get("timeout_s"),
     )

@@ -7,6 +7,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
+from dashboard.catalog.selectors.lookups import offered_keys
 from dashboard.language.wording import plural
 from dashboard.models import Machine, Purpose, Run, RunState, Track
 from dashboard.runs.selectors import runs
@@ -22,17 +23,11 @@ def listing(request: HttpRequest) -> HttpResponse:
     choices = {
         "state": RunState.values,
         "purpose": Purpose.values,
-        "machine": list(Machine.objects.values_list("key", flat=True)),
-        "track": list(Track.objects.values_list("key", flat=True)),
+        "machine": offered_keys(Machine, request.GET.get("machine", "")),
+        "track": offered_keys(Track, request.GET.get("track", "")),
     }
-    chosen = {name: parameters.one_of(request, name, allowed) for name, allowed in choices.items()}
-    listed = runs.listing(
-        state=chosen["state"],
-        purpose=chosen["purpose"],
-        machine__key=chosen["machine"],
-        track__key=chosen["track"],
-    )
-    page = parameters.page(request, listed, _PAGE_SIZE)
+    chosen = parameters.filters(request, choices)
+    page = parameters.page(request, runs.listed(**chosen), _PAGE_SIZE)
     context = {
         "page": page,
         "rows": runs.with_counts(page.object_list),
@@ -68,8 +63,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @may_change_runs
 def cancel(request: HttpRequest, pk: int) -> HttpResponse:
-    run = get_object_or_404(Run, pk=pk)
-    count = cancel_run(run=run)
+    count = cancel_run(run=get_object_or_404(Run, pk=pk))
     messages.success(
         request,
         f"Cancelled: {plural(count, 'job')} will not be measured. One that runs stops within "
@@ -81,7 +75,6 @@ def cancel(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @may_change_runs
 def retry(request: HttpRequest, pk: int) -> HttpResponse:
-    run = get_object_or_404(Run, pk=pk)
-    count = retry_failed_jobs(run=run)
+    count = retry_failed_jobs(run=get_object_or_404(Run, pk=pk))
     messages.success(request, f"Queued {plural(count, 'job')} again.")
     return redirect("run", pk=pk)

@@ -56,14 +56,15 @@ def workers(
     rows = []
     for machine in machines:
         for worker in (row.worker for row in machine.workers):
-            row = WorkerDisk(
-                worker=worker,
-                environments_gb=taken_mb[worker.pk] / 1000,
-                limit_gb=worker.facts.get("environments_gb"),
-                free_gb=worker.facts.get("disk_free_gb"),
-                total_gb=worker.facts.get("disk_gb"),
+            rows.append(
+                WorkerDisk(
+                    worker=worker,
+                    environments_gb=taken_mb[worker.pk] / 1000,
+                    limit_gb=worker.facts.get("environments_gb"),
+                    free_gb=worker.facts.get("disk_free_gb"),
+                    total_gb=worker.facts.get("disk_gb"),
+                )
             )
-            rows.append(row)
     return rows
 
 

@@ -1,7 +1,7 @@
 """Who measures: workers with what they do, and what waits for them."""
 
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -76,7 +76,8 @@ def _with_waiting() -> QuerySet[Any]:
     """Machines, each with the number of its waiting jobs as `waiting`."""
     jobs = Job.objects.filter(state__in=WAITING, run__machine=OuterRef("pk")).order_by()
     count = jobs.values("run__machine").annotate(count=Count("pk")).values("count")
-    return Machine.objects.annotate(waiting=Coalesce(Subquery(count), 0))
+    shown = Machine.objects.exclude(hidden=True, workers=None).distinct()
+    return shown.annotate(waiting=Coalesce(Subquery(count), 0))
 
 
 def _with_current_job() -> QuerySet[Any]:
@@ -89,8 +90,8 @@ def _with_current_job() -> QuerySet[Any]:
 
 
 def tracks() -> list[Track]:
-    """Every track with the build where it stands. One query."""
-    return list(Track.objects.select_related("build"))
+    """Every track that is not hidden with the build where it stands. One query."""
+    return list(Track.objects.filter(hidden=False).select_related("build"))
 
 
 def environments() -> QuerySet[InstalledEnvironment]:
@@ -120,19 +121,17 @@ def sources(machines: Iterable[MachineRow]) -> list[SourceRow]:
     for machine in machines:
         for worker in (row.worker for row in machine.workers):
             for index, source in enumerate(worker.facts.get("sources", [])):
-                rows.append(_source_row(worker, index, source))
+                problem = str(source["problem"])
+                rows.append(
+                    SourceRow(
+                        source=str(source["source"]),
+                        worker=worker.name,
+                        benchmarks=int(source["benchmarks"]),
+                        problem=problem,
+                        key=f"{worker.pk}-{index}-{zlib.crc32(problem.encode())}",
+                    )
+                )
     return rows
-
-
-def _source_row(worker: Worker, index: int, source: Mapping[str, Any]) -> SourceRow:
-    problem = str(source["problem"])
-    return SourceRow(
-        source=str(source["source"]),
-        worker=worker.name,
-        benchmarks=int(source["benchmarks"]),
-        problem=problem,
-        key=f"{worker.pk}-{index}-{zlib.crc32(problem.encode())}",
-    )
 
 
 def repositories() -> QuerySet[ModelRepository]:

@@ -42,6 +42,19 @@ class JobCounts:
         return self.passed + self.failed + self.cancelled
 
 
+_PASSED = Q(jobs__state=JobState.DONE, jobs__status=Status.PASS)
+_CANCELLED = Q(jobs__state=JobState.CANCELLED)
+# The fields of JobCounts, in their order, as aggregates of a run
+_COUNTS = {
+    "total": Count("jobs"),
+    "passed": Count("jobs", filter=_PASSED),
+    "failed": Count("jobs", filter=Q(jobs__state__in=ENDED) & ~_PASSED & ~_CANCELLED),
+    "running": Count("jobs", filter=Q(jobs__state=JobState.RUNNING)),
+    "waiting": Count("jobs", filter=Q(jobs__state__in=WAITING)),
+    "cancelled": Count("jobs", filter=_CANCELLED),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class RunRow:
     run: Run
@@ -70,50 +83,23 @@ def progress(run: Run, now: datetime) -> Progress:
     return Progress(count_jobs(jobs), True, left)
 
 
-def counts_by_run(runs: Iterable[int]) -> dict[int, JobCounts]:
-    """Counts by run id; a run without jobs is missing. One query."""
-    jobs = Job.objects.filter(run__in=list(runs)).order_by()
-    rows = jobs.values_list("run").annotate(**_count_aggregates())
-    return {run: JobCounts(*numbers) for run, *numbers in rows}
-
-
-def _count_aggregates(path: str = "") -> dict[str, Count]:
-    """The fields of JobCounts, in their order, as aggregates.
-
-    path: how to get from the rows to their jobs, as "jobs__".
-    """
-    passed = Q(**{f"{path}state": JobState.DONE, f"{path}status": Status.PASS})
-    cancelled = Q(**{f"{path}state": JobState.CANCELLED})
-    ended = Q(**{f"{path}state__in": ENDED})
-    running = Q(**{f"{path}state": JobState.RUNNING})
-    waiting = Q(**{f"{path}state__in": WAITING})
-    job = f"{path}pk"
-    return {
-        "total": Count(job),
-        "passed": Count(job, filter=passed),
-        "failed": Count(job, filter=ended & ~passed & ~cancelled),
-        "running": Count(job, filter=running),
-        "waiting": Count(job, filter=waiting),
-        "cancelled": Count(job, filter=cancelled),
-    }
-
-
 def active_runs() -> list[RunRow]:
     """Runs at work, the oldest first, with their counts. One query."""
-    aggregates = _count_aggregates("jobs__")
     oldest_first = listing().filter(state__in=ACTIVE_RUNS).order_by("created_at")
     rows = []
-    for run in oldest_first.annotate(**aggregates):
-        counts = JobCounts(**{name: getattr(run, name) for name in aggregates})
+    for run in oldest_first.annotate(**_COUNTS):
+        counts = JobCounts(**{name: getattr(run, name) for name in _COUNTS})
         rows.append(RunRow(run, counts))
     return rows
 
 
 def with_counts(runs: Iterable[Run]) -> list[RunRow]:
-    """``runs`` with their counts, in the same order."""
+    """``runs`` with their counts, in the same order. One query."""
     listed = list(runs)
-    counts = counts_by_run(run.pk for run in listed)
-    return [RunRow(run, counts.get(run.pk, JobCounts())) for run in listed]
+    same_runs = Run.objects.filter(pk__in=[run.pk for run in listed]).order_by()
+    rows = same_runs.values_list("pk").annotate(**_COUNTS)
+    counts = {pk: JobCounts(*numbers) for pk, *numbers in rows}
+    return [RunRow(run, counts[run.pk]) for run in listed]
 
 
 def listing(**only: str) -> QuerySet[Run]:
@@ -123,16 +109,25 @@ def listing(**only: str) -> QuerySet[Run]:
     return runs.select_related("build", "track", "machine", "created_by", "schedule")
 
 
+def listed(*, machine: str, track: str, **only: str) -> QuerySet[Run]:
+    """As `listing`, without those of hidden machines and tracks that are not named."""
+    runs = listing(machine__key=machine, track__key=track, **only)
+    if not machine:
+        runs = runs.exclude(machine__hidden=True)
+    if not track:
+        runs = runs.exclude(track__hidden=True)
+    return runs
+
+
 def jobs_of(run: Run) -> list[Job]:
     """The run's jobs, failures first, then what runs, waits, and passed. Without their logs."""
     jobs = run.jobs.select_related("benchmark", "config", "worker").defer("spec", "log_tail")
-    return sorted(jobs, key=lambda job: (_rank(job), job.position))
 
+    def rank(job: Job) -> tuple[int, int]:
+        order = 0 if failed(job) else _ORDER.get(JobState(job.state), 0)
+        return order, job.position
 
-def _rank(job: Job) -> int:
-    if failed(job):
-        return 0
-    return _ORDER.get(JobState(job.state), 0)
+    return sorted(jobs, key=rank)
 
 
 def failed(job: Job) -> bool:
@@ -184,9 +179,14 @@ def seconds_left(
     """Seconds until the last of ``jobs`` ends, from what their cases took before and take now.
 
     A case that was never measured counts as the mean of the finished jobs, or else of all expected
-    ones. None while nothing is known, or nobody works.
+    ones. A running job that has taken longer than that is taken to be half way through: what it has
+    left is not known, and not nothing. None while nothing is known, or nobody works.
     """
-    durations = _durations(jobs) or list(expected.values())
+    durations = []
+    for job in jobs:
+        if job.finished_at and job.claimed_at:
+            durations.append((job.finished_at - job.claimed_at).total_seconds())
+    durations = durations or list(expected.values())
     if not durations or not workers:
         return None
     usual = fmean(durations)
@@ -194,19 +194,8 @@ def seconds_left(
     for job in jobs:
         if job.state in WAITING or job.state == JobState.RUNNING:
             total = expected.get((job.benchmark_id, job.config_id), usual)
-            left += max(total - _seconds_spent(job, now), 0.0)
+            spent = 0.0
+            if job.state == JobState.RUNNING and job.claimed_at:
+                spent = (now - job.claimed_at).total_seconds()
+            left += total - spent if spent < total else spent
     return left / workers
-
-
-def _durations(jobs: Sequence[Job]) -> list[float]:
-    durations = []
-    for job in jobs:
-        if job.finished_at and job.claimed_at:
-            durations.append((job.finished_at - job.claimed_at).total_seconds())
-    return durations
-
-
-def _seconds_spent(job: Job, now: datetime) -> float:
-    if job.state == JobState.RUNNING and job.claimed_at:
-        return (now - job.claimed_at).total_seconds()
-    return 0.0

@@ -2,8 +2,9 @@
 
 A message carries a job's id and attempt, nothing else.
 
-The broker holds a few messages for each machine, as many as its workers take next. All other jobs
-wait in the database, and each claim has the next message sent: so who comes next is decided late,
+The broker holds a few messages for each machine, as many as its workers take next, and one for each
+worker that jobs are bound to (services/binding.py), in a queue of its own. All other jobs wait in
+the database, and each claim has the next message sent: so who comes next is decided late,
 by purpose (`PRIORITIES`) and then by `turn`. What is triggered begins at the turn that is due
 (`assign_queue_order`), so that all that waits is taken in turn.
 
@@ -18,13 +19,14 @@ from datetime import timedelta
 
 import structlog
 from django.db import transaction
-from django.db.models import Count, Max, Min, Q
+from django.db.models import Count, Max, Min, Q, QuerySet
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from dashboard.celery import app
 from dashboard.models import Job, JobState, Purpose, Run, Worker
-from dashboard.runs.selectors.runs import ACTIVE_RUNS
+from dashboard.runs.selectors.runs import ACTIVE_RUNS, ALIVE
+from dashboard.runs.services.binding import bind_cases
 from dashboard.runs.services.run_state import WAITING, refresh_runs
 
 TASK = "runner.run_job"
@@ -39,8 +41,8 @@ LOWEST_PRIORITY = 4
 LAST_PRIORITY = 9
 # Messages beyond one for each living worker: the next is there before the claim has had it sent
 SPARE = 2
+IN_ORDER = ("turn", "planned_at", "run_id", "position")
 LOST_AFTER = timedelta(seconds=60)  # while a worker that could work does not
-ALIVE_WITHIN = timedelta(seconds=60)
 
 logger = structlog.get_logger(__name__)
 
@@ -54,19 +56,16 @@ def assign_queue_order(jobs: Sequence[Job]) -> Sequence[Job]:
     """
     if not jobs:
         return jobs
-    for turn, job in enumerate(jobs, start=_turn_due(jobs[0].run)):
-        job.turn = turn
-    return jobs
-
-
-def _turn_due(run: Run) -> int:
+    run = jobs[0].run
     waiting = Job.objects.filter(
         state__in=WAITING, run__machine=run.machine_id, run__purpose=run.purpose
     )
     turns = waiting.aggregate(
         out=Max("turn", filter=Q(dispatched_at__isnull=False)), first=Min("turn")
     )
-    return turns["out"] or turns["first"] or 0
+    for turn, job in enumerate(jobs, start=turns["out"] or turns["first"] or 0):
+        job.turn = turn
+    return jobs
 
 
 def dispatch(*, machine_id: int | None = None) -> int:
@@ -79,6 +78,8 @@ def dispatch(*, machine_id: int | None = None) -> int:
         machine_ids = list(active_runs.values_list("machine_id", flat=True).distinct())
     else:
         machine_ids = [machine_id]
+    for each in machine_ids:
+        bind_cases(machine_id=each)
     jobs = _mark_dispatched(machine_ids)
     sent = _send_all(jobs)
     if sent < len(jobs):
@@ -91,63 +92,69 @@ def _mark_dispatched(machine_ids: Sequence[int]) -> list[Job]:
     """The jobs that are due, marked before their messages go: a worker may ask within 1 ms."""
     jobs: list[Job] = []
     with transaction.atomic():
-        _queue_planned(machine_ids)
+        planned = Job.objects.filter(state=JobState.PLANNED, run__machine__in=machine_ids)
+        locked = planned.select_for_update(skip_locked=True, of=("self",))
+        run_of_job = dict(locked.values_list("pk", "run_id"))
+        if run_of_job:
+            Job.objects.filter(pk__in=run_of_job).update(state=JobState.QUEUED)
+            refresh_runs(run_ids=run_of_job.values())
         for machine_id in machine_ids:
             jobs += _next_jobs(machine_id)
+            jobs += _next_bound_jobs(machine_id)
         Job.objects.filter(pk__in=[job.pk for job in jobs]).update(dispatched_at=timezone.now())
     return jobs
 
 
-def _queue_planned(machine_ids: Sequence[int]) -> None:
-    planned = Job.objects.filter(state=JobState.PLANNED, run__machine__in=machine_ids)
-    locked = planned.select_for_update(skip_locked=True, of=("self",))
-    run_of_job = dict(locked.values_list("pk", "run_id"))
-    if run_of_job:
-        Job.objects.filter(pk__in=run_of_job).update(state=JobState.QUEUED)
-        refresh_runs(run_ids=run_of_job.values())
-
-
 def _next_jobs(machine_id: int) -> list[Job]:
-    """The queued jobs for which the broker has room, the most urgent ones first, locked."""
+    """The queued jobs that the machine's queue has room for, the most urgent ones first, locked."""
     active_runs = Run.objects.filter(state__in=ACTIVE_RUNS, machine=machine_id)
     runs: defaultdict[str, list[int]] = defaultdict(list)
     for purpose, run_id in active_runs.values_list("purpose", "pk"):
         runs[purpose].append(run_id)
-    messages_out = _count_out(machine_id)
-    room = _room(machine_id)
+    out = Job.objects.filter(
+        run__machine=machine_id,
+        state=JobState.QUEUED,
+        bound_to=None,
+        dispatched_at__isnull=False,
+    )
+    messages_out = dict(out.order_by().values_list("run__purpose").annotate(Count("pk")))
+    # With fewer messages a worker would wait, with more what is triggered later would
+    alive = Worker.objects.filter(machine=machine_id, last_seen__gt=timezone.now() - ALIVE)
+    room = alive.count() + SPARE
     jobs: list[Job] = []
     for purpose in sorted(runs, key=_urgency):
         room -= messages_out.get(purpose, 0)
         if room <= 0:
             break
-        due = _due(runs[purpose], room)
+        due = list(_locked(_due().filter(run__in=runs[purpose], bound_to=None))[:room])
         room -= len(due)
         jobs += due
     return jobs
 
 
-def _due(run_ids: Sequence[int], count: int) -> list[Job]:
-    due = Job.objects.filter(run__in=run_ids, state=JobState.QUEUED, dispatched_at=None)
-    in_order = due.order_by("turn", "planned_at", "run_id", "position")
-    locked = in_order.select_for_update(skip_locked=True, of=("self",))
-    return list(locked.select_related("run__machine").defer("spec", "log_tail")[:count])
+def _next_bound_jobs(machine_id: int) -> list[Job]:
+    """Of each worker that jobs are bound to the first one of each purpose, locked; none where its
+    queue holds a message of that purpose.
 
-
-def _room(machine_id: int) -> int:
-    """How many messages the broker holds for a machine.
-
-    With fewer a worker would wait, with more what is triggered later would.
+    What waits for a busy worker so takes no room from the others.
     """
-    since = timezone.now() - ALIVE_WITHIN
-    return Worker.objects.filter(machine=machine_id, last_seen__gt=since).count() + SPARE
+    workers = list(Worker.objects.filter(machine=machine_id).values_list("pk", flat=True))
+    bound = Job.objects.filter(bound_to__in=workers, state=JobState.QUEUED)
+    # NULL comes last: a job that has a message out stands before those that wait for one
+    in_order = bound.order_by("bound_to_id", "run__purpose", "dispatched_at", *IN_ORDER)
+    first = in_order.distinct("bound_to", "run__purpose").values_list("pk", "dispatched_at")
+    due = [pk for pk, dispatched_at in first if dispatched_at is None]
+    return list(_locked(_due().filter(pk__in=due)))
 
 
-def _count_out(machine_id: int) -> dict[str, int]:
-    """How many messages of each purpose are out."""
-    out = Job.objects.filter(
-        run__machine=machine_id, state=JobState.QUEUED, dispatched_at__isnull=False
-    )
-    return dict(out.order_by().values_list("run__purpose").annotate(Count("pk")))
+def _due() -> QuerySet[Job]:
+    return Job.objects.filter(state=JobState.QUEUED, dispatched_at=None).order_by(*IN_ORDER)
+
+
+def _locked(jobs: QuerySet[Job]) -> QuerySet[Job]:
+    locked = jobs.select_for_update(skip_locked=True, of=("self",))
+    related = locked.select_related("run__machine", "bound_to__machine")
+    return related.defer("spec", "log_tail")
 
 
 def _send_all(jobs: Sequence[Job]) -> int:
@@ -164,11 +171,15 @@ def _send_all(jobs: Sequence[Job]) -> int:
 
 
 def send(job: Job) -> None:
-    """Send one job's message to its machine's queue. Raises OperationalError: no broker."""
+    """Send one job's message to its machine's queue, or to that of the worker that it is bound to.
+
+    Raises OperationalError: no broker.
+    """
+    place = job.bound_to or job.run.machine
     app.send_task(
         TASK,
         args=[str(job.pk), job.attempt],
-        queue=job.run.machine.queue,
+        queue=place.queue,
         priority=priority(job),
     )
 
@@ -186,17 +197,17 @@ def _urgency(purpose: str) -> int:
 def reset_lost_dispatches() -> int:
     """Mark the jobs whose messages seem lost as not dispatched; how many.
 
-    A message counts as lost when it has been out for a minute, in which a living worker of its
-    machine that is not paused did nothing.
+    A message counts as lost when it has been out for a minute, in which a living worker that could
+    have taken it and is not paused did nothing.
     """
     since = timezone.now() - LOST_AFTER
     busy = Job.objects.filter(
         Q(state=JobState.RUNNING) | Q(finished_at__gt=since), worker__isnull=False
     )
-    idle = Worker.objects.filter(paused=False, last_seen__gt=timezone.now() - ALIVE_WITHIN)
-    machines = idle.exclude(pk__in=busy.values("worker")).values("machine")
-    lost = Job.objects.filter(
-        run__machine__in=machines, state=JobState.QUEUED, dispatched_at__lt=since
-    )
+    living = Worker.objects.filter(paused=False, last_seen__gt=timezone.now() - ALIVE)
+    idle = living.exclude(pk__in=busy.values("worker"))
+    machines = idle.values("machine")
+    could_be_taken = Q(bound_to=None, run__machine__in=machines) | Q(bound_to__in=idle)
+    lost = Job.objects.filter(could_be_taken, state=JobState.QUEUED, dispatched_at__lt=since)
     ids = list(lost.values_list("pk", flat=True))
     return Job.objects.filter(pk__in=ids, state=JobState.QUEUED).update(dispatched_at=None)

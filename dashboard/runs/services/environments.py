@@ -94,27 +94,22 @@ def record_environments(
     builds = TorchBuild.objects.in_bulk([each["build"] for each in reports], field_name="label")
     with transaction.atomic():
         for report in reports:
-            if report["build"] in builds:
-                _record(worker, builds[report["build"]], report)
+            build = builds.get(report["build"])
+            if build is None:
+                continue
+            fields = {key: report[key] for key in REPORTED_FIELDS if report.get(key) is not None}
+            InstalledEnvironment.objects.update_or_create(
+                worker=worker, key=report["key"], defaults={"build": build, **fields}
+            )
+            if report["state"] == State.READY:
+                fill_in_facts(build=build, facts=report.get("facts") or {})
         if complete:
-            _forget_others(worker, {report["key"] for report in reports})
-
-
-def _record(worker: Worker, build: TorchBuild, report: Mapping[str, Any]) -> None:
-    fields = {name: report[name] for name in REPORTED_FIELDS if report.get(name) is not None}
-    InstalledEnvironment.objects.update_or_create(
-        worker=worker, key=report["key"], defaults={"build": build, **fields}
-    )
-    if report["state"] == State.READY:
-        fill_in_facts(build=build, facts=report.get("facts") or {})
-
-
-def _forget_others(worker: Worker, keys: Iterable[str]) -> None:
-    others = InstalledEnvironment.objects.filter(worker=worker).exclude(key__in=keys)
-    others.filter(state=State.BUILDING).update(
-        state=State.FAILED, message="The worker was stopped while it made it."
-    )
-    others.filter(state__in=[State.READY, State.DAMAGED]).update(state=State.EVICTED)
+            keys = {report["key"] for report in reports}
+            others = InstalledEnvironment.objects.filter(worker=worker).exclude(key__in=keys)
+            others.filter(state=State.BUILDING).update(
+                state=State.FAILED, message="The worker was stopped while it made it."
+            )
+            others.filter(state__in=[State.READY, State.DAMAGED]).update(state=State.EVICTED)
 
 
 def _requirements(

@@ -1,9 +1,8 @@
 """Workers: their tokens, their hello when they start, and their idle heartbeats."""
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -15,6 +14,7 @@ from dashboard.catalog.services.suite_catalog import (
     sync_catalog,
     without_repositories,
 )
+from dashboard.language.contracts import Document
 from dashboard.models import Machine, Worker
 from dashboard.runs.services.dispatch import dispatch
 from dashboard.runs.services.environments import record_environments
@@ -59,10 +59,10 @@ def hello(
     worker: Worker,
     boot_id: str,
     device: str,
-    facts: Mapping[str, Any],
-    catalog: Mapping[str, Any],
-    builds: Sequence[Mapping[str, Any]],
-    environments: Sequence[Mapping[str, Any]] = (),
+    facts: Document,
+    catalog: Document,
+    builds: Sequence[Document],
+    environments: Sequence[Document] = (),
 ) -> int:
     """Record what a starting worker reports; how many of its earlier claims are void by that.
 

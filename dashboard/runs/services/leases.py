@@ -15,11 +15,13 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from dashboard.models import Job, JobState, Worker
+from dashboard.runs.services.binding import bind_cases
 from dashboard.runs.services.dispatch import dispatch
 from dashboard.runs.services.run_state import mark_running, refresh_runs
 
@@ -38,8 +40,12 @@ def claim(*, job_id: UUID, attempt: int, worker: Worker, boot_id: str) -> Job:
     """
     job = find_job(job_id)
     check_claim(job, worker, boot_id)
+    if job.bound_to_id is None and (job.run.session or job.run.confirmation_id):
+        # This worker may have come, or come back, after the message was sent to the machine's queue
+        bind_cases(machine_id=worker.machine_id)
     with transaction.atomic():
-        waiting = Job.objects.filter(pk=job_id, attempt=attempt, state=JobState.QUEUED)
+        mine = Q(bound_to=None) | Q(bound_to=worker)
+        waiting = Job.objects.filter(mine, pk=job_id, attempt=attempt, state=JobState.QUEUED)
         claimed = waiting.update(
             state=JobState.RUNNING,
             worker=worker,
@@ -56,6 +62,15 @@ def claim(*, job_id: UUID, attempt: int, worker: Worker, boot_id: str) -> Job:
         elif not renew(job_id, attempt, worker):
             raise Stale(why_stale(find_job(job_id), attempt, worker))
     return job
+
+
+def check_waiting(*, job_id: UUID, attempt: int, worker: Worker, boot_id: str) -> None:
+    """Raise Stale where a claim would: the worker waits for its device, and need not."""
+    job = find_job(job_id)
+    check_claim(job, worker, boot_id)
+    is_due = job.attempt == attempt and job.state == JobState.QUEUED
+    if not is_due or job.bound_to_id not in (None, worker.pk):
+        raise Stale(why_stale(job, attempt, worker))
 
 
 def check_claim(job: Job, worker: Worker, boot_id: str) -> None:
@@ -108,34 +123,25 @@ def requeue(jobs: Iterable[Job], why: str) -> int:
     ended = list(jobs)
     for job in ended:
         if job.attempt >= job.max_attempts:
-            _mark_lost(job, why)
+            job.message = (
+                f"Lost after {job.attempt} attempts: {why} each time. Look at the worker's "
+                "log and the machine, then retry."
+            )
+            job.state = JobState.LOST
+            job.finished_at = timezone.now()
         else:
-            _queue_again(job, why)
+            job.message = f"Attempt {job.attempt} ended without a result: {why}. Queued again."
+            job.state = JobState.QUEUED
+            job.attempt += 1
+            job.worker = job.claimed_at = job.dispatched_at = None
+            job.phase = ""
+        job.lease_until = None
+        job.save()
         logger.warning(
             "job attempt ended without a result", job=str(job.pk), state=job.state, why=why
         )
     refresh_runs(run_ids={job.run_id for job in ended})
     return len(ended)
-
-
-def _queue_again(job: Job, why: str) -> None:
-    job.message = f"Attempt {job.attempt} ended without a result: {why}. Queued again."
-    job.state = JobState.QUEUED
-    job.attempt += 1
-    job.worker = job.claimed_at = job.lease_until = job.dispatched_at = None
-    job.phase = ""
-    job.save()
-
-
-def _mark_lost(job: Job, why: str) -> None:
-    job.message = (
-        f"Lost after {job.attempt} attempts: {why} each time. Look at the worker's "
-        "log and the machine, then retry."
-    )
-    job.state = JobState.LOST
-    job.finished_at = timezone.now()
-    job.lease_until = None
-    job.save()
 
 
 def find_job(job_id: UUID) -> Job:
@@ -160,6 +166,8 @@ def why_stale(job: Job, attempt: int, worker: Worker) -> str:
         return f"Attempt {attempt} of job {job.pk} no longer counts: {job.attempt} does."
     if job.worker_id is not None and job.worker_id != worker.pk:
         return f"Job {job.pk} is worker {job.worker}'s, not {worker}'s."
+    if job.state == JobState.QUEUED and job.bound_to_id not in (None, worker.pk):
+        return f"Job {job.pk} is bound to worker {job.bound_to}, which measures all of its case."
     return f"Job {job.pk} is {job.state}."
 
 

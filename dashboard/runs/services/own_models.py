@@ -1,6 +1,6 @@
 """Git repositories of own models, each pinned to a commit. docs/own-models.md."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -55,7 +55,8 @@ def record_repository(
         if repository is None:
             return 0
         names = [entry.get("name") for entry in benchmarks]
-        taken = _names_of_other_sources(names, repository)
+        named = Benchmark.objects.filter(name__in=names, retired=False)
+        taken = set(named.exclude(repository=repository).values_list("name", flat=True))
         offered = [
             {**entry, "version": revision} for entry in benchmarks if entry.get("name") not in taken
         ]
@@ -73,8 +74,3 @@ def record_repository(
         repository.read_by = f"{worker.name}, {timezone.now():%Y-%m-%d %H:%M} UTC"
         repository.save(update_fields=["problem", "read_revision", "read_by"])
     return len(kept)
-
-
-def _names_of_other_sources(names: Iterable[Any], repository: ModelRepository) -> set[str]:
-    others = Benchmark.objects.filter(name__in=names, retired=False).exclude(repository=repository)
-    return set(others.values_list("name", flat=True))

@@ -14,7 +14,7 @@ def ensure_partitions(*, moments: Iterable[datetime]) -> list[str]:
     Call it before the transaction that inserts: creating a partition locks the whole data table
     for a moment.
     """
-    months = {partition_name(month): month for month in map(first_of_month, moments)}
+    months = {f"dashboard_datum_{month:%Y_%m}": month for month in map(first_of_month, moments)}
     missing = sorted(set(months) - existing_partitions())
     if not missing:
         return []
@@ -53,7 +53,3 @@ def first_of_month(moment: datetime) -> date:
 
 def next_month(first: date) -> date:
     return date(first.year + first.month // 12, first.month % 12 + 1, 1)
-
-
-def partition_name(first: date) -> str:
-    return f"dashboard_datum_{first:%Y_%m}"

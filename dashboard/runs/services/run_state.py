@@ -10,7 +10,6 @@ from dashboard.models import Job, JobState, Run, RunState
 
 WAITING = (JobState.PLANNED, JobState.QUEUED)
 ACTIVE = (*WAITING, JobState.RUNNING)
-RETRYABLE = (JobState.FAILED, JobState.TIMED_OUT, JobState.LOST, JobState.CANCELLED)
 
 
 def refresh_runs(*, run_ids: Iterable[int]) -> None:

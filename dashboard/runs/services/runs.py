@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from operator import attrgetter
-from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
@@ -13,20 +12,24 @@ from django.db.models import F
 from django.utils import timezone
 
 from dashboard.catalog.core.plan import (
-    TIMEOUT_S,
+    CHECKED_CONFIG,
     BenchmarkFacts,
     Case,
     PlanError,
     Selection,
+    accuracy_cases,
     job_file,
     plan_cases,
 )
 from dashboard.catalog.selectors.lookups import find_build, find_machine, find_track
+from dashboard.language.contracts import Document
 from dashboard.models import Benchmark, Config, Job, JobState, Purpose, Run, Schedule
+from dashboard.runs.selectors.runs import RETRYABLE
 from dashboard.runs.services.dispatch import assign_queue_order, dispatch
 from dashboard.runs.services.partitions import ensure_partitions
-from dashboard.runs.services.run_state import ACTIVE, RETRYABLE, refresh_runs
+from dashboard.runs.services.run_state import ACTIVE, refresh_runs
 
+ACCURACY_ONLY = {"accuracy_only": True, "starts": [], "keep_code": False}  # `measure` of a job
 ATTEMPTS = 3  # of a job, before it is lost; and again with each retry
 
 
@@ -41,7 +44,7 @@ def trigger_run(  # noqa: PLR0913 - each is one thing that a person may ask for
     purpose: str = Purpose.MANUAL,
     user: AbstractBaseUser | None = None,
     schedule: Schedule | None = None,
-    measure: Mapping[str, Any] | None = None,
+    measure: Document | None = None,
     libraries: Mapping[str, str] | None = None,
     label: str = "",
     planned_at: datetime | None = None,
@@ -68,7 +71,7 @@ def trigger_run(  # noqa: PLR0913 - each is one thing that a person may ask for
         request={**selection.names(), "measure": measure},
         libraries=dict(libraries or {}),
     )
-    cases = plan_run(machine=machine, selection=selection)
+    cases = plan_run(machine=machine, selection=selection, check_training=True)
     jobs = plan_jobs(run, cases, planned_at=planned_at or timezone.now(), measure=measure)
     _save(run, jobs)
     return run
@@ -82,24 +85,31 @@ def _save(run: Run, jobs: Sequence[Job]) -> None:
         transaction.on_commit(partial(dispatch, machine_id=run.machine_id))
 
 
-def plan_run(*, machine: str, selection: Selection) -> list[Case]:
-    """What trigger_run would measure. Raises PlanError."""
-    fields = ("name", "family", "size", "default_configs", "machines")
+def plan_run(*, machine: str, selection: Selection, check_training: bool = False) -> list[Case]:
+    """The cases of a selection. Raises PlanError.
+
+    check_training: also those of which a default run checks the accuracy alone (trigger_run).
+    """
+    fields = ("name", "family", "size", "default_configs", "mode", "machines")
     available = []
     for row in Benchmark.objects.filter(retired=False).values_list(*fields):
-        name, family, size, default_configs, machines = row
+        name, family, size, default_configs, mode, machines = row
         if not machines or machine in machines:
-            available.append(BenchmarkFacts(name, family, size, tuple(default_configs)))
+            available.append(BenchmarkFacts(name, family, size, tuple(default_configs), mode))
         elif name in selection.benchmarks:
             raise PlanError(
                 f"{name} is an own model that only workers of {', '.join(machines)} have."
             )
     configs = Config.objects.filter(retired=False).values_list("name", flat=True)
-    return plan_cases(selection, available, list(configs), find_machine(machine).default_size)
+    size = find_machine(machine).default_size
+    cases = plan_cases(selection, available, list(configs), size)
+    if check_training and CHECKED_CONFIG in configs:
+        cases += accuracy_cases(selection, available, size)
+    return cases
 
 
 def plan_jobs(
-    run: Run, cases: Sequence[Case], *, planned_at: datetime, measure: Mapping[str, Any]
+    run: Run, cases: Sequence[Case], *, planned_at: datetime, measure: Document
 ) -> list[Job]:
     """The run's jobs, not saved."""
     benchmarks = Benchmark.objects.select_related("repository").in_bulk(
@@ -109,7 +119,8 @@ def plan_jobs(
     jobs = []
     for position, case in enumerate(cases):
         benchmark, config = benchmarks[case.benchmark], configs[case.config]
-        jobs.append(plan_job(run, position, benchmark, config, planned_at, measure))
+        how = {**measure, **ACCURACY_ONLY} if case.accuracy_only else measure
+        jobs.append(plan_job(run, position, benchmark, config, planned_at, how))
     return jobs
 
 
@@ -119,10 +130,13 @@ def plan_job(
     benchmark: Benchmark,
     config: Config,
     planned_at: datetime,
-    measure: Mapping[str, Any],
-    timeout_s: float = TIMEOUT_S,
+    measure: Document,
+    timeout_s: float | None = None,
 ) -> Job:
-    job_id = uuid.uuid4()
+    """A job of the run, not saved. timeout_s: none: the machine's."""
+    job_id, pinned, repository = uuid.uuid4(), benchmark.repository, None
+    if pinned:
+        repository = {"url": pinned.url, "commit": pinned.commit, "revision": pinned.revision}
     spec = job_file(
         job_id=str(job_id),
         case=Case(benchmark.name, config.name),
@@ -131,9 +145,9 @@ def plan_job(
         purpose=run.purpose,
         planned_at=planned_at,
         measure=measure,
-        timeout_s=timeout_s,
+        timeout_s=timeout_s or run.machine.timeout_s,
         variant=run.build.variant,
-        repository=repository_of(benchmark),
+        repository=repository,
     )
     return Job(
         uuid=job_id,
@@ -145,14 +159,6 @@ def plan_job(
         planned_at=planned_at,
         max_attempts=ATTEMPTS,
     )
-
-
-def repository_of(benchmark: Benchmark) -> dict[str, Any] | None:
-    """The `repository` of the job file, of a benchmark that comes from one."""
-    pinned = benchmark.repository
-    if pinned is None:
-        return None
-    return {"url": pinned.url, "commit": pinned.commit, "revision": pinned.revision}
 
 
 def cancel_run(*, run: Run, why: str = "Cancelled by a person.") -> int:

@@ -60,7 +60,7 @@ def run_schedule(*, schedule_id: int) -> Run | None:
     if schedule is None or not schedule.enabled:
         return None
     try:
-        run, problem = _trigger(schedule), ""
+        run, problem = trigger_now(schedule=schedule), ""
     except MeasuredEnough as reason:
         run, problem = None, str(reason)
     except PlanError as error:
@@ -70,12 +70,8 @@ def run_schedule(*, schedule_id: int) -> Run | None:
     return run
 
 
-def trigger_now(*, schedule: Schedule, user: AbstractBaseUser) -> Run:
-    """Trigger a schedule's run because a person asks for it. Raises PlanError: why it cannot be."""
-    return _trigger(schedule, user)
-
-
-def _trigger(schedule: Schedule, user: AbstractBaseUser | None = None) -> Run:
+def trigger_now(*, schedule: Schedule, user: AbstractBaseUser | None = None) -> Run:
+    """Trigger a schedule's run. user: who asks for it. Raises PlanError: why it cannot be."""
     build = resolve(track=schedule.track, now=timezone.now())
     earlier = schedule.runs.order_by("-created_at").first()
     if earlier is not None and not is_over(earlier.state):

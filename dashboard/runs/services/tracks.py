@@ -3,9 +3,10 @@
 from datetime import datetime
 
 from django.db.models import Q
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from dashboard.catalog.core.plan import PlanError
+from dashboard.catalog.core.versions import version_order
 from dashboard.models import JobState, Schedule, TorchBuild, Track
 
 CHANNELS = {
@@ -40,7 +41,9 @@ def resolve(*, track: Track, now: datetime) -> TorchBuild:
     kind = Track.Kind(track.kind)
     build = track.build
     if kind in CHANNELS:
-        build = _newest(CHANNELS[kind], now)
+        is_out = Q(released_on=None) | Q(released_on__lte=now.date())
+        builds = TorchBuild.objects.filter(is_out, channel=CHANNELS[kind], base=None)
+        build = max(builds, key=_order, default=None)
     if build is None or kind == Track.Kind.VERSIONS:
         raise NoBuild(f"Track {track} has no build yet: {WHAT_TO_DO[kind]}.")
     if track.build_id != build.pk:
@@ -65,20 +68,9 @@ def check_repeats(*, schedule: Schedule, build: TorchBuild) -> None:
         )
 
 
-def _newest(channel: str, now: datetime) -> TorchBuild | None:
-    """The newest build that is out; of one version twice, the one that a worker can install."""
-    builds = TorchBuild.objects.filter(channel=channel, base=None)
-    is_out = Q(released_on=None) | Q(released_on__lte=now.date())
-    return max(
-        builds.filter(is_out),
-        key=lambda build: (_order(build.version), not build.adopted),
-        default=None,
-    )
+def _order(build: TorchBuild) -> tuple[tuple[bool, Version], bool]:
+    """Without +cpu or +cu130, which is not a newer release.
 
-
-def _order(version: str) -> Version:
-    """Without +cpu or +cu130, which is not a newer release. What is not a version comes first."""
-    try:
-        return Version(Version(version).public)
-    except InvalidVersion:
-        return Version("0")
+    Of one version twice, the one that a worker can install comes last.
+    """
+    return version_order(build.version.partition("+")[0]), not build.adopted

@@ -1,7 +1,5 @@
 """How far a run is, as templates draw it."""
 
-from collections.abc import Iterable
-
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -25,9 +23,12 @@ def progress(counts: JobCounts) -> SafeString:
         ("quiet", counts.cancelled),
         ("active", counts.running),
     )
-    bars = format_html_join(
-        "", '<rect class="{}" x="{}" width="{}" height="10"/>', _placed(segments)
-    )
+    placed, x = [], 0
+    for tone, width in segments:
+        if width:
+            placed.append((tone, x, width))
+        x += width
+    bars = format_html_join("", '<rect class="{}" x="{}" width="{}" height="10"/>', placed)
     return format_html(
         '<svg class="progress" role="img" aria-label="{}" viewBox="0 0 {} 10" '
         'preserveAspectRatio="none">{}</svg>',
@@ -35,12 +36,3 @@ def progress(counts: JobCounts) -> SafeString:
         max(counts.total, 1),
         bars,
     )
-
-
-def _placed(segments: Iterable[tuple[str, int]]) -> list[tuple[str, int, int]]:
-    placed, x = [], 0
-    for tone, width in segments:
-        if width:
-            placed.append((tone, x, width))
-        x += width
-    return placed

@@ -6,19 +6,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from django.db.models import (
-    Case,
-    Count,
-    Exists,
-    F,
-    IntegerField,
-    OuterRef,
-    Q,
-    QuerySet,
-    Subquery,
-    Value,
-    When,
-)
+from django.db.models import Case, Count, Exists, OuterRef, Q, Subquery, When
 
 from dashboard.alerts.selectors.alerts import OPEN
 from dashboard.models import AlertGroup, Benchmark, Config, Run, Series, TorchBuild
@@ -26,6 +14,8 @@ from dashboard.models import AlertGroup, Benchmark, Config, Run, Series, TorchBu
 MOST = 5  # of each kind
 MOST_WORDS = 6
 _LARGEST_ID = 2**31
+_SHOWN = Q(machine__hidden=False, track__hidden=False)
+"""Runs that are not of a hidden machine or track."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +46,17 @@ def search(text: str) -> SearchResults | None:
     benchmarks = Benchmark.objects.filter(Q(retired=False) | Q(imported=True))
     models = benchmarks.filter(_has(words, "model", "family")).order_by("model")
     counted = models.values_list("model", "family").annotate(number=Count("pk"))
+    named = benchmarks.filter(_has(words, "name", "family"))
+    is_measured = Exists(Series.objects.filter(benchmark=OuterRef("pk")))
+    runs = Run.objects.filter(_has_or_id(words, "label", "build__label", "machine__key"))
+    shown_runs = runs.filter(_SHOWN).select_related("build", "machine").order_by("-created_at")
     return SearchResults(
         models=list(counted[:MOST]),
-        benchmarks=list(_measured_first(benchmarks.filter(_has(words, "name", "family")))),
+        benchmarks=list(named.order_by(is_measured.desc(), "position", "name")[:MOST]),
         configs=list(Config.objects.filter(_has(words, "name", "label"), retired=False)[:MOST]),
         builds=_builds(words),
         alerts=_alerts(words),
-        runs=list(_runs(words)),
+        runs=list(shown_runs[:MOST]),
     )
 
 
@@ -82,13 +76,8 @@ def _has_or_id(words: list[str], *fields: str) -> Q:
     return condition | Q(pk=int(number)) if int(number) < _LARGEST_ID else condition
 
 
-def _measured_first(benchmarks: QuerySet[Benchmark]) -> QuerySet[Benchmark]:
-    is_measured = Exists(Series.objects.filter(benchmark=OuterRef("pk")))
-    return benchmarks.order_by(is_measured.desc(), "position", "name")[:MOST]
-
-
 def _builds(words: list[str]) -> list[TorchBuild]:
-    last = Run.objects.filter(build=OuterRef("pk")).order_by("-created_at")
+    last = Run.objects.filter(_SHOWN, build=OuterRef("pk")).order_by("-created_at")
     where: dict[str, Any] = {
         name: Subquery(last.values(f"{name}__key")[:1]) for name in ("machine", "track")
     }
@@ -98,14 +87,9 @@ def _builds(words: list[str]) -> list[TorchBuild]:
 
 def _alerts(words: list[str]) -> list[AlertGroup]:
     """Open ones first, then the newest."""
-    is_open = Case(
-        When(state__in=OPEN, then=Value(0)), default=Value(1), output_field=IntegerField()
+    is_open = Case(When(OPEN, then=0), default=1)
+    groups = AlertGroup.objects.filter(
+        _has_or_id(words, "title", "cause", "evidence_state", "workflow_state")
     )
-    groups = AlertGroup.objects.filter(_has_or_id(words, "title", "cause", "state"))
-    shown = groups.only("title", "state", "severity", "created_at")
+    shown = groups.only("title", "evidence_state", "workflow_state", "severity", "created_at")
     return list(shown.order_by(is_open, "-created_at")[:MOST])
-
-
-def _runs(words: list[str]) -> QuerySet[Run]:
-    runs = Run.objects.filter(_has_or_id(words, "label", "build__label", "machine__key"))
-    return runs.select_related("build", "machine").order_by(F("created_at").desc())[:MOST]

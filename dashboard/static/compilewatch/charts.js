@@ -28,8 +28,24 @@ const painters = {
   },
 };
 
+// The moments of a figure, milliseconds since 1970, as text in the zone that the page names.
+function inZone({ data, layout }) {
+  const text = (at) => (typeof at === "number" ? zone.text(at) : at);
+  const axis = layout.xaxis;
+  for (const trace of data) {
+    trace.x = trace.x.map(text);
+    trace.hovertemplate = trace.hovertemplate?.replace(" UTC", ` ${zone.name}`);
+  }
+  for (const shape of layout.shapes ?? []) Object.assign(shape, { x0: text(shape.x0), x1: text(shape.x1) });
+  for (const note of layout.annotations ?? []) note.x = text(note.x);
+  for (const skipped of axis.rangebreaks ?? []) skipped.bounds = skipped.bounds.map(text);
+  if (axis.range) axis.range = axis.range.map(text);
+  if (axis.tickvals) axis.tickvals = axis.tickvals.map(text);
+}
+
 function painted(figure) {
   const copy = structuredClone(figure);
+  if (copy.layout.xaxis?.type === "date") inZone(copy);
   for (const trace of copy.data) {
     const slot = `--series-${trace.meta.slot}`;
     painters[trace.meta.role](trace, token(slot), slot);
@@ -55,10 +71,20 @@ function painted(figure) {
 const settings = {
   responsive: true,
   displaylogo: false,
-  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+  // The first one offers to send the data to a third party
+  modeBarButtonsToRemove: ["sendChartToCloud", "select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
 };
 
 const narrow = matchMedia("(max-width: 40rem)"); // what the stylesheets take for a phone
+
+// Few and short: two dates with their years do not fit side by side.
+const fewDates = {
+  nticks: 4,
+  tickformatstops: [
+    { dtickrange: [null, 59_999], value: "%H:%M:%S\n%e %b" },
+    { dtickrange: [60_000, 12 * 3_600_000], value: "%H:%M\n%e %b" },
+  ],
+};
 
 // There the legend, often a row for each entry, has room of its own below the drawing, and few dates fit side by side.
 function draw(plot) {
@@ -66,9 +92,36 @@ function draw(plot) {
   plot.style.setProperty("--entries", data.filter((trace) => trace.showlegend !== false).length);
   if (narrow.matches) {
     Object.assign(layout.legend, { yref: "container", y: 0, yanchor: "bottom" });
-    layout.xaxis = { ...layout.xaxis, automargin: true, ...(layout.xaxis?.type === "date" && { nticks: 4 }) };
+    layout.xaxis = { ...layout.xaxis, automargin: true, ...(layout.xaxis?.type === "date" && fewDates) };
   }
-  return Plotly.react(plot, data, layout, settings);
+  return Plotly.react(plot, data, layout, { ...settings, displayModeBar: narrow.matches ? false : "hover" });
+}
+
+async function drawAgain() {
+  for (const plot of document.querySelectorAll("[data-figure]")) {
+    if (!plot.figure) continue;
+    await draw(plot);
+    plot.dispatchEvent(new CustomEvent("chart:drawn", { bubbles: true }));
+  }
+}
+
+// The axis of values fits the points within the stretch of time that is shown, unless the server draws that stretch.
+function fitValues(plot, change) {
+  const { xaxis, yaxis } = plot._fullLayout;
+  if (plot.dataset.time || xaxis.type !== "date" || !Object.keys(change).some((key) => key.startsWith("xaxis."))) return;
+  const [from, to] = xaxis.range.map((end) => xaxis.r2l(end));
+  const seen = [];
+  for (const trace of plot._fullData) {
+    if (trace.visible !== true || trace.yaxis !== "y") continue;
+    seen.push(...trace.y.filter((value, index) => {
+      const at = xaxis.r2l(trace.x[index]);
+      return value !== null && from <= at && at <= to;
+    }).map((value) => yaxis.d2l(value)));
+  }
+  if (xaxis.autorange || !seen.length) return Plotly.relayout(plot, { "yaxis.autorange": true });
+  const [low, high] = [Math.min(...seen), Math.max(...seen)];
+  const margin = (high - low || Math.abs(high) || 1) * 0.05;
+  Plotly.relayout(plot, { "yaxis.range": [low - margin, high + margin] });
 }
 
 // Labels over a chart of any width: each within the chart, none over another one. Of two that would overlap the later of
@@ -93,7 +146,9 @@ function separate(plot) {
   const edge = plot.getBoundingClientRect().right;
   const kept = [];
   const isFree = (box) => kept.every((one) => box.right < one.left || one.right < box.left || box.bottom < one.top || one.bottom < box.top);
-  for (const label of [...plot.querySelectorAll(".annotation")].sort((a, b) => b.dataset.index - a.dataset.index)) {
+  // One that lies outside what is shown is an element without a text
+  const labels = [...plot.querySelectorAll(".annotation")].filter((label) => label.querySelector("text"));
+  for (const label of labels.sort((a, b) => b.dataset.index - a.dataset.index)) {
     if (!isFree(placed(label, edge))) shorten(label);
     const box = placed(label, edge);
     const isShown = isFree(box);
@@ -128,9 +183,11 @@ async function load(plot) {
     if (!answer.ok) throw new Error(`the site answered ${answer.status}`);
     plot.figure = await answer.json();
     await draw(plot);
+    plot.on("plotly_relayout", (change) => fitValues(plot, change));
+    plot.dispatchEvent(new CustomEvent("chart:loaded", { bubbles: true }));
+    plot.dispatchEvent(new CustomEvent("chart:drawn", { bubbles: true }));
     separate(plot);
     for (const change of ["plotly_afterplot", "plotly_relayout"]) plot.on(change, () => separate(plot));
-    plot.dispatchEvent(new CustomEvent("chart:drawn", { bubbles: true }));
     plot.on("plotly_click", ({ points }) => {
       const job = points.find((point) => point.customdata)?.customdata;
       const clicked = new CustomEvent("chart:point", { bubbles: true, cancelable: true, detail: { job, point: points[0] } });
@@ -150,6 +207,5 @@ function loadAll() {
 
 loadAll();
 document.addEventListener("htmx:afterSettle", loadAll);
-document.addEventListener("themechange", () => {
-  for (const plot of document.querySelectorAll("[data-figure]")) if (plot.figure) draw(plot);
-});
+for (const change of ["themechange", "zonechange"]) document.addEventListener(change, drawAgain);
+narrow.addEventListener("change", drawAgain);

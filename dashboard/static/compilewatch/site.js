@@ -30,9 +30,9 @@ function toggleTheme() {
 }
 systemDark.addEventListener("change", announceTheme);
 
-// --- Times: UTC from the server, the viewer's zone here ------------------------------------------------------------
+// --- Times: UTC from the server, here in the zone of zone.js ------------------------------------------------------------
 const onPaper = matchMedia("print"); // where "1 hour ago" says nothing, and everything is light
-const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const absolute = (at) => at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short", timeZone: zone.name });
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
 const steps = [[60, "second", 1], [3600, "minute", 60], [86400, "hour", 3600], [7 * 86400, "day", 86400]];
 
@@ -40,8 +40,8 @@ function localTime(element) {
   const at = new Date(element.dateTime);
   const seconds = (at - Date.now()) / 1000;
   const step = steps.find(([limit]) => Math.abs(seconds) < limit);
-  element.textContent = step && !onPaper.matches ? relative.format(Math.round(seconds / step[2]), step[1]) : absolute.format(at);
-  element.title = `${absolute.format(at)} (${at.toISOString().slice(0, 16).replace("T", " ")} UTC)`;
+  element.textContent = step && !onPaper.matches ? relative.format(Math.round(seconds / step[2]), step[1]) : absolute(at);
+  element.title = `${absolute(at)} (${at.toISOString().slice(0, 16).replace("T", " ")} UTC)`;
 }
 
 // --- Words of the glossary: explained on hover and focus, put away by Escape ----------------------------------------
@@ -146,6 +146,7 @@ function tellTimes() {
   document.querySelectorAll("time[datetime]").forEach(localTime);
 }
 setInterval(tellTimes, 30000);
+document.addEventListener("zonechange", tellTimes);
 onPaper.addEventListener("change", () => {
   tellTimes();
   document.dispatchEvent(new Event("themechange"));

@@ -14,26 +14,30 @@ function shareTime() {
   ];
   for (const plot of drawn) {
     plot.isFollowing = true; // its own change of range is no wish of the viewer
-    Plotly.relayout(plot, { "xaxis.range": ends }).then(() => { plot.isFollowing = false; });
+    // As text: of numbers Plotly would make local time once more
+    const range = ends.map((end) => plot._fullLayout.xaxis.l2r(end));
+    Plotly.relayout(plot, { "xaxis.range": range }).finally(() => { plot.isFollowing = false; });
   }
 }
 
 // --- A dragged stretch: part of the address, so that it can be sent, and Back undoes it ---------------------------------
-const inAddress = (moment) => (moment ? String(moment).replace(" ", "T").slice(0, 19) : "");
+// In UTC, whatever zone the chart is drawn in; the end is exclusive, so it is rounded up to the next second.
+const inAddress = (text, add = 0) => (text ? new Date(zone.moment(text).getTime() + add).toISOString().slice(0, 19) : "");
 
 function zoom(plot, change) {
   const [from, to] = change["xaxis.range"] ?? [change["xaxis.range[0]"], change["xaxis.range[1]"]];
   if (plot.isFollowing || (from === undefined && !change["xaxis.autorange"])) return;
   const form = document.getElementById(plot.dataset.time);
   form.elements.from.value = inAddress(from);
-  form.elements.to.value = inAddress(to);
+  form.elements.to.value = inAddress(to, 999);
   form.requestSubmit();
 }
 
+document.addEventListener("chart:loaded", ({ target }) => {
+  if (target.dataset.time) target.on("plotly_relayout", (change) => zoom(target, change));
+});
 document.addEventListener("chart:drawn", ({ target }) => {
-  if (!target.dataset.time) return;
-  target.on("plotly_relayout", (change) => zoom(target, change));
-  if (onTime().every((plot) => plot.figure)) shareTime();
+  if (target.dataset.time && onTime().every((plot) => plot.figure)) shareTime();
 });
 
 // --- Two points ---------------------------------------------------------------------------------------------------------

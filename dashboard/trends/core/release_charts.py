@@ -4,10 +4,20 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from dashboard.language.metrics import Metric
 from dashboard.language.wording import plural
-from dashboard.trends.core.release_lines import MeasuredRelease, ReleaseLine, short_names
+from dashboard.trends.core.release_lines import (
+    MeasuredRelease,
+    Release,
+    ReleaseLine,
+    short_names,
+)
 from dashboard.ui.charts import SLOTS, Figure, dash
+from dashboard.ui.interval_clipping import interval_bounds
+
+Bounds = tuple[float, float]
 
 _LANE = 0.12  # of the height, for failures
 _MOST_NAMED_BUILDS = 12  # up to this many each has its name below the axis
@@ -38,8 +48,9 @@ def release_figure(lines: Sequence[ReleaseLine], metric: Metric, builds: Sequenc
     """builds: every build of the axis, oldest first: one that lacks a number keeps its place."""
     traces: list[dict[str, Any]] = []
     failures: list[dict[str, Any]] = []
+    bounds = _bounds(lines)
     for row, line in enumerate(lines):
-        traces += _traces(line, metric)
+        traces += _traces(line, metric, bounds)
         failures += _failures(line, row)
 
     layout = _layout(metric, builds, has_failures=bool(failures))
@@ -48,8 +59,19 @@ def release_figure(lines: Sequence[ReleaseLine], metric: Metric, builds: Sequenc
     return {"data": [*traces, *failures], "layout": layout}
 
 
-def _traces(line: ReleaseLine, metric: Metric) -> Iterator[dict[str, Any]]:
-    """A line through the plain builds; variants are hollow marks: no step in time leads to them."""
+def _bounds(lines: Sequence[ReleaseLine]) -> Bounds:
+    """Where whiskers end at the latest: a much wider one would flatten the chart."""
+    points = [point for line in lines for point in line.measured]
+    values = np.array([point.value for point in points])
+    low = np.array([point.low for point in points])
+    high = np.array([point.high for point in points])
+    return interval_bounds(values, low, high) or (-math.inf, math.inf)
+
+
+def _traces(line: ReleaseLine, metric: Metric, bounds: Bounds) -> Iterator[dict[str, Any]]:
+    """A line through the plain builds; variants are hollow marks: no step in time leads to them.
+    Open triangles where whiskers go on.
+    """
     plain, variants = [], []
     for point in line.measured:
         if point.release.is_variant:
@@ -57,16 +79,26 @@ def _traces(line: ReleaseLine, metric: Metric) -> Iterator[dict[str, Any]]:
         else:
             plain.append(point)
     if plain:
-        yield _trace(line, plain, metric)
+        yield _trace(line, plain, metric, bounds)
     if variants:
-        trace = _trace(line, variants, metric)
+        trace = _trace(line, variants, metric, bounds)
         trace["mode"] = "markers"
         trace["marker"]["symbol"] += "-open"
         trace["showlegend"] = not plain
         yield trace
+    lowest, highest = bounds
+    below = [(point.release, point.low) for point in line.measured if point.low < lowest]
+    above = [(point.release, point.high) for point in line.measured if point.high > highest]
+    if below:
+        yield _cut_marks(line, "triangle-down-open", lowest, below, metric)
+    if above:
+        yield _cut_marks(line, "triangle-up-open", highest, above, metric)
 
 
-def _trace(line: ReleaseLine, points: Sequence[MeasuredRelease], metric: Metric) -> dict[str, Any]:
+def _trace(
+    line: ReleaseLine, points: Sequence[MeasuredRelease], metric: Metric, bounds: Bounds
+) -> dict[str, Any]:
+    lowest, highest = bounds
     return {
         "type": "scatter",
         "mode": "lines+markers",
@@ -82,12 +114,35 @@ def _trace(line: ReleaseLine, points: Sequence[MeasuredRelease], metric: Metric)
             "symmetric": False,
             "thickness": 1.5,
             "width": 6,
-            "array": [_whisker(point.high - point.value) for point in points],
-            "arrayminus": [_whisker(point.value - point.low) for point in points],
+            "array": [_whisker(min(point.high, highest) - point.value) for point in points],
+            "arrayminus": [_whisker(point.value - max(point.low, lowest)) for point in points],
         },
         "hovertemplate": (
             f"%{{y:.4~g}} {metric.unit}<br>%{{x}}<br>%{{text}}<extra>{line.name}</extra>"
         ),
+        "meta": {"slot": line.position % SLOTS, "role": "line"},
+    }
+
+
+def _cut_marks(
+    line: ReleaseLine,
+    symbol: str,
+    bound: float,
+    ends: Sequence[tuple[Release, float]],
+    metric: Metric,
+) -> dict[str, Any]:
+    """A mark for each whisker that is cut short; hovering it says where it ends."""
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": f"{line.name} interval",
+        "showlegend": False,
+        "x": [release.build for release, _ in ends],
+        "y": [bound] * len(ends),
+        "customdata": [release.job for release, _ in ends],
+        "text": [f"{end:.4g} {metric.unit}".rstrip() for _, end in ends],
+        "marker": {"size": 9, "symbol": symbol},
+        "hovertemplate": "interval goes on to %{text}<extra></extra>",
         "meta": {"slot": line.position % SLOTS, "role": "line"},
     }
 
@@ -118,7 +173,6 @@ def _failures(line: ReleaseLine, row: int) -> list[dict[str, Any]]:
 
 
 def _layout(metric: Metric, builds: Sequence[str], *, has_failures: bool) -> dict[str, Any]:
-    title = f"{metric.label}, {metric.unit}" if metric.unit else metric.label
     layout: dict[str, Any] = {
         "hovermode": "closest",
         "showlegend": True,
@@ -126,7 +180,7 @@ def _layout(metric: Metric, builds: Sequence[str], *, has_failures: bool) -> dic
         "margin": {"l": 64, "r": 16, "t": 28, "b": 56},
         "xaxis": _build_axis(builds),
         "yaxis": {
-            "title": {"text": title},
+            "title": {"text": f"{metric.label}, {metric.unit}".rstrip(", ")},
             "domain": [0.0, 1],
             "automargin": True,
             "exponentformat": "power",

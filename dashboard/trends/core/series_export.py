@@ -16,22 +16,18 @@ def rows(lines: Iterable[ChartLine]) -> Iterator[tuple[Any, ...]]:
     """Every datum as a row of FIELDS; a missing number is None, a time ISO 8601 UTC."""
     for line in lines:
         for index in range(len(line.value)):
-            yield _row(line, index)
-
-
-def _row(line: ChartLine, index: int) -> tuple[Any, ...]:
-    at = datetime.fromtimestamp(line.at_ms[index] / 1000, UTC)
-    return (
-        at.isoformat(timespec="milliseconds"),
-        line.name,
-        line.build[index],
-        line.purpose[index],
-        line.status[index],
-        _number(line.value[index]),
-        _number(line.low[index]),
-        _number(line.high[index]),
-        line.job[index],
-    )
+            at = datetime.fromtimestamp(line.at_ms[index] / 1000, UTC)
+            yield (
+                at.isoformat(timespec="milliseconds"),
+                line.name,
+                line.build[index],
+                line.purpose[index],
+                line.status[index],
+                _number(line.value[index]),
+                _number(line.low[index]),
+                _number(line.high[index]),
+                line.job[index],
+            )
 
 
 def _number(value: np.float64) -> float | None:

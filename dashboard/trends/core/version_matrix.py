@@ -1,16 +1,17 @@
-"""Cases × builds: how each case changed on each build against the base build. Pure."""
+"""Cases × builds: what each build measured of each case, and its change against the base. Pure."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dashboard.comparisons.core.matching import (
+    CaseMeasurements,
     ComparedCase,
     ComparisonRow,
-    ExcludedCase,
     Key,
+    Side,
     Table,
 )
-from dashboard.comparisons.core.metric_effects import CHANGED, Effect
+from dashboard.comparisons.core.metric_effects import CHANGED, CaseSamples, Effect, pool_samples
 from dashboard.language.metrics import Metric
 from dashboard.language.wording import plural, quantity
 from dashboard.trends.core.heat import speedup_heat
@@ -18,7 +19,7 @@ from dashboard.trends.core.heat import speedup_heat
 
 @dataclass(frozen=True, slots=True)
 class VersionCell:
-    """A case on one build against the base: what it says, how warm (−4 … 4), what hover adds."""
+    """A case on one build: what it says, how warm (−4 … 4), what hover adds."""
 
     text: str
     heat: int
@@ -27,45 +28,72 @@ class VersionCell:
 
 
 def version_rows(
-    cases: Sequence[ComparedCase], tables: Sequence[Table], base: Table
+    cases: Sequence[ComparedCase], columns: Sequence[tuple[Side, Table | None]], metric: Metric
 ) -> list[tuple[ComparedCase, list[VersionCell | None]]]:
     """These cases on each build.
 
-    tables: each build's against the base, in the order of the columns.
-    base: the one among them whose column has the values.
+    columns: what each build measured, and how that compares with the base; None: it is the base,
+    whose column has values.
     """
-    keys = [Key(case.benchmark, case.config) for case in cases]
-    columns = [_column(table, set(keys), is_base=table is base) for table in tables]
+    cells = [_column(side, table, metric) for side, table in columns]
     rows = []
-    for key, case in zip(keys, cases, strict=True):
-        rows.append((case, [column.get(key) for column in columns]))
+    for case in cases:
+        rows.append((case, [column.get(case.key) for column in cells]))
     return rows
 
 
-def _column(table: Table, keys: Collection[Key], *, is_base: bool) -> dict[Key, VersionCell]:
-    make_cell = _value_cell if is_base else _change_cell
+def newest_samples(measured: CaseMeasurements, metric: str) -> CaseSamples | None:
+    """All samples of the newest benchmark version; None where there are none."""
+    parts = measured.samples.get(metric, [])
+    if not parts:
+        return None
+    newest = max(part.version for part in parts)
+    return pool_samples([part for part in parts if part.version == newest])
+
+
+def _column(side: Side, table: Table | None, metric: Metric) -> dict[Key, VersionCell]:
+    """Of each case of the build its change, else its value, else how the build itself failed."""
+    changes, reasons = {}, {}
+    if table:
+        changes = {row.case.key: row for row in table.rows}
+        reasons = {excluded.case.key: excluded.text for excluded in table.left_out}
     cells = {}
-    for row in table.rows:
-        key = Key(row.case.benchmark, row.case.config)
-        if key in keys:
-            cells[key] = make_cell(row, table.metric)
-    for excluded in table.left_out:
-        if excluded.why != "missing":
-            key = Key(excluded.case.benchmark, excluded.case.config)
-            cells[key] = _excluded_cell(excluded)
+    for key, measured in side.items():
+        failures = ", ".join(sorted(measured.failures))
+        samples = newest_samples(measured, metric.key)
+        if key in changes:
+            cells[key] = _change_cell(changes[key], metric, failures)
+        elif samples:
+            cells[key] = _value_cell(samples, metric, failures, reasons.get(key, ""))
+        elif failures:
+            cells[key] = VersionCell(failures, 0, failures, is_failed=True)
+        elif measured.samples:
+            cells[key] = VersionCell("no value", 0, f"no {metric.label.lower()} here")
     return cells
 
 
-def _value_cell(row: ComparisonRow, metric: Metric) -> VersionCell:
-    processes = plural(row.effect.base.n, "process", "processes")
-    return VersionCell(quantity(metric, row.effect.levels[0]), 0, processes)
+def _value_cell(samples: CaseSamples, metric: Metric, failures: str, reason: str) -> VersionCell:
+    about = [plural(samples.n, "process", "processes")]
+    if reason:
+        about.append(f"not compared: {reason}")
+    return VersionCell(quantity(metric, samples.value), 0, _with_failures(about, failures))
 
 
-def _change_cell(row: ComparisonRow, metric: Metric) -> VersionCell:
+def _change_cell(row: ComparisonRow, metric: Metric, failures: str) -> VersionCell:
     change = row.effect.change.text
-    processes = plural(row.effect.new.n, "process", "processes")
-    without_interval = change.partition(" (")[0]
-    return VersionCell(without_interval, _heat(row.effect, metric), f"{change}; {processes}")
+    about = [change, plural(row.effect.new.n, "process", "processes")]
+    text = change.partition(" (")[0]
+    if row.effect.verdict == "unknown":
+        text = f"? {text}"
+        about.append(row.effect.lacks or "not known yet")
+    return VersionCell(text, _heat(row.effect, metric), _with_failures(about, failures))
+
+
+def _with_failures(about: list[str], failures: str) -> str:
+    """What hover adds, and how other jobs of the same case ended on this build."""
+    if failures:
+        about = [*about, f"other jobs ended in {failures}"]
+    return "; ".join(about)
 
 
 def _heat(effect: Effect, metric: Metric) -> int:
@@ -73,9 +101,3 @@ def _heat(effect: Effect, metric: Metric) -> int:
         return 0
     ratio = 1 + effect.ratio.percent / 100
     return speedup_heat(1 / ratio if metric.lower_is_better else ratio)
-
-
-def _excluded_cell(excluded: ExcludedCase) -> VersionCell:
-    if excluded.why == "failed":
-        return VersionCell(excluded.text.partition(" on ")[0], 0, excluded.text, is_failed=True)
-    return VersionCell(excluded.why, 0, excluded.text)

@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from dashboard.language.metrics import METRICS, Metric
+from dashboard.language.metrics import METRICS
 from dashboard.models import Status
 from dashboard.results.selectors import rollup
 from dashboard.trends.core.heat import change_steps
@@ -18,6 +18,7 @@ from dashboard.trends.selectors.benchmarks import (
     export_rows,
 )
 from dashboard.trends.selectors.matrix import ORDERS
+from dashboard.ui.locations import offered
 from dashboard.ui.pages import parameters
 from dashboard.ui.pages.exports import table_file
 
@@ -36,7 +37,7 @@ def _parameters(request: HttpRequest) -> BenchmarksParameters:
 def show(request: HttpRequest) -> HttpResponse:
     locations = rollup.series_locations()
     place = parameters.place(request, locations)
-    context: dict[str, Any] = {"places": locations, "place": place}
+    context: dict[str, Any] = {"places": offered(locations, place), "place": place}
     if place:
         page = benchmarks_page(place, _parameters(request))
         context |= {
@@ -44,11 +45,20 @@ def show(request: HttpRequest) -> HttpResponse:
             "matrix": page.matrix,
             "heads": [(config, *_sorting(config, page)) for config in page.matrix.configs],
             "filters": [(name, page.choices[name], page.chosen[name]) for name in FILTERS],
-            "metrics": _metrics(page),
+            "metrics": [
+                metric
+                for metric in METRICS.values()
+                if metric.key in page.metrics and metric.aggregate != "share"
+            ],
             "statuses": Status.values,
             "orders": ORDERS.items(),
             "steps": change_steps(page.query.metric),
-            "missing": _missing(request, page),
+            # What the address names and was not measured
+            "missing": [
+                name
+                for name in ("build", "base")
+                if request.GET.get(name) and not getattr(page, name)
+            ],
         }
     return render(request, "trends/benchmarks.html", context)
 
@@ -60,20 +70,6 @@ def _sorting(config: str, page: BenchmarksPage) -> tuple[str, str]:
     if page.query.order == f"-{config}":
         return "ascending", ""
     return "none", config
-
-
-def _metrics(page: BenchmarksPage) -> list[Metric]:
-    metrics = []
-    for metric in METRICS.values():
-        if metric.key in page.metrics and metric.aggregate != "share":
-            metrics.append(metric)
-    return metrics
-
-
-def _missing(request: HttpRequest, page: BenchmarksPage) -> list[str]:
-    """The builds that the address names and that were not measured: "build", "base"."""
-    names = ("build", "base")
-    return [name for name in names if request.GET.get(name) and not getattr(page, name)]
 
 
 def export(request: HttpRequest, form: str) -> HttpResponse:

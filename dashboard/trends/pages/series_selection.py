@@ -16,6 +16,7 @@ from dashboard.trends.selectors.series_selection import (
     SeriesSelection,
     default_metric,
 )
+from dashboard.ui.locations import offered
 from dashboard.ui.pages import parameters
 from dashboard.ui.series_scales import SCALES
 
@@ -27,6 +28,7 @@ def select(request: HttpRequest, name: str) -> SeriesSelection:
     benchmark = get_object_or_404(Benchmark, name=name)
     places = rollup.series_locations(benchmark)
     place = parameters.place(request, places)
+    places = offered(places, place)
     recorded = trend.recorded_series(benchmark, place) if place else trend.TrendSeries([])
 
     metric = parameters.one_of(request, "metric", list(METRICS)) or default_metric(recorded)

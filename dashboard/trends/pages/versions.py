@@ -12,8 +12,9 @@ from dashboard.comparisons.selectors.versions import (
     builds_by_version,
     default_machine,
     measured_builds,
+    visible,
 )
-from dashboard.language.metrics import METRICS
+from dashboard.language.metrics import METRICS, comparable_metrics
 from dashboard.models import Benchmark
 from dashboard.trends.selectors.versions import (
     EXPORT_FIELDS,
@@ -42,7 +43,8 @@ def select(request: HttpRequest, measured: Sequence[MeasuredBuild]) -> VersionsS
     base = _base(request, newest_first, builds)
     if base not in builds:
         builds = [base, *builds[1:]]
-    metric = parameters.one_of(request, "metric", list(METRICS)) or "latency_ms"
+    metrics = [metric.key for metric in comparable_metrics(newest_first[0].device_kind)]
+    metric = parameters.one_of(request, "metric", metrics) or "latency_ms"
     return VersionsSelection(
         machine=newest_first[0],
         builds=builds,
@@ -73,18 +75,14 @@ def show(request: HttpRequest) -> HttpResponse:
     if not measured:
         return render(request, "trends/versions.html", {})
     selection = select(request, measured)
-    page = versions_page(selection, all_rows="all" in request.GET)
     context = {
         "selection": selection,
-        "machines": sorted({build.machine_key for build in measured}),
-        "metrics": [metric for metric in METRICS.values() if metric.key != "passed"],
-        "columns": page.columns,
-        "benchmarks": page.benchmarks,
-        "benchmark": page.benchmark,
-        "rows": page.rows,
-        "total_rows": page.total_rows,
-        "table": page.table,
+        "machines": sorted(
+            {build.machine_key for build in [*visible(measured), selection.machine]}
+        ),
+        "metrics": comparable_metrics(selection.machine.device_kind),
         "query": f"machine={selection.machine.machine_key}&metric={selection.metric.key}",
+        **versions_page(selection, all_rows="all" in request.GET),
     }
     return render(request, "trends/versions.html", context)
 

@@ -7,7 +7,7 @@ from typing import Any
 from dashboard.comparisons.selectors import build_cases
 from dashboard.comparisons.selectors.versions import MeasuredBuild
 from dashboard.language.metrics import METRICS
-from dashboard.results.selectors.rollup import CaseRollup, case_rollups
+from dashboard.results.selectors.rollup import case_rollups
 from dashboard.trends.selectors.matrix import Matrix, make_matrix
 from dashboard.trends.selectors.matrix_cells import SPEEDUP, MatrixCell, MatrixQuery
 from dashboard.ui.locations import SeriesLocation
@@ -74,7 +74,8 @@ def benchmarks_page(place: SeriesLocation, parameters: BenchmarksParameters) -> 
     build = _existing(parameters.build, ids)
     base = _existing(parameters.base, ids)
 
-    metric = METRICS.get(parameters.metric, SPEEDUP)
+    metrics = build_cases.metrics(place)
+    metric = METRICS[_existing(parameters.metric, metrics) or SPEEDUP.key]
     base_cases = None
     if base:
         rollups = build_cases.read(place, ids[base], [metric.key])
@@ -85,30 +86,20 @@ def benchmarks_page(place: SeriesLocation, parameters: BenchmarksParameters) -> 
         cases = build_cases.read(place, ids[build], query.metrics)
     else:
         cases = case_rollups(place, query.metrics)
-    choices = _choices(cases)
-    chosen = {}
-    for name, values in choices.items():
-        chosen[name] = _existing(parameters.filters.get(name, ""), values)
+    choices, chosen = {}, {}
+    for name in FILTERS:
+        choices[name] = list(dict.fromkeys(getattr(case, name) for case in cases))
+        chosen[name] = _existing(parameters.filters.get(name, ""), choices[name])
+    for name, value in chosen.items():
+        if value:
+            cases = [case for case in cases if getattr(case, name) == value]
 
-    matrix = make_matrix([case for case in cases if _fits(case, chosen)], query)
-    metrics = build_cases.metrics(place)
+    matrix = make_matrix(cases, query)
     return BenchmarksPage(builds, metrics, build, base, query, matrix, choices, chosen)
 
 
 def _existing(requested: str, values: Collection[str]) -> str:
     return requested if requested in values else ""
-
-
-def _choices(cases: Sequence[CaseRollup]) -> dict[str, list[str]]:
-    choices = {}
-    for name in FILTERS:
-        values = dict.fromkeys(getattr(case, name) for case in cases)
-        choices[name] = list(values)
-    return choices
-
-
-def _fits(case: CaseRollup, chosen: Mapping[str, str]) -> bool:
-    return all(getattr(case, name) == value for name, value in chosen.items() if value)
 
 
 def export_rows(page: BenchmarksPage) -> list[Sequence[Any]]:

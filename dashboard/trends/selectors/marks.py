@@ -1,11 +1,12 @@
 """What people and the detector have said about the series of a page, and its marks on the chart.
 
-These are alerts, invalid points, remarks and mutes.
+These are alerts, invalid points, remarks and mutes; and where the file of an own model changed.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from operator import attrgetter
 
 from django.db import connection
 from django.urls import reverse
@@ -17,15 +18,23 @@ from dashboard.results.core.mark_charts import Mark, MarkedLine
 from dashboard.ui.charts import ChartLine
 
 # One statement: the page's figure is asked for often, and each of these tables holds little of a
-# series.
+# series. An alert's size is the one of Alert.size: as confirmed, else as first estimated.
 _MARKS = """
     SELECT 'alert', alert.series_id, extract(epoch FROM alert.planned_at)::float8,
-           alert_group.state, alert_group.id::text, alert.unit, alert.direction,
-           alert.effect, alert.low, alert.high
+           alert_group.evidence_state, alert_group.id::text,
+           coalesce(confirmed.unit, alert.unit),
+           alert.direction,
+           CASE WHEN confirmed.unit IS NULL THEN alert.effect ELSE confirmed.effect END,
+           CASE WHEN confirmed.unit IS NULL THEN alert.low ELSE confirmed.low END,
+           CASE WHEN confirmed.unit IS NULL THEN alert.high ELSE confirmed.high END
     FROM dashboard_alert AS alert
     JOIN dashboard_alertgroup AS alert_group ON alert_group.id = alert.group_id
+    LEFT JOIN LATERAL jsonb_to_record(alert.decision -> 'confirmation')
+         AS confirmed(effect float8, low float8, high float8, unit text)
+         ON alert.confirmation = 'confirmed'
     WHERE alert.series_id = ANY(%(series)s)
-          AND alert_group.state NOT IN ('invalid', 'not_reproduced')
+          AND alert_group.workflow_state <> 'invalid'
+          AND alert_group.evidence_state <> 'not_reproduced'
     UNION ALL
     SELECT 'invalid', series_id, NULL, reason, job_id::text, '', '', NULL, NULL, NULL
     FROM dashboard_invalidpoint WHERE series_id = ANY(%(series)s)
@@ -35,13 +44,16 @@ _MARKS = """
     FROM dashboard_annotation AS remark LEFT JOIN auth_user AS author ON author.id = remark.by_id
     WHERE remark.benchmark_id = %(benchmark)s
     UNION ALL
+    SELECT 'revision', NULL, extract(epoch FROM first_at)::float8, number::text, file_hash, '', '',
+           NULL, NULL, NULL
+    FROM dashboard_ownrevision WHERE benchmark_id = %(benchmark)s
+    UNION ALL
     SELECT 'mute', series_id, extract(epoch FROM until)::float8, reason, '', '', '',
            NULL, NULL, NULL
     FROM dashboard_mute WHERE series_id = ANY(%(series)s) AND until > now()
     UNION ALL
     SELECT 'can_show', series_id, NULL, '', '', '', '', can_show_percent, NULL, NULL
-    FROM dashboard_detectorstate
-    WHERE series_id = ANY(%(series)s) AND can_show_percent IS NOT NULL
+    FROM dashboard_detectorstate WHERE series_id = ANY(%(series)s)
     ORDER BY 3
 """
 
@@ -74,18 +86,29 @@ class Mute:
 
 
 @dataclass(frozen=True, slots=True)
+class Revision:
+    """Where an own model's file changed."""
+
+    at: datetime
+    number: str
+    file_hash: str
+
+
+@dataclass(frozen=True, slots=True)
 class Marks:
     """All of it.
 
     invalid: series -> {job: reason}.
-    can_show: series -> the smallest change in percent that it can show.
+    can_show: series that detection judges -> the smallest change in percent that it can show; None:
+        not known yet.
     """
 
     alerts: list[AlertMark] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
     mutes: list[Mute] = field(default_factory=list)
     invalid: dict[int, dict[str, str]] = field(default_factory=dict)
-    can_show: dict[int, float] = field(default_factory=dict)
+    can_show: dict[int, float | None] = field(default_factory=dict)
+    revisions: list[Revision] = field(default_factory=list)
 
 
 def read_marks(benchmark: Benchmark, series: Sequence[Series], metric: Metric) -> Marks:
@@ -103,6 +126,8 @@ def read_marks(benchmark: Benchmark, series: Sequence[Series], metric: Metric) -
             marks.alerts.append(AlertMark(of, at, int(key), text, direction, change))
         elif kind == "remark":
             marks.remarks.append(Remark(int(key), at, text, by=unit))
+        elif kind == "revision":
+            marks.revisions.append(Revision(at, text, key))
         elif kind == "mute":
             marks.mutes.append(Mute(of, at, text))
         elif kind == "invalid":
@@ -118,7 +143,14 @@ def marked_lines(
     """Each line with the alerts and invalid points of its series."""
     alerts: dict[int, list[Mark]] = {}
     for alert in marks.alerts:
-        alerts.setdefault(alert.series, []).append(_alert_on_chart(alert))
+        change = alert.change.text if alert.change else "status changed"
+        mark = Mark(
+            at_ms=_milliseconds(alert.at),
+            text=f"{change}<br>{alert.state.replace('_', ' ')}",
+            href=reverse("alert", args=[alert.group]),
+            worse=alert.direction != "improvement",
+        )
+        alerts.setdefault(alert.series, []).append(mark)
 
     keys = {row.config.name: row.pk for row in series}
     marked = []
@@ -129,17 +161,12 @@ def marked_lines(
 
 
 def remarks_on_chart(marks: Marks) -> list[Mark]:
-    return [Mark(_milliseconds(remark.at), remark.text) for remark in marks.remarks]
-
-
-def _alert_on_chart(alert: AlertMark) -> Mark:
-    change = alert.change.text if alert.change else "status changed"
-    return Mark(
-        at_ms=_milliseconds(alert.at),
-        text=f"{change}<br>{alert.state.replace('_', ' ')}",
-        href=reverse("alert", args=[alert.group]),
-        worse=alert.direction != "improvement",
-    )
+    """The remarks, and where a file changed: at each revision but the first."""
+    shown = [Mark(_milliseconds(remark.at), remark.text) for remark in marks.remarks]
+    for revision in marks.revisions[1:]:
+        text = f"revision {revision.number}: file {revision.file_hash[:8]}"
+        shown.append(Mark(_milliseconds(revision.at), text))
+    return sorted(shown, key=attrgetter("at_ms"))
 
 
 def _milliseconds(at: datetime) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from dashboard.language.wording import change, quantity
 from dashboard.results.selectors.rollup import CaseRollup
-from dashboard.trends.selectors.matrix_cells import MatrixCell, MatrixQuery, make_cell
+from dashboard.trends.selectors.matrix_cells import MatrixCell, MatrixQuery, doubted, make_cell
 
 ORDERS = {"": "as registered", "name": "by name", "worst": "worst first", "best": "best first"}
 
@@ -154,5 +154,4 @@ def _mean(column: Iterable[MatrixCell | None], query: MatrixQuery) -> str:
     mean = math.exp(math.fsum(logs) / len(logs))
     if query.base is None:
         return quantity(metric, mean)
-    moved = change(metric, 1.0, mean)
-    return moved.text if moved else ""
+    return doubted(change(metric, 1.0, mean), metric)

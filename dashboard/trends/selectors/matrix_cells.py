@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dashboard.language.metrics import EAGER, METRICS, Metric
-from dashboard.language.wording import ValueChange, change, interval, quantity
+from dashboard.language.wording import ValueChange, change, interval, quantity, quiet
 from dashboard.results.selectors.rollup import CaseRollup
 from dashboard.trends.core.heat import change_heat, speedup_heat
 
@@ -102,12 +102,20 @@ def _change_cell(case: CaseRollup, value: float, query: MatrixQuery) -> MatrixCe
     moved = change(metric, before, value)
     return MatrixCell(
         case,
-        text=moved.text if moved else text,
+        text=doubted(moved, metric) or text,
         heat=change_heat(metric, before, value),
         about=f"{quantity(metric, before)} before, {text} now",
         goodness=_improvement(metric, before, value),
         change=moved,
     )
+
+
+def doubted(moved: ValueChange | None, metric: Metric) -> str:
+    """A change in words, with a ? where the spread between processes may be behind it."""
+    if moved is None:
+        return ""
+    shown = quiet(moved, metric)
+    return f"? {moved.text}" if shown and shown.tone == "unknown" else moved.text
 
 
 def _why_no_base(case: CaseRollup, query: MatrixQuery) -> str:

@@ -6,10 +6,10 @@ from django.db.models import F
 
 from dashboard.catalog.core.versions import version_order
 from dashboard.comparisons.core.matching import CaseMeasurements, Side
-from dashboard.comparisons.core.metric_effects import pool_samples
 from dashboard.comparisons.selectors.versions import SideSource, by_build
 from dashboard.models import Benchmark, Run, TorchBuild
 from dashboard.trends.core.release_lines import Release, ReleaseLine, measured_labels
+from dashboard.trends.core.version_matrix import newest_samples
 
 
 def release_lines(
@@ -32,11 +32,9 @@ def release_lines(
 
 def _release(build: str, measured: CaseMeasurements, metric: str) -> Release:
     status = ", ".join(sorted(measured.failures))
-    parts = measured.samples.get(metric, [])
-    if not parts:
+    samples = newest_samples(measured, metric)
+    if samples is None:
         return Release(build, None, status=status)
-    newest = max(part.version for part in parts)
-    samples = pool_samples([part for part in parts if part.version == newest])
     return Release(build, samples.level, samples.job, status)
 
 

@@ -12,7 +12,8 @@ from dashboard.trends.selectors.marks import marked_lines, read_marks, remarks_o
 from dashboard.trends.selectors.releases import releases_of
 from dashboard.trends.selectors.series_selection import ChartOptions, SeriesSelection
 from dashboard.ui import series_scales
-from dashboard.ui.charts import ChartLine, Figure, series_figure
+from dashboard.ui.charts import ChartLine, Figure
+from dashboard.ui.interval_clipping import clipped_figure
 from dashboard.ui.locations import SeriesLocation
 
 _LOW_LEGEND = -0.34  # of the height: below the labels of a low chart's axis
@@ -46,7 +47,7 @@ def _by_time(selection: SeriesSelection, options: ChartOptions) -> Figure:
         marked = [replace(line, line=series_scales.relative(line.valid)) for line in marked]
         metric = series_scales.relative_metric(metric)
 
-    figure = series_figure([line.valid for line in marked], metric)
+    figure = clipped_figure([line.valid for line in marked], metric)
     if options.samples and not is_relative:
         figure["data"] += _samples(lines, metric.key)
     figure = mark_charts.with_marks(
@@ -71,7 +72,7 @@ def control_figure(selection: SeriesSelection) -> Figure:
     """What should stay where it is: each config's eager control, and the cases on pinned tracks."""
     lines = controls.lines(selection.series, selection.within)
     relative = [series_scales.relative(line) for line in lines]
-    figure = series_figure(relative, series_scales.relative_metric(selection.metric))
+    figure = clipped_figure(relative, series_scales.relative_metric(selection.metric))
     figure["layout"]["yaxis"]["title"] = {"text": "change, %"}
     figure["layout"]["legend"]["y"] = _LOW_LEGEND
     return _zoomed(figure, selection.within)

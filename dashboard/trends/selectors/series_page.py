@@ -9,7 +9,8 @@ from typing import Any
 from dashboard.alerts.selectors import controls
 from dashboard.language.metrics import METRICS
 from dashboard.results.selectors import trend
-from dashboard.trends.selectors.marks import marked_lines, read_marks
+from dashboard.trends.selectors.marks import Marks, marked_lines, read_marks
+from dashboard.trends.selectors.own_revisions import side_by_side
 from dashboard.trends.selectors.series_selection import SAMPLED, SeriesSelection
 from dashboard.ui.charts import ChartLine
 
@@ -19,7 +20,7 @@ _TABLE_ROWS = 50
 
 
 def series_page(selection: SeriesSelection, *, more_rows: bool) -> dict[str, Any]:
-    """What the page shows of the selection, by the names of its template. At most three queries."""
+    """What the page shows of the selection, by the names of its template. At most five queries."""
     series, metric = selection.series, selection.metric
     lines = selection.lines(newest=_MOST_READ)
     marks = read_marks(selection.benchmark, series, metric)
@@ -42,6 +43,8 @@ def series_page(selection: SeriesSelection, *, more_rows: bool) -> dict[str, Any
             trend.summary(line.valid, metric) for line in marked_lines(lines, series, marks)
         ],
         "marks": marks,
+        "not_judged": why_not_judged(selection, marks),
+        "revisions": side_by_side(selection),
         "can_show": can_show,
         "names": names,
         "invalid": invalid,
@@ -50,6 +53,17 @@ def series_page(selection: SeriesSelection, *, more_rows: bool) -> dict[str, Any
         "most_read": _MOST_READ,
         "is_cut": max(counts, default=0) > _MOST_READ,
     }
+
+
+def why_not_judged(selection: SeriesSelection, marks: Marks) -> str:
+    """Why no change was looked for in what is shown; empty where detection judges it."""
+    if marks.can_show:
+        return ""
+    if selection.place and selection.place.imported:
+        return "Imported results are not judged here"
+    if not selection.metric.alerts:
+        return f"{selection.metric.label} is not judged here"
+    return "Nothing was judged here yet: detection reads scheduled runs alone"
 
 
 def newest_points(lines: Sequence[ChartLine], most: int) -> list[tuple[ChartLine, int]]:

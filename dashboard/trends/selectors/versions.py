@@ -18,12 +18,11 @@ from dashboard.language.metrics import Metric
 from dashboard.models import Benchmark
 from dashboard.trends.core.release_charts import release_figure
 from dashboard.trends.core.release_lines import (
-    ReleaseRow,
     measured_labels,
     short_names,
     table_rows,
 )
-from dashboard.trends.core.version_matrix import VersionCell, version_rows
+from dashboard.trends.core.version_matrix import version_rows
 from dashboard.trends.selectors.releases import release_lines
 from dashboard.ui.charts import Figure
 
@@ -75,31 +74,20 @@ class VersionsSelection:
 
 @dataclass(frozen=True, slots=True)
 class VersionComparison:
-    """Every case on every build. tables: each build's against the base, by build."""
+    """Every case on every build. tables: each other build's against the base, by build."""
 
     sides: Mapping[int, Side]
     cases: list[ComparedCase]
     tables: dict[int, Table]
 
 
-@dataclass(frozen=True, slots=True)
-class VersionsPage:
-    """What the page shows.
+def versions_page(selection: VersionsSelection, *, all_rows: bool) -> dict[str, Any]:
+    """What the page shows, by the names of its template. One query where the comparison is kept,
+    else five.
 
     columns: builds with their short names. benchmark: of the chart. table: the chart's numbers.
     total_rows: all cases, of which `rows` may be the first ones.
     """
-
-    columns: list[tuple[MeasuredBuild, str]]
-    rows: list[tuple[ComparedCase, list[VersionCell | None]]]
-    total_rows: int
-    benchmarks: list[str]
-    benchmark: str
-    table: list[ReleaseRow]
-
-
-def versions_page(selection: VersionsSelection, *, all_rows: bool) -> VersionsPage:
-    """The page. One query where the comparison is kept, else five."""
     comparison = compare_versions(selection)
     benchmarks = list(dict.fromkeys(case.benchmark for case in comparison.cases))
     benchmark = selection.benchmark
@@ -111,15 +99,19 @@ def versions_page(selection: VersionsSelection, *, all_rows: bool) -> VersionsPa
 
     cases = comparison.cases if all_rows else comparison.cases[:_MOST_ROWS]
     names = short_names(list(selection.labels.values()))
-    tables = [comparison.tables[build.build] for build in selection.columns]
-    return VersionsPage(
-        columns=[(build, names[build.label]) for build in selection.columns],
-        rows=version_rows(cases, tables, comparison.tables[selection.base.build]),
-        total_rows=len(comparison.cases),
-        benchmarks=benchmarks,
-        benchmark=benchmark,
-        table=table_rows(lines),
-    )
+    columns = []
+    for build in selection.columns:
+        is_base = build == selection.base
+        table = None if is_base else comparison.tables[build.build]
+        columns.append((comparison.sides[build.build], table))
+    return {
+        "columns": [(build, names[build.label]) for build in selection.columns],
+        "rows": version_rows(cases, columns, selection.metric),
+        "total_rows": len(comparison.cases),
+        "benchmarks": benchmarks,
+        "benchmark": benchmark,
+        "table": table_rows(lines),
+    }
 
 
 def compare_versions(selection: VersionsSelection) -> VersionComparison:
@@ -140,7 +132,10 @@ def _compare(
 ) -> VersionComparison:
     """fingerprint: of the data, as a part of the cache's key alone."""
     sides = by_build(source, builds, [metric.key])
-    tables = {build: compare(sides[base], sides[build], metric) for build in builds}
+    tables = {}
+    for build in builds:
+        if build != base:
+            tables[build] = compare(sides[base], sides[build], metric)
     return VersionComparison(sides, _ordered_cases(sides.values()), tables)
 
 

@@ -30,15 +30,12 @@ def _rows(matrix: Matrix, address: str, *, by_family: bool) -> Iterator[str]:
     family = None
     for row in matrix.rows:
         if row.family != family and by_family:
-            yield _family(row.family, matrix)
+            means = matrix.means.get(row.family, [""] * len(matrix.configs))
+            cells = "".join(f"<td>{escape(mean)}</td>" for mean in means)
+            head = f'<th scope="rowgroup">{escape(row.family)}</th>'
+            yield f'<tr class="group">{head}{cells}</tr>'
         family = row.family
         yield _row(row, address)
-
-
-def _family(family: str, matrix: Matrix) -> str:
-    means = matrix.means.get(family, [""] * len(matrix.configs))
-    cells = "".join(f"<td>{escape(mean)}</td>" for mean in means)
-    return f'<tr class="group"><th scope="rowgroup">{escape(family)}</th>{cells}</tr>'
 
 
 def _row(row: MatrixRow, query: str) -> str:

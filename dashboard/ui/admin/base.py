@@ -1,14 +1,18 @@
 """What the admin pages share."""
 
 from collections.abc import Callable
+from functools import partial, wraps
 from typing import Any
 
-from django.contrib import messages
+from django import forms
+from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from unfold.admin import ModelAdmin
+
+from dashboard.models import Machine, Track
 
 Apply = Callable[[QuerySet[Any]], str]
 
@@ -27,6 +31,20 @@ class BeginningAdmin(ModelAdmin):
         return page
 
 
+class WithoutHiddenForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments at run time
+    """Offers no hidden machine or track, but those that what is edited has already."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        for name, field in self.fields.items():
+            if not isinstance(field, forms.ModelChoiceField) or field.queryset is None:
+                continue
+            if field.queryset.model in (Machine, Track):
+                own = self.initial.get(name) if self.instance.pk else None
+                keys = [row.pk for row in own] if isinstance(own, list) else [own]
+                field.queryset = field.queryset.filter(Q(hidden=False) | Q(pk__in=keys))
+
+
 class ReadOnlyAdmin(ModelAdmin):
     """For tables that only workers and services write."""
 
@@ -36,21 +54,35 @@ class ReadOnlyAdmin(ModelAdmin):
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
+    has_delete_permission = has_change_permission
+
+
+def confirmed_action(description: str, permission: str, question: str) -> Callable[[Any], Any]:
+    """Make a method an action that asks `question` first; the method returns what it did."""
+
+    def decorate(apply: Callable[[Any, HttpRequest, QuerySet[Any]], str]) -> Any:
+        @admin.action(description=description, permissions=[permission])
+        @wraps(apply)
+        def act(page: Any, request: HttpRequest, chosen: QuerySet[Any]) -> HttpResponse | None:
+            deed = partial(apply, page, request)
+            return confirmed(page, request, chosen, question=question, apply=deed)
+
+        return act
+
+    return decorate
 
 
 def confirmed(
-    admin: ModelAdmin, request: HttpRequest, chosen: QuerySet[Any], *, question: str, apply: Apply
+    page: ModelAdmin, request: HttpRequest, chosen: QuerySet[Any], *, question: str, apply: Apply
 ) -> HttpResponse | None:
     """Ask `question` on a page of its own; on yes, `apply` and show what it returns."""
     if request.POST.get("confirmed"):
         messages.success(request, apply(chosen))
         return None
     context = {
-        **admin.admin_site.each_context(request),
+        **page.admin_site.each_context(request),
         "title": question,
-        "opts": admin.model._meta,
+        "opts": page.model._meta,
         "chosen": chosen,
         "action": request.POST["action"],
         "checkbox": ACTION_CHECKBOX_NAME,

@@ -36,9 +36,9 @@ class Pages(CursorPagination):
             DjangoValidationError,
             pydantic.ValidationError,
         ):
-            detail = (
+            raise HttpError(
+                422,
                 "query.cursor: this list gave no such cursor; "
-                "begin again without one, and follow `next`."
-            )
-            raise HttpError(422, detail) from None
+                "begin again without one, and follow `next`.",
+            ) from None
         return answer

@@ -8,6 +8,7 @@ from django.template import loader
 from django.views.defaults import server_error
 
 RETRY_AFTER_S = 5
+RETRY_HEADERS = {"Retry-After": str(RETRY_AFTER_S)}
 # What Postgres or the way to it says while it cannot be used: connection lost or refused (no code,
 # or class 08), too many connections, no room on its disk (53), shutting down or starting (57P).
 NOT_NOW = ("08", "53", "57P")
@@ -22,7 +23,7 @@ WHAT = (
 def unavailable(headline: str, what: str) -> HttpResponse:
     """A page with the status 503: what is missing now, and what that means."""
     content = loader.get_template("503.html").render({"headline": headline, "what": what})
-    return HttpResponse(content, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
+    return HttpResponse(content, status=503, headers=RETRY_HEADERS)
 
 
 def failed(request: HttpRequest) -> HttpResponse:
@@ -32,9 +33,7 @@ def failed(request: HttpRequest) -> HttpResponse:
         return server_error(request)
     if request.path.startswith("/api/"):
         detail = f"{DATABASE}. Send this again in {RETRY_AFTER_S} seconds."
-        return JsonResponse(
-            {"detail": detail}, status=503, headers={"Retry-After": str(RETRY_AFTER_S)}
-        )
+        return JsonResponse({"detail": detail}, status=503, headers=RETRY_HEADERS)
     return unavailable(DATABASE, WHAT)
 
 

@@ -44,6 +44,8 @@ _SIGNS = {
     "silent": ("bad", "✕"),
     "late": ("bad", "!"),
     # alerts
+    "new": ("warn", "●"),
+    "missing_report": ("warn", "!"),
     "suspected": ("warn", "?"),
     "confirming": ("active", "●"),
     "confirmed": ("bad", "!"),
@@ -73,10 +75,13 @@ _SIGNS = {
     "expired": ("quiet", "–"),
 }
 
-_SPACED = {"trade_off", "not_reproduced"}  # status words stay as the suite writes them
+# Status words stay as the suite writes them
+_SPACED = {"trade_off", "not_reproduced", "missing_report"}
 
+register.filter("anchored", anchor)
 register.filter("duration", wording.duration)
 register.filter("number", wording.number)
+register.filter("grouped", wording.grouped)
 
 
 @register.simple_tag
@@ -152,12 +157,6 @@ def term(key: str, label: str = "") -> SafeString:
     )
 
 
-@register.filter
-def anchored(key: str) -> str:
-    """The id of a word on the glossary page."""
-    return anchor(key)
-
-
 @register.simple_tag
 def quantity(
     metric: Metric | str, value: float | None, low: float | None = None, high: float | None = None
@@ -176,14 +175,17 @@ def interval(metric: Metric | str, low: float | None, high: float | None) -> str
     )
 
 
+_MAYBE = "Not shown to differ: two processes, or two days, may differ as much."
+
+
 @register.simple_tag
 def changed(change: wording.ValueChange | None) -> SafeString | str:
-    """A change in words, coloured by whether it is good."""
-    return (
-        format_html('<span class="change {}">{}</span>', change.tone, change.text)
-        if change
-        else "–"
-    )
+    """A change in words, coloured by whether it is good; grey with a ? where it is not shown."""
+    if change is None:
+        return "–"
+    if change.tone == "unknown":
+        return format_html('<span class="change none" title="{}">? {}</span>', _MAYBE, change.text)
+    return format_html('<span class="change {}">{}</span>', change.tone, change.text)
 
 
 @register.simple_tag

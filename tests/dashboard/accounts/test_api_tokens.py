@@ -92,15 +92,31 @@ def test_use_of_a_token_is_recorded(ada: User) -> None:
         ({"expires_at": timezone.now() + 500 * DAY}, "after 366 days"),
     ],
 )
-def test_invalid_token_request_is_refused(ada: User, wrong: dict[str, object], about: str) -> None:
-    right = {"owner": ada, "scopes": ["read"], "expires_at": timezone.now() + DAY, "name": "ci"}
+def test_invalid_token_request_is_refused(
+    ada: User,
+    wrong: dict[str, object],
+    about: str,
+) -> None:
+    right = {
+        "owner": ada,
+        "scopes": ["read"],
+        "expires_at": timezone.now() + DAY,
+        "name": "ci",
+    }
     with pytest.raises(ActionNotAllowed, match=about):
         api_tokens.issue(**{**right, **wrong})  # type: ignore[arg-type]
 
 
 def test_the_page_shows_a_new_token_once(reader: Client) -> None:
     shown = page_text(
-        reader.post("/tokens/", {"name": "ci", "days": "30", "scope": ["read", "write"]})
+        reader.post(
+            "/tokens/",
+            {
+                "name": "ci",
+                "days": "30",
+                "scope": ["read", "write"],
+            },
+        )
     )
     match = re.search(r">(cw_[\w-]{43})<", shown)
     assert match
@@ -111,7 +127,16 @@ def test_the_page_shows_a_new_token_once(reader: Client) -> None:
 
 
 def test_the_page_says_what_is_wrong(reader: Client) -> None:
-    shown = page_text(reader.post("/tokens/", {"name": "ci", "days": "9999", "scope": ["read"]}))
+    shown = page_text(
+        reader.post(
+            "/tokens/",
+            {
+                "name": "ci",
+                "days": "9999",
+                "scope": ["read"],
+            },
+        )
+    )
     assert "A token ends in the future" in shown
 
 

@@ -28,7 +28,11 @@ def test_change_on_a_page_is_recorded(operator: Client) -> None:
 
 
 def test_sent_fields_are_recorded_without_secrets(operator: Client) -> None:
-    sent = {"name": "team", "url": "mailto://user:password@smtp.example.org", "enabled": "on"}
+    sent = {
+        "name": "team",
+        "url": "mailto://user:password@smtp.example.org",
+        "enabled": "on",
+    }
     operator.post("/admin/dashboard/channel/add/", sent)
     assert AuditChange.objects.get().asked == {"name": "team", "enabled": "on"}
 

@@ -118,14 +118,26 @@ def test_there_is_one_default_view(me: User) -> None:
     assert not SavedView.objects.filter(is_default=True).exists()
 
 
-@pytest.mark.parametrize(("next_page", "led_to"), [("", PAGE), ("/", PAGE), ("/fleet/", "/fleet/")])
+@pytest.mark.parametrize(
+    ("next_page", "led_to"),
+    [
+        ("", PAGE),
+        ("/", PAGE),
+        ("/fleet/", "/fleet/"),
+    ],
+)
 def test_signing_in_leads_to_the_default_view_unless_a_page_was_requested(
     client: Client, next_page: str, led_to: str
 ) -> None:
     user = User.objects.create_user("somebody", password="rather-long-word")
     saved_views.make_default(user_id=user.pk, view=save(user))
     answer = client.post(
-        "/sign-in/", {"username": "somebody", "password": "rather-long-word", "next": next_page}
+        "/sign-in/",
+        {
+            "username": "somebody",
+            "password": "rather-long-word",
+            "next": next_page,
+        },
     )
     assert answer.headers["Location"] == led_to
 

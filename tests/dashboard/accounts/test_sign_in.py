@@ -22,7 +22,12 @@ def accounts() -> None:
         User.objects.create_user(name, password=RIGHT)
 
 
-def sign_in(name: str = "ada", word: str = RIGHT, address: str = "/sign-in/", **more: Any) -> Any:
+def sign_in(
+    name: str = "ada",
+    word: str = RIGHT,
+    address: str = "/sign-in/",
+    **more: Any,
+) -> Any:
     return Client().post(address, {"username": name, "password": word}, **more)
 
 

@@ -65,7 +65,12 @@ def test_unverified_address_opens_no_account(issuer: Provider) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"aud": "another-site"}, {"iss": "https://elsewhere.example.org"}, {"nonce": "x"}]
+    "wrong",
+    [
+        {"aud": "another-site"},
+        {"iss": "https://elsewhere.example.org"},
+        {"nonce": "x"},
+    ],
 )
 def test_token_of_another_audience_or_issuer_lets_nobody_in(
     issuer: Provider, wrong: dict[str, str]

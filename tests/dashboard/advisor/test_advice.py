@@ -34,7 +34,11 @@ def eager(**more: float) -> Option:
 
 def option(name: str, step_ms: float, cold_start_s: float, **more: float) -> Option:
     """A config whose eager control took EAGER_MS a step."""
-    values = {"speedup": EAGER_MS / step_ms, "latency_ms": step_ms, "eager_latency_ms": EAGER_MS}
+    values = {
+        "speedup": EAGER_MS / step_ms,
+        "latency_ms": step_ms,
+        "eager_latency_ms": EAGER_MS,
+    }
     values |= {"cold_start_s": cold_start_s, **more}
     assert values.keys() <= {*COST_METRICS}
     return Option(name, 1, {key: measured(value) for key, value in values.items()})
@@ -237,7 +241,13 @@ def test_same_draws_give_the_same_advice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "text"), [(1, "1"), (9_999, "9\u2009999"), (135_918, "136\u2009000"), (math.inf, "∞")]
+    ("count", "text"),
+    [
+        (1, "1"),
+        (9_999, "9\u2009999"),
+        (135_918, "136\u2009000"),
+        (math.inf, "∞"),
+    ],
 )
 def test_numbers_of_steps_have_the_digits_that_count(count: float, text: str) -> None:
     assert precise_steps(count) == text

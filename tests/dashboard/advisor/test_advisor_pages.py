@@ -151,3 +151,10 @@ def test_older_version_of_the_benchmark_is_not_used(db: None) -> None:
 @pytest.mark.usefixtures("measured")
 def test_device_memory_is_what_the_newest_result_says(db: None) -> None:
     assert device_memory_gb(advised_builds()[0].machine) == 23.4
+
+
+def test_advisor_opens_on_the_newest_build_that_was_compiled(
+    measured: None, reader: Client
+) -> None:
+    store("eager", SLOW, build="2.99.0")
+    assert reader.get("/advisor/").context["where"].label == site.BUILD

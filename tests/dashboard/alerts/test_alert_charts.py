@@ -9,7 +9,7 @@ from dashboard.alerts.core.alert_charts import (
     Process,
     Step,
     change_figure,
-    level_before,
+    median_before,
     pairs_figure,
     pause,
 )
@@ -25,11 +25,19 @@ def step(of: object, index: int = 3, effect: float = 20.0, unit: str = "percent"
 
 def test_points_and_levels_are_percent_of_the_level_before() -> None:
     points = line([10.0, 10.0, 10.0, 12.0, 12.0])
-    before, band, after, shown = change_figure(points, None, step(points), LATENCY)["data"]
+    before, after, shown = change_figure(points, None, step(points), LATENCY)["data"]
     assert before["y"] == [0.0, 0.0]
-    assert after["y"] == [20.0, 20.0]
-    assert band["y"] == [18.0, 18.0, 22.0, 22.0]
+    assert after["y"] == pytest.approx([20.0, 20.0])
     assert shown["y"] == pytest.approx([0, 0, 0, 20, 20])
+
+
+def test_level_lines_pass_through_the_points_and_the_first_is_at_zero() -> None:
+    points = line([10.0, 10.0, 16.0, 40.0, 41.0, 42.0, 10.0])
+    back = replace(step(points), until_ms=int(points.at_ms[6]))
+    before, after, _ = change_figure(points, None, back, LATENCY)["data"]
+    assert before["y"] == [0.0, 0.0]
+    assert after["y"] == pytest.approx([310.0, 310.0])
+    assert after["x"][1] == points.at_ms[6]
 
 
 def test_the_control_is_percent_of_its_own_level() -> None:
@@ -50,6 +58,14 @@ def test_long_pause_is_left_out_of_the_axis_and_labelled() -> None:
     assert pause(paused.at_ms) == (start, end)
     assert layout["annotations"][1]["text"] == "3 h 17 min without a point"
     assert len(layout["xaxis"]["rangebreaks"]) == 1
+    ticks = ((np.array(layout["xaxis"]["tickvals"]) - first) // 60_000).tolist()
+    assert ticks == [0, 2, 201]  # on both sides of the pause, and no two on a phone overlap
+
+
+def test_the_axis_of_values_is_named_as_a_change() -> None:
+    points = line([10.0, 10.0, 10.0, 12.0])
+    title = change_figure(points, None, step(points), LATENCY)["layout"]["yaxis"]["title"]
+    assert title["text"] == "change from the level before, %"
 
 
 @pytest.mark.parametrize(
@@ -73,17 +89,22 @@ def test_counts_are_drawn_in_their_own_unit() -> None:
 
 def test_a_first_point_has_no_level_before() -> None:
     points = line([12.0])
-    assert level_before(points, step(points, index=0)) is None
+    assert median_before(points, step(points, index=0)) is None
     assert len(change_figure(points, None, step(points, index=0), LATENCY)["data"]) == 1
 
 
 def test_the_level_before_ignores_single_outliers_and_failures() -> None:
     points = line([10.0, 99.0, float("nan"), 10.0, 10.0, 12.0])
-    assert level_before(points, step(points, index=5)) == 10.0
+    assert median_before(points, step(points, index=5)) == 10.0
 
 
 def test_pairs_are_percent_of_the_mean_of_base_in_the_order_measured() -> None:
-    values = [("base", 10.0), ("new", 11.0), ("new", 11.2), ("base", 10.0)]
+    values = [
+        ("base", 10.0),
+        ("new", 11.0),
+        ("new", 11.2),
+        ("base", 10.0),
+    ]
     made = [Process(place, arm, arm, value, "j") for place, (arm, value) in enumerate(values, 1)]
     *_, base, new = pairs_figure(made, LATENCY)["data"]
     assert base["x"] == [1, 4]

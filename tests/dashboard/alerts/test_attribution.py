@@ -45,10 +45,33 @@ def cause(facts: ChangeFacts) -> str:
         (replace(SAME_BUILD, differences=[Difference("settings.threads", "1", "2")]), "benchmark"),
         (replace(COMPILED, eager=True, confirmed=True), "eager"),
         (replace(COMPILED, eager=True, pinned=[STEADY]), "eager"),
-        (replace(COMPILED, metric="graph_breaks", unit="", change=None), "compiler"),
-        (replace(COMPILED, metric="passed", unit="", change=None, eager_passes=True), "compiler"),
         (
-            replace(COMPILED, metric="cold_start_s", unit="s", control=STEADY, phases=[AS_MUCH]),
+            replace(
+                COMPILED,
+                metric="graph_breaks",
+                unit="",
+                change=None,
+            ),
+            "compiler",
+        ),
+        (
+            replace(
+                COMPILED,
+                metric="passed",
+                unit="",
+                change=None,
+                eager_passes=True,
+            ),
+            "compiler",
+        ),
+        (
+            replace(
+                COMPILED,
+                metric="cold_start_s",
+                unit="s",
+                control=STEADY,
+                phases=[AS_MUCH],
+            ),
             "compiler",
         ),
     ],
@@ -80,8 +103,20 @@ def test_positive_evidence_names_the_cause(facts: ChangeFacts, blamed: str) -> N
         replace(
             SAME_BUILD, alike=(3, 4), suite=None, differences=[Difference("torch.cuda", "12", "13")]
         ),
-        replace(COMPILED, metric="passed", unit="", change=None, eager_passes=False),
-        replace(COMPILED, metric="graph_breaks", unit="", change=None, differences=[LIBRARY]),
+        replace(
+            COMPILED,
+            metric="passed",
+            unit="",
+            change=None,
+            eager_passes=False,
+        ),
+        replace(
+            COMPILED,
+            metric="graph_breaks",
+            unit="",
+            change=None,
+            differences=[LIBRARY],
+        ),
     ],
 )
 def test_without_positive_evidence_it_is_unknown(facts: ChangeFacts) -> None:
@@ -89,12 +124,22 @@ def test_without_positive_evidence_it_is_unknown(facts: ChangeFacts) -> None:
 
 
 def test_machine_is_not_blamed_for_memory() -> None:
-    memory = replace(SAME_BUILD, metric="peak_memory_gb", unit="GB", canary=[AS_MUCH])
+    memory = replace(
+        SAME_BUILD,
+        metric="peak_memory_gb",
+        unit="GB",
+        canary=[AS_MUCH],
+    )
     assert cause(memory) == "unknown"
 
 
 def test_evidence_of_the_cause_comes_first() -> None:
-    facts = replace(COMPILED, control=STEADY, code=OTHER_CODE, variant="max_fusion_size = 1")
+    facts = replace(
+        COMPILED,
+        control=STEADY,
+        code=OTHER_CODE,
+        variant="max_fusion_size = 1",
+    )
     _, evidence = attribute(facts)
     assert [(piece.fact, piece.supports) for piece in evidence] == [
         ("generated code", "compiler"),
@@ -103,7 +148,7 @@ def test_evidence_of_the_cause_comes_first() -> None:
     ]
     expected = "The generated code differs (kernels), the same way in 4 or more jobs a side."
     assert evidence[0].says == expected
-    expected = "The eager control stayed (−0.8 to +1.2 %): only the compiled arm moved."
+    expected = "The eager control shows no change (−0.8 to +1.2 %): only the compiled arm moved."
     assert evidence[1].says == expected
 
 
@@ -119,7 +164,12 @@ def test_variant_that_differs_in_inductor_alone_blames_the_compiler() -> None:
 
 
 @pytest.mark.parametrize(
-    "lacks", [{"confirmed": False}, {"inductor_alone": False}, {"control": None}]
+    "lacks",
+    [
+        {"confirmed": False},
+        {"inductor_alone": False},
+        {"control": None},
+    ],
 )
 def test_variant_is_no_proof_unless_measured_in_turn_and_alone(
     lacks: dict[str, Any],

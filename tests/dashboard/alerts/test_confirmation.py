@@ -170,7 +170,11 @@ def test_machine_confirms_one_group_at_a_time_and_a_limited_number_a_day(
 def test_group_closed_by_a_person_is_not_measured_further() -> None:
     group = suspected()
     confirmations.start_due(now=NOW)
-    triage.move(group=group, to=AlertState.INVALID, by=User.objects.create_user("ada"))
+    triage.move(
+        group=group,
+        to=AlertState.INVALID,
+        by=User.objects.create_user("ada"),
+    )
     conclusions.advance_all(now=NOW)
     assert Confirmation.objects.get().state == "done"
     assert planned() == []
@@ -179,11 +183,15 @@ def test_group_closed_by_a_person_is_not_measured_further() -> None:
 def test_acknowledged_group_stays_acknowledged_when_confirmed() -> None:
     group = suspected()
     confirmations.start_due(now=NOW)
-    triage.move(group=group, to=AlertState.ACKNOWLEDGED, by=User.objects.create_user("ada"))
+    triage.move(
+        group=group,
+        to=AlertState.ACKNOWLEDGED,
+        by=User.objects.create_user("ada"),
+    )
     answer(by_build(10.0))
     group.refresh_from_db()
-    assert group.state == "acknowledged"
-    assert group.events.filter(text__startswith="confirmed: ").exists()
+    assert group.workflow_state == "acknowledged"
+    assert group.evidence_state == "confirmed"
 
 
 def test_confirmation_whose_jobs_never_end_is_inconclusive() -> None:

@@ -10,11 +10,11 @@ import pytest
 from dashboard.alerts.core.confirmation import (
     FEWEST,
     MOST,
+    SPREAD,
     bounds,
     compare_pairs,
     compare_with_recorded,
     draw_order,
-    e_value,
 )
 from dashboard.detection import Settings
 
@@ -57,7 +57,12 @@ def test_at_most_one_in_twenty_is_confirmed_where_nothing_changed(kind: str) -> 
 
 @pytest.mark.parametrize(
     ("kind", "share"),
-    [("gauss", 0.95), ("heavy tails", 0.9), ("outliers", 0.6), ("two modes", 0.7)],
+    [
+        ("gauss", 0.95),
+        ("heavy tails", 0.9),
+        ("outliers", 0.6),
+        ("two modes", 0.7),
+    ],
 )
 def test_three_percent_in_noise_of_one_is_confirmed(kind: str, share: float) -> None:
     assert verdicts(NOISE[kind], 3.0, 3.0)["confirmed"] >= share * TRIES
@@ -74,6 +79,16 @@ def test_bounds_cover_the_truth_at_every_number_of_pairs() -> None:
         looks = [bounds(values[:count].tolist()) for count in range(2, MOST + 1)]
         missed += any(not low <= 3.0 <= high for low, high in looks)
     assert missed <= 50
+
+
+def e_value(differences: list[float], mean: float) -> float:
+    """The e-value against "the mean difference is `mean`": at most 1 on average if it is."""
+    count = len(differences)
+    spread = float(np.std(differences, ddof=1))
+    t_squared = count * (float(np.mean(differences)) - mean) ** 2 / spread**2
+    freedom, grown = count - 1, 1 + count * SPREAD
+    ratio = (1 + t_squared / freedom) / (1 + t_squared / (freedom * grown))
+    return float(ratio ** (count / 2) / sqrt(grown))
 
 
 def test_bounds_are_where_the_e_value_reaches_its_limit() -> None:

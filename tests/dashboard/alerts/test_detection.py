@@ -250,6 +250,12 @@ def test_series_that_cannot_be_judged_does_not_stop_the_others() -> None:
     assert DetectorState.objects.get(series__metric="latency_ms").state["now"]["seen"] == 1
 
 
-def test_only_scheduled_results_mark_series_as_due() -> None:
+def test_run_by_hand_marks_only_how_its_cases_ended() -> None:
     measure({"latency_ms": 1.0}, 0, purpose="manual")
+    due = DetectorState.objects.filter(due=True)
+    assert list(due.values_list("series__metric", flat=True)) == ["passed"]
+
+
+def test_imported_result_marks_nothing() -> None:
+    measure({"latency_ms": 1.0}, 0, purpose="import")
     assert not DetectorState.objects.exists()

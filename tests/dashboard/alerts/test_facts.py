@@ -109,7 +109,11 @@ def witness(**fields: Any) -> None:
 
 
 def test_the_same_case_on_a_pinned_track_is_a_witness() -> None:
-    Track.objects.create(key="pinned", kind=Track.Kind.PINNED, build=site.build("2.11.0"))
+    Track.objects.create(
+        key="pinned",
+        kind=Track.Kind.PINNED,
+        build=site.build("2.11.0"),
+    )
     witness(build="2.11.0", where={"track": "pinned"})
     history({"latency_ms": 115.0})
     assert AlertGroup.objects.get(track__key="local").cause == "machine"

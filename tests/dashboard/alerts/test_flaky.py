@@ -27,7 +27,7 @@ def flaky() -> AlertGroup:
 
 
 def states() -> list[str]:
-    return list(AlertGroup.objects.order_by("pk").values_list("state", flat=True))
+    return [group.state for group in AlertGroup.objects.order_by("pk")]
 
 
 def readings(words: str, *, one_build: bool = True) -> list[SeriesPoint]:
@@ -85,7 +85,11 @@ def test_flaky_alert_says_how_often_the_case_failed() -> None:
 
 def test_flaky_case_marked_wontfix_raises_no_other_alert() -> None:
     history("PPPFPF")
-    triage.move(group=flaky(), to=AlertState.WONTFIX, by=User.objects.create_user("ada"))
+    triage.move(
+        group=flaky(),
+        to=AlertState.WONTFIX,
+        by=User.objects.create_user("ada"),
+    )
     history("PFPF", first=6)
     assert states() == ["recovered", "wontfix"]
 

@@ -31,7 +31,13 @@ SLOWER = Suspicion(
     "percent",
     0.0005,
 )
-LIGHTER = replace(SLOWER, key=2, metric="peak_memory_gb", direction="improvement", effect=-8.0)
+LIGHTER = replace(
+    SLOWER,
+    key=2,
+    metric="peak_memory_gb",
+    direction="improvement",
+    effect=-8.0,
+)
 FAILS = replace(
     SLOWER,
     key=3,
@@ -79,6 +85,7 @@ def test_several_configs_are_listed_and_many_are_counted() -> None:
     ("suspicion", "expected"),
     [
         (replace(SLOWER, metric="cold_start_s", effect=30.0), "cold start 30.0 % slower"),
+        (replace(SLOWER, metric="device_ms", effect=2.1), "device time 2.1 % slower"),
         (
             replace(SLOWER, metric="graph_breaks", effect=2.0, unit="difference"),
             "2 more graph breaks",
@@ -175,6 +182,12 @@ def test_group_without_a_significant_suspicion_is_of_low_severity() -> None:
 
 def test_surest_suspicion_of_each_case_represents_the_group() -> None:
     more = [
-        replace(OTHER, key=at, config=str(at), false_alarm_share=0.0001 * at) for at in range(4, 8)
+        replace(
+            OTHER,
+            key=at,
+            config=str(at),
+            false_alarm_share=0.0001 * at,
+        )
+        for at in range(4, 8)
     ]
     assert representatives([SLOWER, LIGHTER, FAILS, *more]) == [3, 4, 5]

@@ -7,7 +7,7 @@ from celery.schedules import crontab
 from django.utils import timezone
 
 from dashboard.alerts.services import missing_reports, triage
-from dashboard.models import AlertGroup, AlertState, Schedule, Worker
+from dashboard.models import AlertGroup, AlertState, JobState, Run, RunState, Schedule, Worker
 from dashboard.runs.services.schedules import find_crontab, save_schedule
 from tests.builders import alerting, site
 from tests.builders.alerting import end_job, measure
@@ -35,7 +35,12 @@ def seen_worker() -> Worker:
 def nightly() -> Schedule:
     """Due in about half a day, whenever this test runs."""
     due = find_crontab(crontab(hour=(timezone.now().hour + 12) % 24, minute=0))
-    schedule = Schedule(name="Nightly", crontab=due, machine=site.machine(), track=site.track())
+    schedule = Schedule(
+        name="Nightly",
+        crontab=due,
+        machine=site.machine(),
+        track=site.track(),
+    )
     save_schedule(schedule=schedule)
     return schedule
 
@@ -46,7 +51,8 @@ def test_schedule_that_did_not_run_raises_one_alert(nightly: Schedule) -> None:
     assert check(days=1, hours=2) == (0, 0)
     group = AlertGroup.objects.get()
     assert group.kind == "silence"
-    assert group.state == "confirmed"
+    assert group.evidence_state == "missing_report"
+    assert group.direction == "neutral"
     assert group.severity == "high"
     assert group.title == "Schedule Nightly did not run"
 
@@ -93,14 +99,47 @@ def test_missing_report_closed_by_a_person_raises_no_second_alert() -> None:
     assert check(hours=2) == (0, 0)
 
 
-def test_series_that_stopped_reporting_is_named() -> None:
+def test_case_that_stopped_reporting_raises_one_alert() -> None:
+    site.worker()
+    both = {"latency_ms": 1.0, "peak_memory_gb": 2.0, "compile_peak_memory_gb": 1.0}
+    for hour in range(3):
+        measure(both, hour)
+    for hour in range(3, 6):
+        measure({"latency_ms": 1.0}, hour)
+    assert check() == (1, 0)
+    group = AlertGroup.objects.get()
+    assert group.title == f"{site.MLP} in inductor stopped reporting"
+    assert "did not bring: peak memory" in group.evidence[0]["says"]
+
+
+def test_runs_that_did_not_ask_for_a_case_do_not_count() -> None:
+    site.worker()
+    for hour in range(4):
+        measure({"latency_ms": 1.0}, hour)
+    for hour in range(4, 8):
+        measure({"latency_ms": 1.0}, hour, config="eager")
+    assert check() == (0, 0)
+
+
+def test_case_that_fails_is_not_a_missing_report() -> None:
     site.worker()
     for hour in range(3):
         measure({"latency_ms": 1.0, "peak_memory_gb": 2.0}, hour)
     for hour in range(3, 6):
-        measure({"latency_ms": 1.0}, hour)
+        measure({}, hour, status="fail_accuracy")
+    assert check() == (0, 0)
+
+
+def test_runs_without_any_result_raise_one_alert() -> None:
+    site.worker()
+    for _ in range(3):
+        scheduled_run(failing=0)
+    for _ in range(3):
+        run = site.run(configs=["eager", "inductor", "regional"], purpose="scheduled")
+        run.jobs.update(state=JobState.LOST)
+        Run.objects.filter(pk=run.pk).update(state=RunState.FAILED)
     assert check() == (1, 0)
-    title = "Peak memory of mlp.smoke.inference.float32.static.b64 in inductor stopped reporting"
+    title = "Scheduled runs of cpu-2c, track local, bring no results"
     assert AlertGroup.objects.get().title == title
 
 

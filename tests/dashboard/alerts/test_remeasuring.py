@@ -23,7 +23,12 @@ def worker() -> Worker:
 
 def ask(group: AlertGroup) -> Confirmation:
     ada, _ = User.objects.get_or_create(username="ada")
-    return measure_again(group=group, by=ada, why="the machine was busy", now=timezone.now())
+    return measure_again(
+        group=group,
+        by=ada,
+        why="the machine was busy",
+        now=timezone.now(),
+    )
 
 
 def test_inconclusive_group_is_measured_further_and_every_pair_counts() -> None:
@@ -63,7 +68,7 @@ def test_suspected_group_and_machine_without_worker_are_not_measured_again() -> 
     group = suspected()
     with pytest.raises(
         ActionNotAllowed,
-        match="suspected: only what is confirmed, acknowledged, inconclusive or not rep",
+        match="suspected: only what is confirmed, inconclusive or not rep",
     ):
         ask(group)
     triage.move(group=group, to=AlertState.INCONCLUSIVE)

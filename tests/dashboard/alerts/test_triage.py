@@ -21,7 +21,12 @@ def ada() -> User:
 
 def test_a_person_acknowledges_and_the_event_says_who_and_why(ada: User) -> None:
     group = alerting.group()
-    event = triage.move(group=group, to=AlertState.ACKNOWLEDGED, by=ada, why="looking at it")
+    event = triage.move(
+        group=group,
+        to=AlertState.ACKNOWLEDGED,
+        by=ada,
+        why="looking at it",
+    )
     assert group.state == "acknowledged"
     assert event.by == ada
     assert event.state == "acknowledged"
@@ -64,7 +69,12 @@ def test_a_group_is_assigned_noted_and_linked(ada: User) -> None:
     group = alerting.group()
     triage.assign(group=group, to=ada, by=ada)
     triage.note(group=group, text=" it is the matmul ", by=ada)
-    triage.link_issue(group=group, url="https://example.org/issues/7", title="Slow matmul", by=ada)
+    triage.link_issue(
+        group=group,
+        url="https://example.org/issues/7",
+        title="Slow matmul",
+        by=ada,
+    )
     assert list(group.events.values_list("action", "text")) == [
         ("assigned", "to ada"),
         ("note", "it is the matmul"),
@@ -84,7 +94,12 @@ def test_change_point_moves_to_a_neighbouring_build(ada: User) -> None:
     for build in (first, second, third):
         site.run(build=build.label, purpose="scheduled")
     group = alerting.group(base=second, new=third)
-    triage.move_change_point(group=group, to=second, by=ada, why="the run before shows it")
+    triage.move_change_point(
+        group=group,
+        to=second,
+        by=ada,
+        why="the run before shows it",
+    )
     group.refresh_from_db()
     assert group.base == first
     assert group.new == second
@@ -94,7 +109,11 @@ def test_change_point_moves_to_a_neighbouring_build(ada: User) -> None:
 
 def test_change_point_does_not_move_to_an_unmeasured_build(ada: User) -> None:
     with pytest.raises(ActionNotAllowed, match="not among the builds"):
-        triage.move_change_point(group=alerting.group(), to=site.build("9.9"), by=ada)
+        triage.move_change_point(
+            group=alerting.group(),
+            to=site.build("9.9"),
+            by=ada,
+        )
 
 
 def test_split_group_and_its_remainder_get_new_titles(ada: User) -> None:
@@ -127,7 +146,12 @@ def test_a_merged_group_closes_and_says_where_its_alerts_are(ada: User) -> None:
 def test_an_invalid_point_is_reversible_and_the_series_is_due_each_time(ada: User) -> None:
     series = alerting.measured([2.0])
     job = series.data.get().job
-    point = triage.mark_invalid(series=series, job=job, reason="the fan had stopped", by=ada)
+    point = triage.mark_invalid(
+        series=series,
+        job=job,
+        reason="the fan had stopped",
+        by=ada,
+    )
     assert DetectorState.objects.get(series=series).due
     DetectorState.objects.update(due=False)
     triage.bring_back(point=point)
@@ -138,7 +162,12 @@ def test_an_invalid_point_is_reversible_and_the_series_is_due_each_time(ada: Use
 def test_an_invalid_point_needs_a_reason(ada: User) -> None:
     series = alerting.measured([2.0])
     with pytest.raises(ActionNotAllowed, match="why"):
-        triage.mark_invalid(series=series, job=series.data.get().job, reason=" ", by=ada)
+        triage.mark_invalid(
+            series=series,
+            job=series.data.get().job,
+            reason=" ",
+            by=ada,
+        )
 
 
 def test_a_series_is_muted_until_a_date_or_until_it_is_not(ada: User) -> None:

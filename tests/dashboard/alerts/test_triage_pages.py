@@ -57,6 +57,16 @@ def test_only_who_has_the_permission_may_triage(
     assert reloaded(group).state == "suspected"
 
 
+def test_acknowledged_alert_has_no_button_that_closes_it_where_acknowledge_was(
+    triager: Client,
+) -> None:
+    group = alerting.group(state=AlertState.ACKNOWLEDGED)
+    shown = page_text(triager.get(group.get_absolute_url()))
+    first = shown[shown.index('id="move-why"') :]
+    assert first.index("disabled>Acknowledged</button>") < first.index('value="fixed"')
+    assert "main-button" not in shown[shown.index('id="triage"') :].partition("</form>")[0]
+
+
 @pytest.mark.parametrize("act", ["move", "bulk"])
 def test_get_request_changes_nothing(triager: Client, act: str) -> None:
     path = "/alerts/bulk" if act == "bulk" else f"/alerts/{alerting.group().pk}/{act}"
@@ -92,7 +102,11 @@ def test_a_move_is_in_the_history_with_who_and_why(triager: Client) -> None:
 @pytest.mark.parametrize(
     ("to", "expected"), [("confirmed", "cannot become confirmed"), ("sunk", "There is no state")]
 )
-def test_a_move_that_is_not_possible_is_explained(triager: Client, to: str, expected: str) -> None:
+def test_a_move_that_is_not_possible_is_explained(
+    triager: Client,
+    to: str,
+    expected: str,
+) -> None:
     group = alerting.group()
     assert expected in do(triager, group, "move", to=to)
     assert reloaded(group).state == "suspected"
@@ -162,7 +176,14 @@ def test_a_point_is_left_out_and_brought_back(triager: Client) -> None:
     group = alerting.group()
     alerting.alert(group)
     job = series.data.get(value=9.0).job_id
-    do(triager, group, "invalidate", series=series.pk, job=job, reason="shared machine")
+    do(
+        triager,
+        group,
+        "invalidate",
+        series=series.pk,
+        job=job,
+        reason="shared machine",
+    )
     point = InvalidPoint.objects.get()
     assert str(point.by) == "ada"
     assert point.reason == "shared machine"
@@ -194,7 +215,14 @@ def test_a_series_is_muted_until_the_end_of_a_day_and_unmuted(triager: Client) -
     group = alerting.group()
     series = alerting.alert(group).series
     day = timezone.localdate() + timedelta(days=3)
-    said = do(triager, group, "mute", series=series.pk, until=f"{day}", reason="noisy")
+    said = do(
+        triager,
+        group,
+        "mute",
+        series=series.pk,
+        until=f"{day}",
+        reason="noisy",
+    )
     assert f"until the end of {day}" in said
     assert timezone.localtime(Mute.objects.get().until).date() == day + timedelta(days=1)
     do(triager, group, "unmute", series=series.pk)
@@ -237,7 +265,12 @@ def test_an_act_that_does_not_exist_is_not_found(triager: Client) -> None:
 def bulk(
     client: Client, act: str, *groups: AlertGroup, back: str = "/alerts/?severity=high"
 ) -> Any:
-    form = {"act": act, "why": "together", "group": [group.pk for group in groups], "back": back}
+    form = {
+        "act": act,
+        "why": "together",
+        "group": [group.pk for group in groups],
+        "back": back,
+    }
     return client.post("/alerts/bulk", form)
 
 

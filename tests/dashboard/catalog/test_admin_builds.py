@@ -38,7 +38,16 @@ def text(response: Any) -> str:
 
 
 def add(client: Client, **fields: Any) -> Any:
-    return client.post(ADD, {"version": "", "index_url": "", "base": "", "name": "", **fields})
+    return client.post(
+        ADD,
+        {
+            "version": "",
+            "index_url": "",
+            "base": "",
+            "name": "",
+            **fields,
+        },
+    )
 
 
 def test_a_build_is_added_by_its_version(admin_client: Client, index: PackageIndex) -> None:
@@ -53,7 +62,12 @@ def test_unknown_version_is_explained(admin_client: Client, index: PackageIndex)
 
 
 def test_a_variant_is_added_with_its_settings(admin_client: Client) -> None:
-    add(admin_client, base=site.build().pk, name="fusion", inductor='{"max_fusion_size": 1}')
+    add(
+        admin_client,
+        base=site.build().pk,
+        name="fusion",
+        inductor='{"max_fusion_size": 1}',
+    )
     variant = TorchBuild.objects.get(base=site.build())
     assert variant.variant == {"inductor": {"max_fusion_size": 1}}
     assert "max_fusion_size=1" in text(admin_client.get(BUILDS))
@@ -71,7 +85,14 @@ def test_a_variant_is_added_with_its_settings(admin_client: Client) -> None:
 def test_bad_variant_is_explained(
     admin_client: Client, fields: dict[str, str], message: str
 ) -> None:
-    assert message in text(add(admin_client, base=site.build().pk, name="one", **fields))
+    assert message in text(
+        add(
+            admin_client,
+            base=site.build().pk,
+            name="one",
+            **fields,
+        )
+    )
     assert TorchBuild.objects.count() == 1
 
 
@@ -90,7 +111,12 @@ def test_button_looks_for_new_builds(admin_client: Client, index: PackageIndex) 
 
 
 def test_a_pinned_track_needs_its_build(admin_client: Client) -> None:
-    form = {"key": "pinned-2.13", "label": "", "kind": "pinned", "build": ""}
+    form = {
+        "key": "pinned-2.13",
+        "label": "",
+        "kind": "pinned",
+        "build": "",
+    }
     page = text(admin_client.post(TRACK, form))
     assert "A pinned track needs the build that it is pinned to." in page
     admin_client.post(TRACK, {**form, "build": site.build().pk})
@@ -113,8 +139,18 @@ def test_the_fleet_page_shows_environments_with_their_state_and_size(admin_clien
     environments.record_environments(
         worker=worker,
         environments=[
-            {"key": "a", "state": "ready", "size_mb": 3412, **shared},
-            {"key": "b", "state": "failed", "message": "uv: no such version", **shared},
+            {
+                "key": "a",
+                "state": "ready",
+                "size_mb": 3412,
+                **shared,
+            },
+            {
+                "key": "b",
+                "state": "failed",
+                "message": "uv: no such version",
+                **shared,
+            },
             {
                 "key": "c",
                 "state": "ready",
@@ -122,7 +158,12 @@ def test_the_fleet_page_shows_environments_with_their_state_and_size(admin_clien
                 "message": "/usr/bin/python3",
                 **shared,
             },
-            {"key": "d", "state": "evicted", "message": "over the limit", **shared},
+            {
+                "key": "d",
+                "state": "evicted",
+                "message": "over the limit",
+                **shared,
+            },
         ],
     )
     page = text(admin_client.get(reverse("fleet")))

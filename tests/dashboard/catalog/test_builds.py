@@ -164,7 +164,11 @@ def test_a_variant_is_its_base_with_settings_and_their_fingerprint() -> None:
 def test_other_settings_make_another_build_under_the_same_name() -> None:
     labels = set()
     for size in (1, 2, 1):
-        variant = add_variant(base=site.build(), name="fusion", inductor={"max_fusion_size": size})
+        variant = add_variant(
+            base=site.build(),
+            name="fusion",
+            inductor={"max_fusion_size": size},
+        )
         labels.add(variant.label)
     assert len(labels) == 2
 
@@ -185,7 +189,11 @@ def test_unnamed_variant_is_called_after_its_settings(variant: dict[str, Any], n
 
 
 def test_a_run_of_a_variant_gives_its_settings_to_every_job() -> None:
-    variant = add_variant(base=site.build(), name="fusion", inductor={"max_fusion_size": 1})
+    variant = add_variant(
+        base=site.build(),
+        name="fusion",
+        inductor={"max_fusion_size": 1},
+    )
     job = site.run(build=variant.label).jobs.get()
     assert job.spec["variant"] == {"inductor": {"max_fusion_size": 1}}
     assert job.spec["build"] == variant.label

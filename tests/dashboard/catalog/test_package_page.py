@@ -12,7 +12,13 @@ PAGE = "http://index/simple/torch/"
 
 
 def page(*files: dict[str, Any]) -> bytes:
-    return json.dumps({"meta": {"api-version": "1.1"}, "name": "torch", "files": files}).encode()
+    return json.dumps(
+        {
+            "meta": {"api-version": "1.1"},
+            "name": "torch",
+            "files": files,
+        }
+    ).encode()
 
 
 def test_json_and_html_pages_mean_the_same() -> None:

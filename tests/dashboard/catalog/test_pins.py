@@ -30,7 +30,11 @@ def test_every_release_has_a_set(torch: str) -> None:
         ("2.16.0.dev20261120+cpu", "diffusers", "0.42.1"),
     ],
 )
-def test_newest_library_for_this_torch_is_chosen(torch: str, library: str, version: str) -> None:
+def test_newest_library_for_this_torch_is_chosen(
+    torch: str,
+    library: str,
+    version: str,
+) -> None:
     assert newest_set(torch)[library] == version
 
 

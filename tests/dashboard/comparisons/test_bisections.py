@@ -131,7 +131,12 @@ def started(metric: str = "latency_ms") -> Bisection:
     )
 
 
-def measure(bisection: Bisection, worker: Worker, broken_since: int = 7, broken: str = "") -> None:
+def measure(
+    bisection: Bisection,
+    worker: Worker,
+    broken_since: int = 7,
+    broken: str = "",
+) -> None:
     """A result for every job that waits: 10 % slower from 2.<broken_since> on, with noise."""
     rng = np.random.default_rng(bisection.runs.count())
     waiting = Job.objects.filter(

@@ -49,7 +49,12 @@ def test_invalid_point_leaves_the_level_and_comes_back() -> None:
     comparison = measured_comparison()
     series, job = eager_on_base(comparison)
     before = levels()[BASE]
-    point = mark_invalid(series=series, job=job, reason="the machine was used", by=None)
+    point = mark_invalid(
+        series=series,
+        job=job,
+        reason="the machine was used",
+        by=None,
+    )
     assert levels()[BASE][0] == 1
     bring_back(point=point)
     assert levels()[BASE] == pytest.approx(before)
@@ -58,7 +63,12 @@ def test_invalid_point_leaves_the_level_and_comes_back() -> None:
 def test_invalid_point_is_left_out_of_a_comparison_read_by_itself() -> None:
     comparison = measured_comparison()
     series, job = eager_on_base(comparison)
-    mark_invalid(series=series, job=job, reason="the machine was used", by=None)
+    mark_invalid(
+        series=series,
+        job=job,
+        reason="the machine was used",
+        by=None,
+    )
     base, new = comparisons.sides(comparison, ["latency_ms"])
     assert [side[Key(site.MLP, "eager")].samples["latency_ms"][0].n for side in (base, new)] == [
         1,

@@ -5,21 +5,20 @@ command line.
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import OperationalError
 from django.test import Client
 
 from dashboard.catalog.core.plan import Selection
-from dashboard.comparisons.services.comparisons import start_comparison
-from dashboard.management.commands.compare_builds import Command
+from dashboard.comparisons.core.metric_effects import CERTAIN_PROCESSES
+from dashboard.comparisons.services.comparisons import settle, settle_all, start_comparison
+from dashboard.management.commands.compare_builds import Command, being_installed
 from dashboard.models import (
     Comparison,
     InstalledEnvironment,
-    Job,
-    JobState,
     Machine,
     TorchBuild,
-    Worker,
 )
-from dashboard.results.services.ingest import ingest
+from dashboard.runs.services.run_state import WAITING
 from tests.builders import releases, site
 from tests.builders.comparisons import (
     BASE,
@@ -47,9 +46,10 @@ def test_waiting_comparison_shows_its_progress_and_polls(reader: Client) -> None
 def test_report_of_a_comparison_is_of_its_own_runs_alone(operator: Client) -> None:
     comparison = started_comparison()
     for job in comparison_jobs(comparison):
-        deliver_result(job, 2.0 if job.run.build == comparison.base else 1.8)
+        deliver_result(job, 2.0)
+    settle(comparison_id=comparison.pk)
     shown = text(operator, comparison.get_absolute_url())
-    assert "10.0 % faster" in shown
+    assert "It makes no difference" in shown
     assert "Measure more …" in shown
     assert 'hx-trigger="every' not in shown
 
@@ -130,14 +130,71 @@ def test_command_starts_a_comparison_and_prints_its_address(
     assert comparison.runs.first().jobs.count() == 2  # type: ignore[union-attr]
 
 
-def test_command_follows_until_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_follows_until_the_answer(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     comparison = started_comparison(repeats=3)
-    for job in comparison_jobs(comparison):
-        deliver_result(job, 2.0 if job.run.build == comparison.base else 1.8)
+
+    def deliver_waiting(_: float) -> None:
+        for job in comparison_jobs(comparison):
+            if job.state in WAITING:
+                deliver_result(job, 2.0 if job.run.build == comparison.base else 1.8)
+
+    monkeypatch.setattr("dashboard.management.commands.compare_builds.time.sleep", deliver_waiting)
     Command().follow(comparison)
     shown = capsys.readouterr().out
-    assert "12 of 12 jobs, 0 not passed" in shown
-    assert "\nYes. Compiled steps are 10.0 % faster" in shown
+    assert "24 of 24 jobs, 0 not passed" in shown  # what was suspected was measured again
+    assert "\nYes. Better: " in shown
+    assert "10.0 % faster" in shown
+
+
+def test_what_is_suspected_is_measured_again_once() -> None:
+    comparison = started_comparison(repeats=2)
+    for job in comparison_jobs(comparison):
+        deliver_result(job, 2.0 if job.run.build == comparison.base else 1.8)
+    settle(comparison_id=comparison.pk)
+    settle(comparison_id=comparison.pk)
+    assert len(comparison_jobs(comparison)) == 2 * 2 * CERTAIN_PROCESSES
+
+
+def test_comparison_without_a_suspicion_is_settled_as_it_is() -> None:
+    comparison = started_comparison()
+    for job in comparison_jobs(comparison):
+        deliver_result(job, 2.0)
+    settle_all()
+    comparison.refresh_from_db()
+    assert comparison.is_settled
+    assert len(comparison_jobs(comparison)) == 8
+
+
+def test_answer_of_a_comparison_that_runs_is_one_so_far(reader: Client) -> None:
+    comparison = started_comparison()
+    for job in comparison_jobs(comparison)[:4]:
+        deliver_result(job, 2.0)
+    assert "Not known yet, so far" in text(reader, comparison.get_absolute_url())
+
+
+def test_following_says_which_build_is_being_installed() -> None:
+    comparison = started_comparison()
+    assert being_installed(comparison) == []
+    InstalledEnvironment.objects.create(
+        worker=site.worker("installing", on=comparison.machine.key),
+        key="k",
+        build=comparison.new,
+        state=InstalledEnvironment.State.BUILDING,
+    )
+    assert being_installed(comparison) == [comparison.new]
+
+
+def test_following_ends_in_one_line_when_the_site_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lose_connection(*_: object) -> None:
+        raise OperationalError("terminating connection due to administrator command")
+
+    started_comparison()
+    monkeypatch.setattr(Command, "follow", lose_connection)
+    builds = ("2.11.0", "2.13.0")
+    with pytest.raises(CommandError, match="is the site stopped"):
+        call_command("compare_builds", *builds, benchmark=[site.MLP], repeats=1, follow=True)
 
 
 @pytest.mark.parametrize(
@@ -174,94 +231,6 @@ def test_both_builds_get_the_newest_libraries_that_both_take() -> None:
         repeats=1,
     )
     assert older.libraries["transformers"] == "5.19.0"
-
-
-# --- A change of libraries is bridged ---
-
-
-def bridged() -> Comparison:
-    """2.5.1 and 2.13.0, which takes newer libraries; every job of 2.13.0 under its own is 10 %
-    faster.
-    """
-    started_comparison()
-    site.build("2.5.1")
-    selection = Selection(benchmarks=(site.MLP,), configs=("inductor",))
-    return start_comparison(
-        base="2.5.1", new="2.13.0", machine="cpu-2c", selection=selection, repeats=3
-    )
-
-
-def deliver_under(job: Job, latency: float, jitter: int) -> None:
-    """The job's result in the libraries that its run asks for."""
-    worker = Worker.objects.get()
-    Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
-    job = site.claim(job, worker)
-    environment = {
-        **site.environment(f"{job.run_id:016x}"),
-        "libraries": job.run.libraries,
-    }
-    metrics = {
-        "latency_ms": latency + jitter / 1000,
-        "eager_latency_ms": 2.0,
-        "speedup": 2.0 / latency,
-    }
-    result = site.result(job, metrics, environment=environment)
-    ingest(job_id=job.pk, worker=worker, body=site.delivery(job, result))
-
-
-def test_new_build_is_measured_under_both_library_sets_in_turn() -> None:
-    runs = bridged().runs.order_by("pk").select_related("build")
-    assert [(run.build.version, run.libraries["transformers"]) for run in runs] == [
-        ("2.5.1", "5.19.0"),
-        ("2.13.0+cpu", "5.19.0"),
-        ("2.13.0+cpu", "5.23.0"),
-    ]
-    assert {run.jobs.count() for run in runs} == {3}
-
-
-def test_page_says_what_libraries_add_and_compares_builds_under_the_shared_ones(
-    reader: Client,
-) -> None:
-    comparison = bridged()
-    for number, job in enumerate(comparison_jobs(comparison)):
-        own = job.run.libraries != comparison.libraries
-        deliver_under(job, 1.8 if own else 2.0, number % 3)
-    shown = text(reader, comparison.get_absolute_url())
-    assert "From those above to its own, diffusers 0.42.1, transformers 5.23.0" in shown
-    assert "Compiled steps are 10" in shown[shown.index("What newer libraries add") :]
-    assert "It makes no difference" in shown
-
-
-def test_builds_of_one_library_set_need_no_bridge() -> None:
-    assert started_comparison().runs.count() == 2
-
-
-@pytest.mark.parametrize(
-    ("new_libraries", "shared"),
-    [({"transformers": "5.17.0"}, {"transformers": "5.17.0"}), ({"transformers": "5.14.1"}, {})],
-)
-def test_adopted_environments_are_compared_as_they_are(
-    new_libraries: dict[str, str], shared: dict[str, str]
-) -> None:
-    worker = site.worker()
-    for label, libraries in ((BASE, {"transformers": "5.17.0"}), (NEW, new_libraries)):
-        InstalledEnvironment.objects.create(
-            worker=worker,
-            key=label,
-            build=site.build(label),
-            libraries=libraries,
-            state="ready",
-            adopted=True,
-        )
-    comparison = start_comparison(
-        base=BASE, new=NEW, machine="cpu-2c", selection=Selection(benchmarks=(site.MLP,)), repeats=1
-    )
-    assert comparison.libraries == shared
-
-
-def test_version_means_the_build_for_the_kind_of_machine() -> None:
-    site.build("2.11.0+cu130")
-    assert started_comparison().base.label == "2.11.0+cpu"
 
 
 # --- From stored data ---

@@ -1,11 +1,8 @@
 """Verdicts, cases matched or left out with the reason, and the answer in words."""
 
-import re
-
 import numpy as np
 import pytest
 
-from dashboard.comparisons.core.levels import level_of
 from dashboard.comparisons.core.libraries import Libraries
 from dashboard.comparisons.core.matching import (
     CaseMeasurements,
@@ -14,45 +11,11 @@ from dashboard.comparisons.core.matching import (
     compare,
     compare_latency,
 )
-from dashboard.comparisons.core.metric_effects import CaseSamples, Effect, estimate_effects
-from dashboard.comparisons.core.upgrade_groups import build_report
+from dashboard.comparisons.core.metric_effects import Effect, estimate_effects
 from dashboard.language.metrics import METRICS
+from tests.builders.compared import STEADY, latency, samples, side
 
 LATENCY = METRICS["latency_ms"]
-STEADY = (100.0, 100.3, 99.8)  # three processes that differ by little
-
-
-def samples(
-    values: tuple[float, ...] = STEADY,
-    factor: float = 1.0,
-    version: int = 1,
-    libraries: Libraries = (),
-) -> CaseSamples:
-    numbers = [value * factor for value in values]
-    return CaseSamples(
-        version=version,
-        libraries=libraries,
-        level=level_of(numbers) if min(numbers) > 0 else None,
-        n=len(numbers),
-        least=min(numbers),
-        most=max(numbers),
-        mean=float(np.mean(numbers)),
-    )
-
-
-def side(
-    samples_of: dict[str, CaseSamples],
-    config: str = "inductor",
-    failures: dict[str, int] | None = None,
-) -> Side:
-    """One case of gpt2 with these metrics."""
-    case = ComparedCase("gpt2.training", config, "gpt2", "llm", "training")
-    by_metric = {metric: [each] for metric, each in samples_of.items()}
-    return {case.key: CaseMeasurements(case, by_metric, failures or {})}
-
-
-def latency(**given: float | int | Libraries) -> Side:
-    return side({"latency_ms": samples(**given)})  # type: ignore[arg-type]
 
 
 def only(base: Side, new: Side, metric: str = "latency_ms") -> Effect:
@@ -91,7 +54,9 @@ def test_higher_speedup_is_better() -> None:
         ((2.0, 2.0), (2.0, 2.0), "same"),
         ((2.0, 2.0), (3.0, 3.0), "worse"),
         ((2.0, 3.0), (3.0, 3.0), "unknown"),
-        ((0.0,), (0.0,), "same"),
+        ((2.0, 3.0), (4.0, 4.0), "unknown"),
+        ((0.0, 0.0), (0.0, 0.0), "same"),
+        ((0.0,), (1.0,), "unknown"),
     ],
 )
 def test_counts_are_compared_as_they_are(
@@ -101,13 +66,27 @@ def test_counts_are_compared_as_they_are(
     assert only(base_side, new_side, "graph_breaks").verdict == verdict
 
 
-def test_memory_of_one_process_each_is_compared_and_marked_so() -> None:
+def test_one_process_a_side_has_no_verdict_and_says_why() -> None:
     base = side({"peak_memory_gb": samples((2.0,))})
     new = side({"peak_memory_gb": samples((2.2,))})
     effect = only(base, new, "peak_memory_gb")
-    assert effect.verdict == "worse"
-    assert effect.is_within
-    assert not effect.is_significant
+    assert effect.verdict == "unknown"
+    assert effect.lacks == "one process on a side"
+    assert effect.change.text == "10.0 % heavier"
+
+
+@pytest.mark.parametrize(("processes", "verdict"), [(3, "unknown"), (6, "worse")])
+def test_change_of_few_processes_is_only_suspected(processes: int, verdict: str) -> None:
+    values = STEADY[:processes]
+    effect = only(latency(values=values), latency(values=values, factor=1.06))
+    assert effect.verdict == verdict
+    assert (effect.suspected == "worse") == (verdict == "unknown")
+
+
+def test_sides_of_their_own_devices_are_never_called_better_or_worse() -> None:
+    effect = only(latency(), latency(factor=1.5, device="other"))
+    assert effect.verdict == "unknown"
+    assert effect.lacks == "not measured in turn on one device"
 
 
 def test_chance_alone_makes_few_cases_significant() -> None:
@@ -181,34 +160,36 @@ def test_library_that_only_one_side_has_was_not_needed() -> None:
     assert table.left_out == []
 
 
-def reach_of_single_process(metric: str, *, is_utilization_known: bool) -> float:
-    """Half the interval of a case that was measured once and keeps the GPU busy, next to five that
+def reach_of_busy_case(metric: str, *, is_utilization_known: bool) -> float:
+    """Half the interval of a case of three processes that keeps the GPU busy, next to five that
     wait for the CPU and repeat badly, and five that keep it busy and repeat well.
     """
     cases = {}
     for number in range(11):
         case = ComparedCase(f"{number}", "inductor", "gpt2", "llm", "training")
         spread, utilization = (0.2, 20.0) if number < 5 else (0.002, 99.0)
-        values = (1.0, 1 + spread * (1 + number % 3)) if number < 10 else (1.0,)
+        values: tuple[float, ...] = (1.0, 1 + spread * (1 + number % 3))
+        if number == 10:
+            values = (1.0, 1.0001, 1.0)
         by_metric = {metric: [samples(values)]}
         if is_utilization_known:
             by_metric["gpu_utilization_percent"] = [samples((utilization,))]
         cases[case.key] = CaseMeasurements(case, by_metric)
     effects = [row.effect for row in compare(cases, cases, METRICS[metric]).rows]
-    [once] = [effect.ratio for effect in effects if effect.base.n == 1]
-    assert once
-    return once.reach
+    [thrice] = [effect.ratio for effect in effects if effect.base.n == 3]
+    assert thrice
+    return thrice.reach
 
 
 def test_steps_that_keep_the_gpu_busy_do_not_pay_for_those_that_wait_for_the_cpu() -> None:
-    aware = reach_of_single_process("latency_ms", is_utilization_known=True)
-    blind = reach_of_single_process("latency_ms", is_utilization_known=False)
+    aware = reach_of_busy_case("latency_ms", is_utilization_known=True)
+    blind = reach_of_busy_case("latency_ms", is_utilization_known=False)
     assert aware < blind / 2
 
 
 def test_utilization_says_nothing_of_the_cold_start() -> None:
-    aware = reach_of_single_process("cold_start_s", is_utilization_known=True)
-    blind = reach_of_single_process("cold_start_s", is_utilization_known=False)
+    aware = reach_of_busy_case("cold_start_s", is_utilization_known=True)
+    blind = reach_of_busy_case("cold_start_s", is_utilization_known=False)
     assert aware == blind
 
 
@@ -226,12 +207,23 @@ def test_largest_effect_comes_first() -> None:
 
 @pytest.mark.parametrize(
     ("eager", "compiled", "share"),
-    [(0.9, 1.0, "in eager too"), (1.0, 0.9, "compiled only"), (0.9, 0.9, "both"), (1.0, 1.0, "")],
+    [
+        (0.9, 1.0, "in eager too"),
+        (1.0, 0.9, "compiled only"),
+        (0.9, 0.9, "both"),
+        (1.0, 1.0, ""),
+    ],
 )
 def test_change_is_split_into_eagers_part_and_the_compilers(
     eager: float, compiled: float, share: str
 ) -> None:
-    base = side({"latency_ms": samples(), "eager_latency_ms": samples(), "speedup": samples()})
+    base = side(
+        {
+            "latency_ms": samples(),
+            "eager_latency_ms": samples(),
+            "speedup": samples(),
+        }
+    )
     new = side(
         {
             "latency_ms": samples(factor=eager * compiled),
@@ -245,63 +237,3 @@ def test_change_is_split_into_eagers_part_and_the_compilers(
     assert row.compiled_only
     assert row.compiled_only.ratio
     assert row.compiled_only.ratio.percent == pytest.approx(100 * (compiled - 1), abs=1e-6)
-
-
-# --- The answer ---
-
-
-@pytest.mark.parametrize(
-    ("new", "word"),
-    [
-        (side({"latency_ms": samples(factor=0.9)}), "Yes"),
-        (side({"latency_ms": samples(factor=1.1)}), "No"),
-        (side({"latency_ms": samples()}), "It makes no difference"),
-        (
-            side({"latency_ms": samples(factor=0.9), "cold_start_s": samples(factor=1.3)}),
-            "Yes, at a cost",
-        ),
-        (
-            side({"latency_ms": samples(factor=1.1), "cold_start_s": samples(factor=0.7)}),
-            "It depends",
-        ),
-        (
-            side({"latency_ms": samples((90.0, 110.0)), "cold_start_s": samples(factor=0.7)}),
-            "Not known yet",
-        ),
-        (
-            side({"latency_ms": samples((98.0, 102.0)), "cold_start_s": samples(factor=0.7)}),
-            "Steps hardly change",
-        ),
-        (side({}, failures={"crashed": 1}), "Not yet"),
-        ({}, "Not known yet"),
-    ],
-)
-def test_answer_in_a_word(new: Side, word: str) -> None:
-    base = side({"latency_ms": samples(), "cold_start_s": samples()})
-    assert build_report(base, new).overall.answer.word == word
-
-
-def test_answer_in_a_sentence_names_gain_cost_and_failures() -> None:
-    base = {
-        **side({"latency_ms": samples(), "cold_start_s": samples()}),
-        **side({"latency_ms": samples()}, "regional"),
-    }
-    new = {
-        **side({"latency_ms": samples(factor=0.9), "cold_start_s": samples(factor=1.3)}),
-        **side({}, "regional", {"fail_to_compile": 3}),
-    }
-    sentence = build_report(base, new).overall.answer.sentence
-    assert sentence.startswith(
-        "1 case that passed now fails: gpt2.training regional (fail_to_compile). Compiled steps are"
-    )
-    assert "cold start is 30.0 % slower (" in sentence
-
-
-def test_undecided_metric_is_named_last_with_both_ends_of_its_interval() -> None:
-    base = side({"latency_ms": samples(), "cold_start_s": samples((80.0, 120.0, 100.0))})
-    new = side({"latency_ms": samples(factor=1.1), "cold_start_s": samples((82.0, 122.0, 100.0))})
-    decided, undecided = build_report(base, new).overall.answer.sentence.split(". ", 1)
-    assert decided.startswith("Compiled steps are 10.0 % slower (")
-    assert re.fullmatch(
-        r"Undecided: cold start \([\d.]+ % faster to [\d.]+ % slower\)\.", undecided
-    )

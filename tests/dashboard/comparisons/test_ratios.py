@@ -48,23 +48,12 @@ def test_two_repeats_among_many_cases_give_a_narrower_interval_than_alone() -> N
     assert np.median([ratio.reach for ratio in many]) * 1.5 < alone.reach
 
 
-def test_case_without_repeats_borrows_the_spread_of_the_others() -> None:
+def test_one_process_a_side_has_no_interval() -> None:
     repeated = [level_of([1.0, 1.01 + number / 1000]) for number in range(8)]
-    ratios = estimate_ratios([*repeated, level_of([1.0])], [*repeated, level_of([1.1])])
-    assert [ratio.basis for ratio in ratios] == ["repeats"] * 8 + ["borrowed"]
-    assert ratios[-1].is_known
-
-
-def test_without_any_repeats_the_interval_is_of_one_process_each() -> None:
-    [ratio] = estimate_ratios([level_of([1.0], [0.01])], [level_of([1.1], [0.01])])
-    assert ratio.basis == "within"
-    assert ratio.reach == pytest.approx(1.96 * 0.01 * math.sqrt(2), rel=1e-3)
-
-
-def test_without_any_known_spread_there_is_no_interval() -> None:
-    [ratio] = estimate_ratios([level_of([1.0])], [level_of([1.1])])
-    assert ratio.basis == "none"
-    assert not ratio.is_known
+    ratios = estimate_ratios([*repeated, level_of([1.0], [0.01])], [*repeated, level_of([1.1])])
+    assert [ratio.basis for ratio in ratios] == ["repeats"] * 8 + ["single"]
+    assert not ratios[-1].is_known
+    assert ratios[-1].percent == pytest.approx(10)
 
 
 def test_error_is_at_least_what_the_samples_within_a_process_say() -> None:
@@ -78,8 +67,8 @@ def test_more_noise_within_a_process_never_makes_an_interval_narrower() -> None:
     repeated = [level_of((1.0, 1.0 + spread)) for spread in (0.001, 0.002, 0.05, 0.4)]
     reaches = []
     for error in (0.001, 0.01, 0.03, 0.1):
-        once = level_of((1.0,), (error,))
-        ratios = estimate_ratios([*repeated, once], [*repeated, once])
+        twice = level_of((1.0, 1.0), (error, error))
+        ratios = estimate_ratios([*repeated, twice], [*repeated, twice])
         reaches.append(ratios[-1].reach)
     assert reaches == sorted(reaches)
 

@@ -16,7 +16,7 @@ def test_alerts_are_found_at_changes_of_build_and_removed_with_their_history() -
         assert alert.base_id != alert.new_id
         assert alert.job
         assert alert.job.run.build_id == alert.new_id
-    states = set(AlertGroup.objects.values_list("state", flat=True))
+    states = set(AlertGroup.objects.values_list("evidence_state", flat=True))
     assert states >= {"confirmed", "suspected", "confirming"}
     assert Confirmation.objects.filter(runs__isnull=False).exists()
     remove_history()

@@ -111,7 +111,16 @@ def test_point_with_a_wide_interval_weighs_less() -> None:
 
 
 def test_step_is_suspected_before_it_is_reported() -> None:
-    states = [verdict.state for verdict in verdicts(series(step=5.0, at=60, length=70))]
+    states = [
+        verdict.state
+        for verdict in verdicts(
+            series(
+                step=5.0,
+                at=60,
+                length=70,
+            )
+        )
+    ]
     assert "suspected" in states[60 : states.index("changed")]
     assert states.count("changed") == 1
 

@@ -17,7 +17,7 @@ from dashboard.language.wording import (
     question,
     quiet,
 )
-from dashboard.ui.templatetags.compilewatch import breakable
+from dashboard.ui.templatetags.compilewatch import breakable, changed
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,12 @@ def test_duration_has_two_units_at_most(seconds: float | None, text: str) -> Non
         ("graph_breaks", (2.0, 2.0, 2.0, "difference"), "2 more", "bad"),
     ],
 )
-def test_effect_has_its_interval(key: str, numbers: tuple[Any, ...], text: str, tone: str) -> None:
+def test_effect_has_its_interval(
+    key: str,
+    numbers: tuple[Any, ...],
+    text: str,
+    tone: str,
+) -> None:
     result = effect(METRICS[key], *numbers)
     assert result
     assert result.text == text
@@ -146,12 +151,32 @@ def test_name_breaks_at_its_parts_and_not_within_a_number() -> None:
     assert breakable("mlp: 6.2 % slower <b>") == "mlp: 6.2\u00a0% slower &lt;b&gt;"
 
 
+def tone(metric: str, old: float, new: float, *, is_shown: bool = False) -> str:
+    toned = quiet(change(METRICS[metric], old, new), METRICS[metric], is_shown=is_shown)
+    assert toned
+    return toned.tone
+
+
 def test_change_below_its_threshold_has_no_tone() -> None:
-    latency = METRICS["latency_ms"]
-    tones = [
-        found.tone for new in (10.1, 11.0) if (found := quiet(change(latency, 10.0, new), latency))
-    ]
-    assert tones == ["none", "bad"]
+    assert tone("latency_ms", 10.0, 10.1, is_shown=True) == "none"
+
+
+def test_change_that_is_shown_has_a_tone() -> None:
+    assert tone("latency_ms", 10.0, 11.0, is_shown=True) == "bad"
+
+
+def test_time_of_one_process_against_another_shows_nothing() -> None:
+    assert tone("latency_ms", 10.0, 20.0) == "unknown"
+
+
+def test_count_is_a_fact_of_its_process() -> None:
+    assert tone("graph_breaks", 1.0, 2.0) == "bad"
+
+
+def test_change_that_is_not_shown_is_grey_with_a_question_mark() -> None:
+    shown = changed(quiet(change(METRICS["latency_ms"], 10.0, 20.0), METRICS["latency_ms"]))
+    assert 'class="change none"' in shown
+    assert "? 100 % slower" in shown
 
 
 def test_one_thing_is_singular() -> None:

@@ -1,8 +1,11 @@
 """The virtual environment is repaired after an interruption and left alone when complete."""
 
+import fcntl
 import hashlib
 import json
+import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -21,7 +24,9 @@ def stamps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "torch": f"{project.torch_version()} https://example.org/whl/cpu",
     }
     file.write_text(json.dumps(complete))
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
     monkeypatch.setattr(install, "STAMPS", file)
+    monkeypatch.setattr(project, "VENV", tmp_path / ".venv")
     monkeypatch.setattr(project, "VENV_PYTHON", Path(sys.executable))
     monkeypatch.delenv("TORCH_INDEX_URL", raising=False)
     return file
@@ -74,3 +79,28 @@ def test_records_of_unfinished_packages_are_removed_so_that_pip_installs_them_ag
     (packages / "b-1.dist-info" / "INSTALLER").write_text("pip\n")
     assert install.remove_unfinished_packages(packages) == ["a-1.dist-info", "~c"]
     assert [path.name for path in packages.iterdir()] == ["b-1.dist-info"]
+
+
+def test_second_installation_waits_for_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = [["torch"], []]  # the second look is after the wait
+    monkeypatch.setattr(install, "missing_parts", lambda with_tests: missing.pop(0))
+    answers = []
+    with (tmp_path / ".venv.lock").open("a") as first:
+        fcntl.flock(first, fcntl.LOCK_EX)
+        second = threading.Thread(target=lambda: answers.append(install.install(with_tests=False)))
+        second.start()
+        second.join(timeout=0.5)
+        assert second.is_alive()
+    second.join(timeout=10)
+    assert answers == [True]
+    assert "another process installs into" in capsys.readouterr().out
+
+
+def test_client_is_a_command_of_the_environment(tmp_path: Path) -> None:
+    assert install.install(with_tests=False)
+    command = [str(tmp_path / ".venv" / "bin" / "compilewatch"), "--help"]
+    shown = subprocess.run(command, cwd="/", capture_output=True, text=True, check=False)
+    assert shown.returncode == 0
+    assert "usage: compilewatch" in shown.stdout

@@ -21,7 +21,13 @@ def checkout(tmp_path: Path) -> Path:
 
 def test_without_pieces_nothing_is_made_and_the_reason_is_printed(checkout: Path) -> None:
     offline = [sys.executable, "-m", "dashboard.local", "offline", "pieces", "list.jsonl", "out"]
-    process = subprocess.run(offline, cwd=checkout, capture_output=True, text=True, check=False)
+    process = subprocess.run(
+        offline,
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert process.returncode == 1
     assert f"no pieces (*.tar.xz) lie in {checkout / 'pieces'}" in process.stderr
     assert not (checkout / ".venv").exists()

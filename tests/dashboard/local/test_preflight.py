@@ -31,6 +31,8 @@ def facts(**changes: Any) -> MachineFacts:
         "closed_folder": None,
         "free_gb": 50.0,
         "needed_gb": 11.0,
+        "data_folder": Path("/data/compilewatch"),
+        "data_free_gb": None,
         "port": 8000,
         "port_holder": None,
         "is_root": False,
@@ -49,7 +51,11 @@ def test_complete_machine_has_no_problems() -> None:
 
 
 def test_all_missing_packages_are_in_one_line_for_apt_get() -> None:
-    last_line = report(has_venv=False, has_compiler=False, has_headers=False).splitlines()[-1]
+    last_line = report(
+        has_venv=False,
+        has_compiler=False,
+        has_headers=False,
+    ).splitlines()[-1]
     assert "sudo apt-get install -y python3.11-venv g++ python3.11-dev" in last_line
 
 
@@ -67,6 +73,7 @@ def test_without_apt_the_missing_compiler_is_still_named() -> None:
     ("changes", "words"),
     [
         ({"free_gb": 3.0}, ["/srv/compilewatch", "3.0 GB", "11 GB"]),
+        ({"data_free_gb": 0.03}, ["/data/compilewatch", "0.03 GB free", "VAR_DIR"]),
         (
             {"port_holder": "process 77 (nginx)"},
             ["8000", "process 77 (nginx)", "same command", "PORT=8001"],
@@ -86,7 +93,11 @@ def test_each_problem_is_named_with_its_place_and_remedy(
 
 
 def test_problems_that_no_package_fixes_are_reported_with_the_others() -> None:
-    machine = facts(has_compiler=False, free_gb=1.0, port_holder="process 5 (python)")
+    machine = facts(
+        has_compiler=False,
+        free_gb=1.0,
+        port_holder="process 5 (python)",
+    )
     assert len(find_problems(machine)) == 3
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from dashboard.local import instance_lock, local_env, processes, project
 from dashboard.local.embedded_broker import EmbeddedBroker
+from dashboard.local.programs import programs
 from dashboard.local.supervised_program import Program, SupervisedProgram
 
 STOP_STEPS = ((signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0))
@@ -125,7 +126,12 @@ except KeyboardInterrupt:
 @pytest.fixture
 def watcher(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-c", WATCHER, str(tmp_path)]
-    with subprocess.Popen(command, cwd=project.ROOT, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command,
+        cwd=project.ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
         yield process
         process.kill()
 
@@ -158,6 +164,56 @@ def test_kill_9_of_the_watcher_leaves_no_process_behind(
     watcher.kill()
     assert processes.wait_until(lambda: not any(map(processes.is_running, pids)), 10)
     assert processes.wait_until(lambda: not broker.running(), 10)
+
+
+DEAF = "import signal as s, time; s.signal(s.SIGTERM, s.SIG_IGN); print('deaf'); time.sleep(600)"
+SUPERVISOR_OF_DEAF = """
+import signal, sys, time
+from pathlib import Path
+from dashboard.local.supervised_program import SupervisedProgram, Program
+command, folder = (sys.executable, "-u", "-c", sys.argv[1]), Path(sys.argv[2])
+program = Program("deaf", command, {}, (), death_signal=signal.Signals(int(sys.argv[3])))
+child = SupervisedProgram(program, folder, folder)
+child.start()
+while "deaf" not in (child.log.read_text() if child.log.exists() else ""):
+    time.sleep(0.05)
+print(child.process.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def test_kill_9_ends_a_scheduler_that_does_not_heed_sigterm(tmp_path: Path) -> None:
+    signals = {program.name: program.death_signal for program in programs({}, 8000)}
+    arguments = [DEAF, str(tmp_path), str(int(signals["scheduler"]))]
+    with subprocess.Popen(
+        [sys.executable, "-c", SUPERVISOR_OF_DEAF, *arguments],
+        cwd=project.ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as supervisor:
+        assert supervisor.stdout is not None
+        pid = int(next(line for line in supervisor.stdout if line.strip().isdigit()))
+        supervisor.kill()
+        assert processes.wait_until(lambda: not processes.is_running(pid), 10)
+
+
+def test_second_signal_while_the_first_is_reported_ends_everything_at_once(tmp_path: Path) -> None:
+    slowly = "print('interrupted', flush=True); import time; time.sleep(2); watcher.stop()"
+    with subprocess.Popen(
+        [sys.executable, "-c", WATCHER.replace("watcher.stop()", slowly), str(tmp_path)],
+        cwd=project.ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        children(process)
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == "interrupted\n"
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=30)
+    assert "ending everything at once" in output
+    assert "stopped" in output
+    assert process.returncode == 0
 
 
 def test_second_start_reports_where_the_first_runs(tmp_path: Path) -> None:

@@ -54,7 +54,11 @@ def test_only_a_rule_for_suspected_selects_a_suspicion() -> None:
     rule(quiet)
     rule(nosy, states=["suspected"])
     group = alerting.group()
-    AlertEvent.objects.create(group=group, action="opened", state=AlertState.SUSPECTED)
+    AlertEvent.objects.create(
+        group=group,
+        action="opened",
+        state=AlertState.SUSPECTED,
+    )
     deliveries.enqueue_deliveries(now=NOW)
     assert [delivery.channel for delivery in Delivery.objects.all()] == [nosy]
 
@@ -142,7 +146,11 @@ def test_channel_is_switched_off_when_its_tries_are_spent() -> None:
 
 def test_permanent_refusal_ends_the_delivery_at_once() -> None:
     delivery = waiting()
-    deliveries.send(delivery_id=delivery.pk, now=NOW, transport=refusing(permanent=True))
+    deliveries.send(
+        delivery_id=delivery.pk,
+        now=NOW,
+        transport=refusing(permanent=True),
+    )
     assert state_of(delivery) == "failed"
     assert not Channel.objects.get().enabled
 
@@ -197,12 +205,24 @@ def test_test_message_reports_the_answer_of_a_disabled_channel(hook: Receiver) -
 def test_failed_test_message_does_not_switch_the_channel_off() -> None:
     sent = deliveries.send_test(channel=channel("carrier://pigeon"), now=NOW)
     assert sent.state == "failed"
+    assert sent.attempts == 1
     assert Channel.objects.get().enabled
+
+
+def test_test_message_that_nobody_takes_is_tried_once() -> None:
+    sent = deliveries.send_test(channel=channel("json://127.0.0.1:1"), now=NOW)
+    assert sent.state == "failed"
+    assert sent.attempts == 1
 
 
 # --- Digests
 def digest(*channels: Channel, **fields: Any) -> Rule:
-    made = {"when": "daily", "at": time(8), "last_digest_at": NOW - timedelta(days=2), **fields}
+    made = {
+        "when": "daily",
+        "at": time(8),
+        "last_digest_at": NOW - timedelta(days=2),
+        **fields,
+    }
     return rule(*channels, **made)
 
 

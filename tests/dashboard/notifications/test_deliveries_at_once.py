@@ -25,7 +25,11 @@ def test_only_one_of_two_concurrent_senders_sends() -> None:
     def sender(_: int) -> bool:
         try:
             start.wait(timeout=10)
-            return deliveries.send(delivery_id=delivery.pk, now=NOW, transport=count)
+            return deliveries.send(
+                delivery_id=delivery.pk,
+                now=NOW,
+                transport=count,
+            )
         finally:
             connections.close_all()
 
@@ -39,7 +43,11 @@ def test_sender_that_waited_for_a_claim_does_not_send() -> None:
 
     def sender() -> bool:
         try:
-            return deliveries.send(delivery_id=delivery.pk, now=NOW, transport=taken)
+            return deliveries.send(
+                delivery_id=delivery.pk,
+                now=NOW,
+                transport=taken,
+            )
         finally:
             connections.close_all()
 

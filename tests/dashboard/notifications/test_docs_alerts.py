@@ -37,7 +37,12 @@ def test_documented_verification_accepts_our_signature(is_genuine: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "secret", "age_s"), [(b"{}", "s3cret", 0), (BODY, "other", 0), (BODY, "s3cret", 900)]
+    ("body", "secret", "age_s"),
+    [
+        (b"{}", "s3cret", 0),
+        (BODY, "other", 0),
+        (BODY, "s3cret", 900),
+    ],
 )
 def test_documented_verification_refuses_forged_and_old_deliveries(
     is_genuine: Any, body: bytes, secret: str, age_s: int

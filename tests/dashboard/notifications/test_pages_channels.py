@@ -29,8 +29,9 @@ def test_rule_is_described_in_words() -> None:
     assert conditions(made) == ["suspected", "of high severity or worse", "by 5 % or more", "llm"]
 
 
-def test_rule_without_choices_selects_confirmed_and_recovered() -> None:
-    assert conditions(rule(improvements=True)) == ["confirmed or recovered", "improvements too"]
+def test_rule_without_choices_selects_confirmed_missing_and_recovered() -> None:
+    states = "confirmed, missing report or recovered"
+    assert conditions(rule(improvements=True)) == [states, "improvements too"]
 
 
 def test_disabled_channel_and_rule_without_channels_stand_out(reader: Client) -> None:

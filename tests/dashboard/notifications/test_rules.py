@@ -82,7 +82,12 @@ def test_rule_selects_events(
         ("2026-11-16T08:00", "weekly", "UTC", "2026-11-16T08:00"),
     ],
 )
-def test_digest_is_due_at_its_time_in_its_zone(now: str, when: Any, zone: str, due: str) -> None:
+def test_digest_is_due_at_its_time_in_its_zone(
+    now: str,
+    when: Any,
+    zone: str,
+    due: str,
+) -> None:
     moment = datetime.fromisoformat(now).replace(tzinfo=UTC)
     assert last_due(moment, when, time(8), zone) == datetime.fromisoformat(due).replace(tzinfo=UTC)
 

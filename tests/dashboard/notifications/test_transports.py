@@ -39,11 +39,19 @@ ENTRY = Entry(
     title="sd_unet inference: 6.2 % slower in inductor since 2.14",
     kind="step",
     state="confirmed",
+    evidence_state="confirmed",
+    workflow_state="new",
     direction="regression",
     severity="high",
     cause="compiler",
     cause_in_words="Compiler.",
-    evidence=[{"fact": "code", "says": "The kernels <differ>.", "supports": "compiler"}],
+    evidence=[
+        {
+            "fact": "code",
+            "says": "The kernels <differ>.",
+            "supports": "compiler",
+        }
+    ],
     machine="h200",
     track="nightly",
     base="2.13",
@@ -141,8 +149,6 @@ def test_levels_are_in_the_units_of_the_metric() -> None:
     assert levels
     assert levels.before == pytest.approx(10)
     assert levels.after == pytest.approx(12)
-    assert levels.low == pytest.approx(11.8)
-    assert levels.high == pytest.approx(12.2)
 
 
 # --- Mail
@@ -208,7 +214,14 @@ def test_webhook_without_a_secret_is_not_signed(hook: Receiver) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "permanent"), [(500, False), (429, False), (404, True), (410, True), (401, True)]
+    ("status", "permanent"),
+    [
+        (500, False),
+        (429, False),
+        (404, True),
+        (410, True),
+        (401, True),
+    ],
 )
 def test_webhook_status_decides_whether_to_retry(
     hook: Receiver, status: int, permanent: bool

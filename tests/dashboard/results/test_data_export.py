@@ -137,7 +137,12 @@ def test_no_cell_of_a_csv_is_a_formula() -> None:
 
 
 def test_failure_is_a_v3_record_of_accuracy() -> None:
-    failure = ROW._replace(value=None, low=None, high=None, status="fail_accuracy")
+    failure = ROW._replace(
+        value=None,
+        low=None,
+        high=None,
+        status="fail_accuracy",
+    )
     record = v3_record(failure)
     assert record["metric"] == {
         "name": "accuracy",

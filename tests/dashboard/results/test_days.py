@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dashboard.alerts.services import triage
-from dashboard.models import DayLevel, Job, Series, Worker
+from dashboard.models import Benchmark, DayLevel, Job, Machine, Series, Worker
 from dashboard.overview.core.summary import FamilyFigure
 from dashboard.overview.selectors import families, overview
 from dashboard.overview.selectors.families import Families
@@ -50,6 +50,10 @@ def measured(
 def read(config: str = "") -> Families:
     (place,) = rollup.series_locations()
     return families.read(place, config)
+
+
+def figures() -> list[FamilyFigure]:
+    return [figure for figure in read().rows[0].figures if figure]
 
 
 def speedup() -> FamilyFigure:
@@ -101,7 +105,12 @@ def test_invalid_point_moves_nothing(worker: Worker) -> None:
     measured(worker, 0, {"speedup": 1.0})
     wrong = measured(worker, 1, {"speedup": 9.0})
     series = Series.objects.get(metric="speedup")
-    point = triage.mark_invalid(series=series, job=wrong, reason="noisy", by=None)
+    point = triage.mark_invalid(
+        series=series,
+        job=wrong,
+        reason="noisy",
+        by=None,
+    )
     assert not DayLevel.objects.filter(metric="speedup", linked__gt=0).exists()
     triage.bring_back(point=point)
     assert DayLevel.objects.filter(metric="speedup", linked=1).exists()
@@ -134,6 +143,19 @@ def test_movers_are_read_by_their_metrics_thresholds(worker: Worker) -> None:
     (place,) = rollup.series_locations()
     (mover,) = overview.notable(place).movers
     assert mover.metric.key == "peak_memory_gb"
+    assert mover.change.tone == "unknown"
+
+
+def test_compression_ratio_of_a_cpu_is_not_shown(worker: Worker) -> None:
+    measured(worker, 0, {"speedup": 1.0, "compression_ratio": 0.05})
+    assert "compression_ratio" not in [figure.metric.key for figure in figures()]
+
+
+def test_compression_ratio_of_a_gpu_is_shown(worker: Worker) -> None:
+    measured(worker, 0, {"speedup": 1.0, "compression_ratio": 1.2})
+    Machine.objects.update(device_kind="cuda")
+    Benchmark.objects.update(size="standard")
+    assert "compression_ratio" in [figure.metric.key for figure in figures()]
 
 
 def test_latest_failures_are_listed_without_unsupported_cases(worker: Worker) -> None:

@@ -5,8 +5,6 @@ tests/data/imports/README.md says who wrote the files.
 
 import json
 import re
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,45 +12,25 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dashboard.results.core.result_format import parse_result
-from dashboard.results.formats import Hints, ParsedFile, parse_file, parse_metric_mapping
-
-FOLDER = Path(__file__).parents[2] / "data" / "imports"
-PERFORMANCE = "inductor_torchbench_amp_training_cuda_performance.csv"
-ACCURACY = PERFORMANCE.replace("performance", "accuracy")
-HINTS = Hints("2.13.0", datetime(2026, 11, 1, tzinfo=UTC), "a100")
-
-
-def of(name: str, hints: Hints = HINTS) -> ParsedFile:
-    return parse_file(name, (FOLDER / name).read_bytes(), hints)
-
-
-def by_model(file: ParsedFile) -> dict[str, Any]:
-    """The checked results by model."""
-    results = [parse_result(document) for document in documents(file)]
-    return {result.benchmark["model"]: result for result in results}
-
-
-def documents(file: ParsedFile) -> list[dict[str, Any]]:
-    return [document for _, document in file.documents]
-
-
-def first_record() -> dict[str, Any]:
-    """The first record of v3.json."""
-    lines = (FOLDER / "v3.json").read_text().splitlines()
-    record: dict[str, Any] = json.loads(lines[0])
-    return record
-
-
-def reasons(name: str, body: str | bytes, hints: Hints = HINTS) -> str:
-    file = parse_file(name, body if isinstance(body, bytes) else body.encode(), hints)
-    return "\n".join(f"{refusal.where}: {refusal.why}" for refusal in file.refused)
+from dashboard.results.formats import Hints, parse_file, parse_metric_mapping
+from tests.builders.foreign_files import (
+    ACCURACY,
+    FOLDER,
+    HINTS,
+    PERFORMANCE,
+    by_model,
+    documents,
+    first_record,
+    of,
+    reasons,
+)
 
 
 def test_v3_records_of_one_case_are_one_result() -> None:
     file = of("v3.json", Hints())
     assert len(file.documents) == 3
     assert file.refused == []
-    assert file.left_out == {"cudagraph_skips": 3}
+    assert file.left_out == {}
     result = parse_result(file.documents[0][1])
     name = "gpt2forsequenceclassification.imported.inference.bfloat16.static.b16"
     assert result.benchmark["name"] == name
@@ -61,6 +39,7 @@ def test_v3_records_of_one_case_are_one_result() -> None:
     assert result.environment["machine"]["gpu"] == "NVIDIA H100"
     assert result.metrics["latency_ms"].value == 12.5
     assert result.metrics["cold_start_s"].value == 31.5
+    assert "cudagraph_skips" in result.metrics
 
 
 def test_list_of_v3_records_is_read_like_lines() -> None:
@@ -191,7 +170,9 @@ def test_accuracy_csv_gives_status_words() -> None:
 def test_csv_without_name_build_or_time_is_refused() -> None:
     body = (FOLDER / PERFORMANCE).read_bytes()
     assert "the file's name does not say how it was run" in reasons("results.csv", body)
-    assert "does not name the build or the time" in reasons(PERFORMANCE, body, Hints())
+    assert "does not name the build (--build) or the time (--at)" in reasons(
+        PERFORMANCE, body, Hints()
+    )
 
 
 @pytest.mark.parametrize(
@@ -259,6 +240,11 @@ def test_asv_is_refused_with_its_field(change: dict[str, Any], why: str) -> None
     assert why in reasons("asv.json", json.dumps(value), Hints())
 
 
+def test_list_of_expected_accuracy_is_refused_as_what_it_is() -> None:
+    text = reasons("expected.csv", "name,accuracy,graph_breaks\nresnet50,pass,0\n")
+    assert "expected accuracy are not results" in text
+
+
 @pytest.mark.parametrize(
     ("body", "why"),
     [
@@ -290,7 +276,11 @@ def test_cut_file_is_refused_and_what_it_gives_is_valid(name: str) -> None:
     st.randoms(use_true_random=False),
     st.sampled_from([None, -1, 1e308, "x", [], {}, "\x00", True, [[[]]]]),
 )
-def test_any_value_in_a_field_gives_results_or_refusals(name: str, random: Any, value: Any) -> None:
+def test_any_value_in_a_field_gives_results_or_refusals(
+    name: str,
+    random: Any,
+    value: Any,
+) -> None:
     text = (FOLDER / name).read_text()
     document = json.loads(text.splitlines()[0] if name == "v3.json" else text)
     place: Any = document

@@ -4,6 +4,7 @@ import gzip
 
 import pytest
 
+from dashboard.language.contracts import Refused, TooLarge
 from dashboard.models import (
     Datum,
     Job,
@@ -16,7 +17,7 @@ from dashboard.models import (
     Worker,
 )
 from dashboard.results.core.result_format import unpack_samples
-from dashboard.results.services.ingest import Refused, TooLarge, UnknownJob, ingest
+from dashboard.results.services.ingest import UnknownJob, ingest
 from dashboard.runs.services.leases import Stale
 from dashboard.runs.services.runs import cancel_run, retry_failed_jobs
 from tests.builders import site
@@ -122,11 +123,25 @@ def test_result_for_an_unknown_job_is_kept_for_inspection(worker: Worker, job: J
         ),
         ({"started_at": "yesterday"}, r'result.started_at: "yesterday" is not a "date-time"'),
         (
-            {"job": {"job_id": "x", "attempt": 1, "benchmark": site.MLP, "config": "c"}},
+            {
+                "job": {
+                    "job_id": "x",
+                    "attempt": 1,
+                    "benchmark": site.MLP,
+                    "config": "c",
+                }
+            },
             r"result.job.job_id is 'x'",
         ),
         (
-            {"job": {"job_id": "x", "attempt": 1, "benchmark": "b", "config": 5}},
+            {
+                "job": {
+                    "job_id": "x",
+                    "attempt": 1,
+                    "benchmark": "b",
+                    "config": 5,
+                }
+            },
             r"result.job.benchmark: \"b\" does not",
         ),
     ],
@@ -151,7 +166,11 @@ def test_refused_result_fails_its_job_and_touches_nothing_else(worker: Worker, j
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
-def test_number_that_json_does_not_have_is_refused(worker: Worker, job: Job, number: str) -> None:
+def test_number_that_json_does_not_have_is_refused(
+    worker: Worker,
+    job: Job,
+    number: str,
+) -> None:
     valid = gzip.decompress(site.delivery(job, site.result(job)))
     body = valid.replace(b'"value": 2.0', f'"value": {number}'.encode())
     with pytest.raises(Refused, match="not JSON"):

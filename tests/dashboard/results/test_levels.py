@@ -21,7 +21,12 @@ def measured(
     width: float = 0.0,
     build: str = site.BUILD,
 ) -> Any:
-    metric = {"value": value, "low": value - width, "high": value + width, "n": 5}
+    metric = {
+        "value": value,
+        "low": value - width,
+        "high": value + width,
+        "n": 5,
+    }
     metrics = {"latency_ms": metric, "compile_s": metric | {"value": 2 * value}}
     return measure({}, hour, build=build, metrics=metrics)
 
@@ -91,7 +96,12 @@ def test_storing_a_result_does_not_read_earlier_data_again() -> None:
 def test_result_after_an_invalid_point_counts_without_it() -> None:
     wrong = measured(0, 50.0)
     series = Datum.objects.filter(job=wrong)[0].series
-    mark_invalid(series=series, job=wrong, reason="the machine was used", by=None)
+    mark_invalid(
+        series=series,
+        job=wrong,
+        reason="the machine was used",
+        by=None,
+    )
     measured(1, 4.0)
     assert BuildLevel.objects.get(series=series).count == 1
     bring_back(point=InvalidPoint.objects.get())

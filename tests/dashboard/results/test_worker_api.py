@@ -59,6 +59,7 @@ def test_hello_gives_the_worker_its_queue_and_stores_its_catalog(api: Api) -> No
     build = {"label": "2.14.0+cpu", "version": "2.14.0", "adopted": True}
     answer = api.hello(builds=[build]).json()
     assert answer["queue"] == "machine.cpu-2c"
+    assert answer["own_queue"] == "machine.cpu-2c.w1"
     assert Worker.objects.get().facts == {"host": "h"}
     assert site.build("2.14.0+cpu").adopted
 
@@ -91,6 +92,14 @@ def test_claim_of_a_job_that_does_not_exist_is_409(api: Api) -> None:
     answer = api.post(f"jobs/{gone}/claim", {"attempt": 1, "boot_id": site.BOOT})
     assert answer.status_code == 409
     assert "There is no job" in answer.json()["detail"]
+
+
+def test_worker_that_waits_for_its_device_learns_of_the_cancellation(api: Api) -> None:
+    job = site.queued_job()
+    claim = {"attempt": 1, "boot_id": site.BOOT}
+    assert api.post(f"jobs/{job.pk}/waiting", claim).json() == {"state": "queued"}
+    cancel_run(run=job.run)
+    assert api.post(f"jobs/{job.pk}/waiting", claim).status_code == 409
 
 
 def test_heartbeat_learns_of_the_cancellation(api: Api) -> None:

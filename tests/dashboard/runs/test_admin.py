@@ -3,19 +3,23 @@ traceback.
 """
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.admin import site as admin_site
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from django_celery_beat.models import CrontabSchedule, PeriodicTask
 
 from dashboard.models import (
     Benchmark,
     Config,
+    InstalledEnvironment,
     Job,
     JobState,
+    Machine,
     RefusedResult,
     Run,
     RunState,
@@ -35,7 +39,7 @@ def page_text(response: Any) -> str:
 
 
 def test_run_now_triggers_a_run_and_shows_it(admin_client: Client) -> None:
-    site.worker()
+    site.living_worker()
     response = admin_client.post(
         reverse("admin:dashboard_run_add"), run_now_form(families=["toy"], label="mine")
     )
@@ -47,6 +51,7 @@ def test_run_now_triggers_a_run_and_shows_it(admin_client: Client) -> None:
 
 
 def test_the_button_says_run_now_and_the_newest_build_is_chosen(admin_client: Client) -> None:
+    site.living_worker()
     site.track()
     page = page_text(admin_client.get(reverse("admin:dashboard_run_add")))
     assert "Run now </button>" in page
@@ -56,14 +61,18 @@ def test_the_button_says_run_now_and_the_newest_build_is_chosen(admin_client: Cl
 @pytest.mark.parametrize(
     ("form", "begins"), [("comparison", "Measure both now"), ("bisection", "Search now")]
 )
-def test_button_of_a_form_says_what_it_starts(admin_client: Client, form: str, begins: str) -> None:
+def test_button_of_a_form_says_what_it_starts(
+    admin_client: Client,
+    form: str,
+    begins: str,
+) -> None:
     page = page_text(admin_client.get(reverse(f"admin:dashboard_{form}_add")))
     assert re.search(f'form="{form}_form"[^>]*> {begins} </button>', page)
     assert "Save and add another" not in page
 
 
 def test_single_benchmarks_and_configs_can_be_chosen(admin_client: Client) -> None:
-    site.worker()
+    site.living_worker()
     chosen = {
         "benchmarks": [Benchmark.objects.get(name=site.UNET).pk],
         "configs": [Config.objects.get(name="eager").pk],
@@ -87,7 +96,7 @@ def test_single_benchmarks_and_configs_can_be_chosen(admin_client: Client) -> No
 def test_bad_input_to_run_now_is_explained(
     admin_client: Client, wrong: dict[str, Any], message: str
 ) -> None:
-    site.worker()
+    site.living_worker()
     response = admin_client.post(reverse("admin:dashboard_run_add"), run_now_form(**wrong))
     assert response.status_code == 200
     assert message in page_text(response)
@@ -95,8 +104,77 @@ def test_bad_input_to_run_now_is_explained(
 
 
 def test_run_now_says_when_there_is_nothing_to_measure(admin_client: Client) -> None:
+    site.living_worker()
+    Benchmark.objects.update(retired=True)
     response = admin_client.post(reverse("admin:dashboard_run_add"), run_now_form())
     assert "Nothing is known yet: start a worker" in page_text(response)
+
+
+def _offered(client: Client, field: str, query: str = "") -> list[str]:
+    """The labels that "Run now" offers."""
+    page = client.get(f"{reverse('admin:dashboard_run_add')}{query}")
+    form = page.context["adminform"].form
+    return [str(row) for row in form.fields[field].queryset]
+
+
+def test_run_now_offers_machines_with_a_living_worker_alone(admin_client: Client) -> None:
+    site.living_worker()
+    site.machine("imported")
+    site.living_worker("silent", on="h200")
+    Worker.objects.filter(name="silent").update(last_seen=timezone.now() - timedelta(hours=1))
+    assert _offered(admin_client, "machine") == ["cpu-2c"]
+
+
+def test_run_now_without_a_living_worker_says_what_to_do(admin_client: Client) -> None:
+    site.machine("imported")
+    assert "No worker is alive: start one" in page_text(
+        admin_client.get(reverse("admin:dashboard_run_add"))
+    )
+
+
+def test_run_now_offers_builds_that_the_machine_can_install(admin_client: Client) -> None:
+    site.living_worker()
+    site.build()
+    for label in ("2.11.0+cu130", "git-bbbbbbbbbbbb", "2.14.0a0+git1234"):
+        site.build(label)
+    assert _offered(admin_client, "build") == [site.BUILD]
+
+
+def test_run_now_offers_a_build_that_the_machine_has(admin_client: Client) -> None:
+    worker, build = site.living_worker(), site.build("2.14.0a0+git1234")
+    InstalledEnvironment.objects.create(
+        worker=worker, build=build, key="1", state=InstalledEnvironment.State.READY
+    )
+    assert _offered(admin_client, "build") == [build.label]
+
+
+def test_build_of_another_kind_of_machine_is_refused(admin_client: Client) -> None:
+    site.living_worker()
+    site.living_worker("gpu", on="h200")
+    Machine.objects.filter(key="h200").update(device_kind="cuda")
+    form = run_now_form(build=site.build("2.11.0+cu130").pk)
+    page = page_text(admin_client.post(reverse("admin:dashboard_run_add"), form))
+    assert "cpu-2c neither has 2.11.0+cu130 nor can install it: choose another." in page
+    h200 = Machine.objects.get(key="h200").pk
+    assert _offered(admin_client, "build", f"?machine={h200}") == ["2.11.0+cu130"]
+
+
+def test_jobs_and_minutes_are_told_before_the_button(admin_client: Client) -> None:
+    site.living_worker()
+    page = admin_client.get(reverse("admin:dashboard_run_add")).text
+    assert f'data-address="{reverse("admin:run_cost")}"' in page
+    cost = admin_client.post(reverse("admin:run_cost"), run_now_form(families=["toy"])).text
+    assert cost == "2 jobs, about 3 min of work."
+    assert not Run.objects.exists()
+
+
+def test_track_of_another_machine_is_warned_about(admin_client: Client) -> None:
+    site.living_worker()
+    site.living_worker("gpu", on="h200")
+    site.run(machine="h200", track=site.track("gpu-history").key)
+    form = run_now_form(track=site.track("gpu-history").pk)
+    cost = admin_client.post(reverse("admin:run_cost"), form).text
+    assert "The track gpu-history has results of h200 and none of cpu-2c" in cost
 
 
 def test_run_is_cancelled_after_confirmation(admin_client: Client) -> None:
@@ -135,7 +213,12 @@ def test_a_worker_is_paused_and_resumed(admin_client: Client) -> None:
     worker = site.worker()
     for action, paused in (("pause", True), ("resume", False)):
         admin_client.post(
-            WORKERS, {"action": action, "_selected_action": worker.pk, "confirmed": "yes"}
+            WORKERS,
+            {
+                "action": action,
+                "_selected_action": worker.pk,
+                "confirmed": "yes",
+            },
         )
         worker.refresh_from_db()
         assert worker.paused is paused
@@ -209,7 +292,11 @@ def test_every_list_and_form_of_the_admin_opens(admin_client: Client) -> None:
 
 
 def test_a_refused_results_body_is_shown_escaped(admin_client: Client) -> None:
-    kept = RefusedResult.objects.create(source="w1", reason="why", body=site.pack("<script>"))
+    kept = RefusedResult.objects.create(
+        source="w1",
+        reason="why",
+        body=site.pack("<script>"),
+    )
     page = page_text(
         admin_client.get(reverse("admin:dashboard_refusedresult_change", args=[kept.pk]))
     )

@@ -56,7 +56,7 @@ def test_pausing_a_worker_asks_first(admin_client: Client) -> None:
 
 # --- Run now
 def test_ticked_starts_are_measured_by_each_job(admin_client: Client) -> None:
-    site.worker()
+    site.living_worker()
     admin_client.post(
         reverse("admin:dashboard_run_add"),
         run_now_form(families=["toy"], starts=["cold", "restored"]),

@@ -2,13 +2,12 @@
 when lost.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
-from kombu import Connection, Queue
 
 from dashboard.catalog.core.plan import Selection
 from dashboard.catalog.services.suite_catalog import sync_catalog
@@ -19,22 +18,14 @@ from dashboard.models import Job, JobState, Run, RunState, Worker
 from dashboard.runs.services.dispatch import SPARE, dispatch, priority, reset_lost_dispatches
 from dashboard.runs.services.runs import retry_failed_jobs, trigger_run
 from tests.builders import site
+from tests.builders.queues import waiting
 
 pytestmark = pytest.mark.django_db
 LONG_AGO = timedelta(minutes=5)
 
 
-def waiting(broker: EmbeddedBroker) -> Iterator[list[Any]]:
-    """The arguments of the queued messages, in the order in which a worker gets them."""
-    transport = {"priority_steps": list(range(10)), "queue_order_strategy": "priority"}
-    with Connection(broker.url, transport_options=transport) as connection:
-        queue = Queue(site.machine().queue, channel=connection.default_channel)
-        while message := queue.get(no_ack=True):
-            yield message.payload[0]
-
-
 def received(broker: EmbeddedBroker) -> list[list[Any]]:
-    return list(waiting(broker))
+    return list(waiting(broker, site.machine().queue))
 
 
 def some_run(jobs: int, **options: Any) -> Run:
@@ -66,7 +57,7 @@ def measure(broker: EmbeddedBroker, django_capture_on_commit_callbacks: Any) -> 
     """
 
     def claim_next(worker: Worker) -> tuple[int, int]:
-        job_id, _ = next(waiting(broker))
+        job_id, _ = next(waiting(broker, site.machine().queue))
         with django_capture_on_commit_callbacks(execute=True):
             job = site.claim(Job.objects.get(pk=job_id), worker)
         return job.run_id, job.position
@@ -233,6 +224,13 @@ def test_message_for_an_idle_worker_is_sent_again_while_another_works() -> None:
     site.running_job(busy)
     lost_message()
     assert reset_lost_dispatches() == 1
+
+
+def test_message_for_a_busy_worker_alone_is_not_sent_again() -> None:
+    busy, _ = site.living_worker("w1"), site.living_worker("w2")
+    site.running_job(busy)
+    Job.objects.filter(pk=lost_message().pk).update(bound_to=busy)
+    assert reset_lost_dispatches() == 0
 
 
 def test_nothing_is_sent_again_without_a_living_worker() -> None:

@@ -45,11 +45,21 @@ def job_on(worker: Worker, of: TorchBuild, **run: Any) -> Job:
 
 def keep(job: Job, worker: Worker, text: str = PINNED, **other: Any) -> str:
     fields: dict[str, Any] = {"attempt": 1, "platform": CPU, **other}
-    return keep_requirements(job_id=job.pk, worker=worker, text=text, **fields)
+    return keep_requirements(
+        job_id=job.pk,
+        worker=worker,
+        text=text,
+        **fields,
+    )
 
 
 def report(state: str, key: str = "torch-2.11.0-1", **other: Any) -> dict[str, Any]:
-    return {"key": key, "build": build().label, "state": state, **other}
+    return {
+        "key": key,
+        "build": build().label,
+        "state": state,
+        **other,
+    }
 
 
 def test_a_claim_names_torch_and_the_newest_libraries_it_takes(worker: Worker) -> None:
@@ -139,9 +149,17 @@ def test_ready_environment_fills_in_facts_of_its_build(worker: Worker) -> None:
 
 
 def test_starting_worker_reports_all_its_environments(worker: Worker) -> None:
-    before = [report("ready", "kept"), report("ready", "gone"), report("building", "half")]
+    before = [
+        report("ready", "kept"),
+        report("ready", "gone"),
+        report("building", "half"),
+    ]
     record_environments(worker=worker, environments=before)
-    record_environments(worker=worker, environments=[report("ready", "kept")], complete=True)
+    record_environments(
+        worker=worker,
+        environments=[report("ready", "kept")],
+        complete=True,
+    )
     states = dict(InstalledEnvironment.objects.values_list("key", "state"))
     assert states == {"kept": "ready", "gone": "evicted", "half": "failed"}
 
@@ -167,7 +185,12 @@ def test_worker_api_reaches_the_environments() -> None:
         "facts": {"platform": CPU},
         "catalog": site.catalog(),
     }
-    adopted = {"key": "adopted-1", "build": site.BUILD, "state": "ready", "adopted": True}
+    adopted = {
+        "key": "adopted-1",
+        "build": site.BUILD,
+        "state": "ready",
+        "adopted": True,
+    }
     assert post("hello", **hello, environments=[adopted]).status_code == 200
     job = site.queued_job(build=build().label)
     claimed = post(f"jobs/{job.pk}/claim", attempt=1, boot_id=site.BOOT).json()

@@ -35,13 +35,26 @@ def test_repeated_claim_gets_the_same_answer() -> None:
     """The first answer may have been lost on its way."""
     worker = site.worker()
     job = site.running_job(worker)
-    assert leases.claim(job_id=job.pk, attempt=1, worker=worker, boot_id=site.BOOT).pk == job.pk
+    assert (
+        leases.claim(
+            job_id=job.pk,
+            attempt=1,
+            worker=worker,
+            boot_id=site.BOOT,
+        ).pk
+        == job.pk
+    )
 
 
 def test_a_second_workers_claim_is_stale() -> None:
     job = site.running_job(site.worker("w1"))
     with pytest.raises(Stale, match="is worker w1's, not w2's"):
-        leases.claim(job_id=job.pk, attempt=1, worker=site.worker("w2"), boot_id=site.BOOT)
+        leases.claim(
+            job_id=job.pk,
+            attempt=1,
+            worker=site.worker("w2"),
+            boot_id=site.BOOT,
+        )
 
 
 @pytest.mark.django_db(transaction=True)
@@ -54,7 +67,12 @@ def test_one_of_two_simultaneous_claims_wins() -> None:
         def claim(worker: Worker, job: Job = job, together: Barrier = together) -> bool:
             together.wait()
             try:
-                leases.claim(job_id=job.pk, attempt=1, worker=worker, boot_id=site.BOOT)
+                leases.claim(
+                    job_id=job.pk,
+                    attempt=1,
+                    worker=worker,
+                    boot_id=site.BOOT,
+                )
             except Stale:
                 return False
             finally:
@@ -111,7 +129,13 @@ def test_a_heartbeat_of_a_cancelled_job_says_cancel() -> None:
     worker = site.worker()
     job = site.running_job(worker)
     cancel_run(run=job.run)
-    assert leases.heartbeat(job_id=job.pk, attempt=1, worker=worker, phase="", log_tail="")
+    assert leases.heartbeat(
+        job_id=job.pk,
+        attempt=1,
+        worker=worker,
+        phase="",
+        log_tail="",
+    )
 
 
 def test_a_heartbeat_of_an_attempt_that_was_given_up_is_stale() -> None:
@@ -120,7 +144,13 @@ def test_a_heartbeat_of_an_attempt_that_was_given_up_is_stale() -> None:
     expire(job)
     leases.reap()
     with pytest.raises(Stale, match=r"Attempt 1 of job .* no longer counts"):
-        leases.heartbeat(job_id=job.pk, attempt=1, worker=worker, phase="", log_tail="")
+        leases.heartbeat(
+            job_id=job.pk,
+            attempt=1,
+            worker=worker,
+            phase="",
+            log_tail="",
+        )
 
 
 def test_expired_lease_requeues_job_under_the_next_attempt() -> None:
@@ -147,7 +177,13 @@ def test_clock_jump_of_the_site_expires_only_leases_of_silent_workers(
     living, silent = site.running_job(worker), site.running_job(worker)
     jumped = timezone.now() + jump
     monkeypatch.setattr(timezone, "now", lambda: jumped)
-    leases.heartbeat(job_id=living.pk, attempt=1, worker=worker, phase="", log_tail="")
+    leases.heartbeat(
+        job_id=living.pk,
+        attempt=1,
+        worker=worker,
+        phase="",
+        log_tail="",
+    )
     Job.objects.filter(pk=silent.pk).update(lease_until=Now() - timedelta(seconds=1))
     assert leases.reap() == 1
     assert site.reload(living).state == JobState.RUNNING

@@ -34,7 +34,7 @@ def trigger(text: str) -> list[Job]:
 
 
 def test_a_line_says_only_what_differs_from_the_contracts_defaults() -> None:
-    assert parse(f"\n{lines({})}") == [ListedJob(2, site.MLP, "inductor", "", "", {}, {}, 900.0)]
+    assert parse(f"\n{lines({})}") == [ListedJob(2, site.MLP, "inductor", "", "", {}, {}, None)]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,13 @@ def test_nothing_is_planned_where_a_line_cannot_be_measured(
 def test_a_result_file_is_what_the_worker_delivered() -> None:
     worker = site.worker()
     job = site.running_job(worker)
-    arm = {"unit": "ms", "inner": 10, "values": [2.0, 2.1], "cpu_ms": [1.0, 1.1], "order": [1, 0]}
+    arm = {
+        "unit": "ms",
+        "inner": 10,
+        "values": [2.0, 2.1],
+        "cpu_ms": [1.0, 1.1],
+        "order": [1, 0],
+    }
     delivered = site.result(job, samples={"eager": arm})
     ingest(job_id=job.pk, worker=worker, body=site.delivery(job, delivered))
     assert result_file(job.pk) == delivered

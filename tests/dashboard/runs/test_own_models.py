@@ -25,7 +25,13 @@ def hello(worker: Worker, *names: str, problem: str = "") -> None:
         {**site.describe(name, "own", ["eager"]), "source": "/models/mine.py"} for name in names
     ]
     catalog = {**site.catalog(), "benchmarks": [*site.catalog()["benchmarks"], *entries]}
-    sources = [{"source": "/models/mine.py", "benchmarks": len(names), "problem": problem}]
+    sources = [
+        {
+            "source": "/models/mine.py",
+            "benchmarks": len(names),
+            "problem": problem,
+        }
+    ]
     fleet.hello(
         worker=worker,
         boot_id=site.BOOT,
@@ -37,7 +43,11 @@ def hello(worker: Worker, *names: str, problem: str = "") -> None:
 
 
 def repository(commit: str = FIRST) -> ModelRepository:
-    made = ModelRepository(key="ours", url="https://example.org/ours.git", commit=commit)
+    made = ModelRepository(
+        key="ours",
+        url="https://example.org/ours.git",
+        commit=commit,
+    )
     own_models.save_repository(repository=made)
     return made
 
@@ -142,7 +152,11 @@ def test_workers_fetch_and_report_repositories_over_the_api() -> None:
     repository()
     _, token = fleet.add_worker(name="w1", machine=site.machine())
     client = Client(headers={"Authorization": f"Bearer {token}"})
-    body: dict[str, Any] = {"boot_id": site.BOOT, "device": "cpu", "catalog": site.catalog()}
+    body: dict[str, Any] = {
+        "boot_id": site.BOOT,
+        "device": "cpu",
+        "catalog": site.catalog(),
+    }
     client.post("/api/v1/worker/hello", body, content_type="application/json")
     alive = client.post(
         "/api/v1/worker/alive", {"boot_id": site.BOOT}, content_type="application/json"
@@ -205,6 +219,11 @@ def test_an_address_that_git_would_run_or_that_holds_a_password_is_refused(
     operator: Client, url: str
 ) -> None:
     operator.post(
-        reverse("admin:dashboard_modelrepository_add"), {"key": "ours", "url": url, "commit": FIRST}
+        reverse("admin:dashboard_modelrepository_add"),
+        {
+            "key": "ours",
+            "url": url,
+            "commit": FIRST,
+        },
     )
     assert not ModelRepository.objects.exists()

@@ -82,7 +82,11 @@ def test_plan_error_says_what_is_wrong(selection: dict[str, Any], message: str) 
 
 def test_a_site_without_benchmarks_says_how_to_get_them() -> None:
     with pytest.raises(PlanError, match="Nothing is known yet: start a worker"):
-        trigger_run(build=site.build().label, machine=site.machine().key, track=site.track().key)
+        trigger_run(
+            build=site.build().label,
+            machine=site.machine().key,
+            track=site.track().key,
+        )
 
 
 def test_cancelling_ends_every_job_that_has_not_ended() -> None:
@@ -114,3 +118,12 @@ def test_retrying_queues_the_jobs_that_brought_no_result() -> None:
     retried = run.jobs.exclude(state=JobState.DONE)
     assert set(retried.values_list("state", "attempt", "max_attempts")) == {(JobState.QUEUED, 4, 6)}
     assert run.state == RunState.RUNNING
+
+
+def test_jobs_have_the_time_limit_of_their_machine() -> None:
+    machine = site.machine()
+    machine.timeout_s = 3600
+    machine.save()
+    job = trigger(benchmarks=[site.MLP]).jobs.first()
+    assert job
+    assert job.spec["timeout_s"] == 3600

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 
+from dashboard.comparisons.services.comparisons import settle
 from dashboard.models import Job, JobState, Result, Run
 from dashboard.runs.services.schedules import ensure_nightly
 from tests.builders import comparisons, releases, site
@@ -78,7 +79,12 @@ def test_comparison_is_started_for_the_models_that_are_named(caller: Caller) -> 
     site.worker()
     site.build(comparisons.BASE)
     site.build(comparisons.NEW)
-    request = {"base": "2.11.0", "new": "2.13.0", "models": ["gpt2"], "repeats": 2}
+    request = {
+        "base": "2.11.0",
+        "new": "2.13.0",
+        "models": ["gpt2"],
+        "repeats": 2,
+    }
     made = caller.post("comparisons", request, expect=201)
     assert made["base"] == comparisons.BASE
     assert made["new"] == comparisons.NEW
@@ -88,17 +94,26 @@ def test_comparison_is_started_for_the_models_that_are_named(caller: Caller) -> 
 
 def test_unknown_model_is_refused_with_similar_names(caller: Caller) -> None:
     site.worker()
-    error = caller.post("comparisons", {"base": "a", "new": "b", "models": ["gtp2"]}, expect=422)
+    error = caller.post(
+        "comparisons",
+        {
+            "base": "a",
+            "new": "b",
+            "models": ["gtp2"],
+        },
+        expect=422,
+    )
     assert "Did you mean gpt2?" in error["detail"]
 
 
 def finished(*latencies: float) -> str:
     """The id of a comparison whose new build takes 10 % longer, unless told otherwise."""
     base, new = latencies or (2.0, 2.2)
-    comparison = comparisons.started_comparison(repeats=3)
+    comparison = comparisons.started_comparison(repeats=6)
     for number, job in enumerate(comparisons.comparison_jobs(comparison)):
         noise = 1 + 0.001 * (number // 2 % 3)
         comparisons.deliver_result(job, (base if job.run.build == comparison.base else new) * noise)
+    settle(comparison_id=comparison.pk)
     return str(comparison.uuid)
 
 
@@ -130,7 +145,12 @@ def test_comparison_is_extended_and_cancelled(caller: Caller) -> None:
 
 
 # --- Bisections
-SEARCH = {"base": "2.11.0", "new": "2.13.0", "benchmark": site.MLP, "config": "inductor"}
+SEARCH = {
+    "base": "2.11.0",
+    "new": "2.13.0",
+    "benchmark": site.MLP,
+    "config": "inductor",
+}
 
 
 def test_bisection_is_started_followed_and_cancelled(caller: Caller) -> None:
@@ -175,7 +195,12 @@ def test_schedule_whose_run_has_not_ended_says_so(caller: Caller) -> None:
 
 
 # --- Results
-def posted(caller: Caller, body: bytes, query: str = "", kind: str = "application/json") -> Any:
+def posted(
+    caller: Caller,
+    body: bytes,
+    query: str = "",
+    kind: str = "application/json",
+) -> Any:
     return caller.client.post(f"{API}results{query}", body, content_type=kind)
 
 
@@ -220,7 +245,12 @@ def test_dry_run_changes_nothing(caller: Caller) -> None:
 
 def test_file_of_another_tool_is_imported_with_the_missing_fields(caller: Caller) -> None:
     body = (IMPORTS / "torchao_first.json").read_bytes()
-    said = {"machine": "lab", "build": "2.13.0", "at": "2026-11-20T22:00", "config": "inductor"}
+    said = {
+        "machine": "lab",
+        "build": "2.13.0",
+        "at": "2026-11-20T22:00",
+        "config": "inductor",
+    }
     named = {"metric": ["Quantized Fwd Time (ms)=latency_ms", "Fwd Speedup (x)=speedup"]}
     taken = posted(caller, body, f"?{urlencode({**said, **named}, doseq=True)}").json()
     assert taken["added"] == 6
@@ -232,7 +262,14 @@ def test_file_of_another_tool_is_imported_with_the_missing_fields(caller: Caller
 
 def test_csv_of_pytorch_is_imported_under_its_name(caller: Caller) -> None:
     name = "inductor_torchbench_amp_training_cuda_performance.csv"
-    query = urlencode({"file": name, "build": "2.13.0", "at": "2026-11-20", "machine": "lab"})
+    query = urlencode(
+        {
+            "file": name,
+            "build": "2.13.0",
+            "at": "2026-11-20",
+            "machine": "lab",
+        }
+    )
     assert posted(caller, (IMPORTS / name).read_bytes(), f"?{query}").json()["added"] == 3
 
 

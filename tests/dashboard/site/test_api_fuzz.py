@@ -49,7 +49,11 @@ def tokens(one_connection: None) -> dict[str, str]:
     assert run
     return {
         "worker": fleet.renew_token(worker=claimed),
-        "person": api_tokens.issue(owner=owner, scopes=Scope.values, expires_at=later)[1],
+        "person": api_tokens.issue(
+            owner=owner,
+            scopes=Scope.values,
+            expires_at=later,
+        )[1],
     }
 
 

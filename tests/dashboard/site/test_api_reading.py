@@ -38,7 +38,12 @@ def test_metric_has_its_unit_and_direction(caller: Caller) -> None:
 def test_series_has_its_newest_datum_and_its_page(caller: Caller) -> None:
     alerting.measure({"latency_ms": 2.0}, 0)
     alerting.measure({"latency_ms": 3.0}, 1)
-    [found] = caller.all("series", benchmark=site.MLP, config="inductor", metric="latency_ms")
+    [found] = caller.all(
+        "series",
+        benchmark=site.MLP,
+        config="inductor",
+        metric="latency_ms",
+    )
     assert found["value"] == 3.0
     assert found["count"] == 2
     assert found["unit"] == "ms"

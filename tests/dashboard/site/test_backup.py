@@ -35,7 +35,11 @@ def files(tmp_path: Path, settings: Any) -> Path:
     artifacts.store_artifact(
         job_id=job.pk, attempt=1, worker=worker, name="code.py", content=b"generated"
     )
-    ingest.ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
+    ingest.ingest(
+        job_id=job.pk,
+        worker=worker,
+        body=site.delivery(job, site.result(job)),
+    )
     return tmp_path / "files"
 
 
@@ -59,7 +63,12 @@ def script(name: str, *arguments: str, **variables: str | Path) -> subprocess.Co
 
 def back_up(files: Path, tmp_path: Path) -> str:
     own = address()
-    done = script("backup.sh", DATABASE_URL=own, FILES=files, BACKUPS=tmp_path / "backups")
+    done = script(
+        "backup.sh",
+        DATABASE_URL=own,
+        FILES=files,
+        BACKUPS=tmp_path / "backups",
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -96,7 +105,12 @@ def test_restore_refuses_a_database_with_tables(files: Path, tmp_path: Path) -> 
 def test_failed_backup_does_not_get_the_name_of_a_complete_one(files: Path, tmp_path: Path) -> None:
     gone = address("no_such_database")
     assert (
-        script("backup.sh", DATABASE_URL=gone, FILES=files, BACKUPS=tmp_path / "backups").returncode
+        script(
+            "backup.sh",
+            DATABASE_URL=gone,
+            FILES=files,
+            BACKUPS=tmp_path / "backups",
+        ).returncode
         != 0
     )
     assert all(path.suffix == ".unfinished" for path in (tmp_path / "backups").iterdir())

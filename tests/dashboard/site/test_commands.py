@@ -34,7 +34,15 @@ def setup(tmp_path: Path) -> Sequence[str]:
     """The command line of setup_local with the builder's catalog."""
     catalog, build = tmp_path / "catalog.json", tmp_path / "build.json"
     catalog.write_text(json.dumps(site.catalog()))
-    build.write_text(json.dumps({"label": site.BUILD, "version": "2.13.0", "adopted": True}))
+    build.write_text(
+        json.dumps(
+            {
+                "label": site.BUILD,
+                "version": "2.13.0",
+                "adopted": True,
+            }
+        )
+    )
     return "setup_local", "--catalog", str(catalog), "--build", str(build), "--json"
 
 

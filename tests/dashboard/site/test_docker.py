@@ -48,7 +48,11 @@ def run(words: list[str], folder: Path, **variables: str) -> subprocess.Complete
     """Run a command of an image as the image does: from the top of the sources, with these
     variables alone.
     """
-    environment = {"PATH": f"{BIN}:{os.environ['PATH']}", "VAR_DIR": str(folder), **variables}
+    environment = {
+        "PATH": f"{BIN}:{os.environ['PATH']}",
+        "VAR_DIR": str(folder),
+        **variables,
+    }
     return subprocess.run(
         words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )

@@ -62,7 +62,12 @@ def test_every_setting_that_the_code_reads_is_in_the_table() -> None:
 @pytest.mark.parametrize("script", ["docs/reference.py", "docs/results.py"])
 def test_generated_pages_are_current(script: str, tmp_path: Path) -> None:
     of_a_shell = {name: value for name, value in os.environ.items() if name not in OURS}
-    subprocess.run([sys.executable, script, str(tmp_path)], cwd=ROOT, env=of_a_shell, check=True)
+    subprocess.run(
+        [sys.executable, script, str(tmp_path)],
+        cwd=ROOT,
+        env=of_a_shell,
+        check=True,
+    )
     for made in tmp_path.iterdir():
         assert made.read_text() == (ROOT / "docs" / made.name).read_text(), f"run: python {script}"
 

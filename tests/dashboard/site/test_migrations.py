@@ -47,3 +47,40 @@ def test_every_migration_goes_back_and_forward_with_data_in_it(
         assert server.execute(
             "SELECT count(*) FROM auth_group WHERE name = 'our own team'"
         ).fetchone() == (1,)
+
+
+def test_state_of_alerts_becomes_evidence_and_workflow_and_goes_back(
+    empty_database: str, tmp_path: Path
+) -> None:
+    old = {  # kind and state -> the events before it, and both fields
+        ("step", "suspected"): ([], "suspected", "new"),
+        ("step", "recovered"): (["confirmed", "acknowledged"], "recovered", "acknowledged"),
+        ("step", "fixed"): (["suspected", "confirmed", "acknowledged"], "confirmed", "fixed"),
+        ("drift", "acknowledged"): (["confirmed"], "confirmed", "acknowledged"),
+        ("step", "acknowledged"): (["suspected"], "inconclusive", "acknowledged"),
+        ("silence", "confirmed"): (["confirmed"], "missing_report", "new"),
+    }
+    migrate(empty_database, tmp_path, "dashboard", "0016_levels_by_device")
+    with psycopg.connect(empty_database, autocommit=True) as server:
+        for (kind, state), (events, *_) in old.items():
+            (group,) = server.execute(
+                "INSERT INTO dashboard_alertgroup (title, kind, state, direction, severity, cause,"
+                " evidence, created_at) VALUES ('', %s, %s, 'regression', 'low', 'unknown', '[]',"
+                " now()) RETURNING id",
+                [kind, state],
+            ).fetchone() or [0]
+            for event in events:
+                server.execute(
+                    "INSERT INTO dashboard_alertevent (group_id, at, action, state, text)"
+                    " VALUES (%s, clock_timestamp(), 'state', %s, '')",
+                    [group, event],
+                )
+    migrate(empty_database, tmp_path)
+    with psycopg.connect(empty_database) as server:
+        fields = "SELECT evidence_state, workflow_state FROM dashboard_alertgroup ORDER BY id"
+        new = [(evidence, workflow) for _, evidence, workflow in old.values()]
+        assert server.execute(fields).fetchall() == new
+    migrate(empty_database, tmp_path, "dashboard", "0016_levels_by_device")
+    with psycopg.connect(empty_database) as server:
+        states = server.execute("SELECT state FROM dashboard_alertgroup ORDER BY id").fetchall()
+    assert [state for (state,) in states] == [state for _, state in old]

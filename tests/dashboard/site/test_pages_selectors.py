@@ -1,5 +1,6 @@
 """What pages read, and what they make of it."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any
@@ -88,6 +89,21 @@ def test_step_is_a_change_since_the_first_value() -> None:
     assert summary.tone == "bad"
 
 
+def test_step_of_two_crowds_of_one_day_each_is_not_shown() -> None:
+    crowds = line([10.0] * 5 + [12.0] * 5, build=["2.12"] * 5 + ["2.13"] * 5)
+    hours = np.arange(10) * 3_600_000
+    summary = trend.summary(replace(crowds, at_ms=hours), LATENCY).since_first
+    assert summary
+    assert summary.tone == "unknown"
+
+
+def test_step_from_one_point_to_the_next_is_not_shown() -> None:
+    # Intervals within one process that do not overlap
+    summary = trend.summary(line([10.0, 12.0], build=["2.12", "2.13"]), LATENCY).since_previous
+    assert summary
+    assert summary.tone == "unknown"
+
+
 def test_spread_between_processes_comes_from_repeated_builds_and_ignores_outliers() -> None:
     values = 10 * np.exp(np.random.default_rng(1).normal(0, 0.01, 400))
     values[::50] *= 3
@@ -106,7 +122,12 @@ def test_newest_value_is_that_of_the_last_job_with_one() -> None:
 
 
 # --- Time left
-def job(state: str, minutes: float = 0, took_s: float | None = None, benchmark_id: int = 1) -> Job:
+def job(
+    state: str,
+    minutes: float = 0,
+    took_s: float | None = None,
+    benchmark_id: int = 1,
+) -> Job:
     """A job that was claimed so long ago, and took so long."""
     claimed = NOW - timedelta(minutes=minutes) if minutes else None
     finished = claimed + timedelta(seconds=took_s) if claimed and took_s is not None else None
@@ -133,6 +154,11 @@ def test_time_spent_by_a_running_job_is_subtracted() -> None:
     assert runs.seconds_left(
         [job(JobState.RUNNING, minutes=1)], {(1, 1): 100.0}, 1, NOW
     ) == pytest.approx(40)
+
+
+def test_job_that_overruns_its_earlier_time_still_has_time_left() -> None:
+    jobs = [job(JobState.RUNNING, minutes=3), job(JobState.QUEUED)]
+    assert runs.seconds_left(jobs, {(1, 1): 60.0}, 1, NOW) == pytest.approx(180 + 60)
 
 
 @pytest.mark.parametrize(

@@ -94,14 +94,14 @@ def test_job_whose_case_was_compiled_ahead_says_so(busy_site: Run, reader: Clien
 
 def test_overview_shows_families_runs_and_workers(busy_site: Run, reader: Client) -> None:
     shown = text(reader, "/")
-    assert shown.count('class="spark"') >= 10
+    assert shown.count('class="spark"') >= 8
     for part in ("Families, over every compiled config", "Running now", "measuring", "30 days"):
         assert part in shown
 
 
 def test_overview_begins_with_what_needs_attention(busy_site: Run, reader: Client) -> None:
     shown = text(reader, "/")
-    assert "This needs somebody." in shown
+    assert "Needs attention." in shown
     assert "Not heard of: worker gone." in shown
 
 
@@ -219,25 +219,28 @@ def test_run_says_how_long_it_will_take(busy_site: Run, reader: Client) -> None:
 def test_job_page_shows_everything_in_the_result(busy_site: Run, reader: Client) -> None:
     shown = text(reader, f"/jobs/{full_job().pk}/")
     document = pages.result_document()
-    reasons = (
+    parts = (
         "cpu_pressure",
         "call to warnings.warn",
         "modeling_gpt2.py:812",
         "size mismatch",
         "needs 1,000 single",
-    )
-    for part in (
-        *reasons,
+        "triton_<wbr>poi_<wbr>fused_<wbr>cat_7",
         "1.171 to 1.197×",
         document["reproduce"],
         "transformers",
         document["accuracy"]["reference"],
-    ):
+    )
+    for part in parts:
         assert part in shown
 
 
 @pytest.mark.parametrize("figure", ["distribution", "order"])
-def test_samples_of_both_arms_are_drawn(busy_site: Run, reader: Client, figure: str) -> None:
+def test_samples_of_both_arms_are_drawn(
+    busy_site: Run,
+    reader: Client,
+    figure: str,
+) -> None:
     drawn = reader.get(f"/jobs/{full_job().pk}/samples/{figure}.json").json()
     assert [trace["name"] for trace in drawn["data"]] == ["eager", "compiled"]
 

@@ -5,7 +5,7 @@ from django.test import Client
 
 from dashboard.models import AlertGroup, AlertState, Benchmark, Config, Run, Series
 from dashboard.site.selectors.search import SearchResults, search
-from tests.builders import site
+from tests.builders import alerting, site
 from tests.builders.reading import page_text, text
 
 pytestmark = pytest.mark.django_db
@@ -23,7 +23,7 @@ def results(words: str) -> SearchResults:
 
 
 def alert(title: str, state: str = AlertState.SUSPECTED) -> AlertGroup:
-    return AlertGroup.objects.create(title=title, state=state)
+    return alerting.group(title=title, state=state)
 
 
 def test_model_is_found_with_the_number_of_its_benchmarks(run: Run) -> None:

@@ -25,7 +25,12 @@ PRODUCTION = {
 
 def manage(*arguments: str, tmp_path: Path, **settings: str) -> subprocess.CompletedProcess[str]:
     """Run manage.py with these settings and no others."""
-    environment = {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path), **PRODUCTION, **settings}
+    environment = {
+        "PATH": os.environ["PATH"],
+        "VAR_DIR": str(tmp_path),
+        **PRODUCTION,
+        **settings,
+    }
     return subprocess.run(
         [sys.executable, "manage.py", *arguments],
         cwd=ROOT,
@@ -72,7 +77,11 @@ def test_site_refuses_to_start_without(name: str, tmp_path: Path) -> None:
         ({"SECRET_KEY": "abc" * 30}, "SECRET_KEY is too short or too regular"),
     ],
 )
-def test_wrong_setting_is_named(setting: dict[str, str], reason: str, tmp_path: Path) -> None:
+def test_wrong_setting_is_named(
+    setting: dict[str, str],
+    reason: str,
+    tmp_path: Path,
+) -> None:
     assert reason in manage("check", tmp_path=tmp_path, **setting).stderr
 
 
@@ -84,7 +93,12 @@ def test_missing_variable_is_read_from_local_env(tmp_path: Path) -> None:
 
 
 def test_machines_time_zone_is_the_default(tmp_path: Path) -> None:
-    done = manage("diffsettings", tmp_path=tmp_path, TIME_ZONE="", TZ="Europe/Lisbon")
+    done = manage(
+        "diffsettings",
+        tmp_path=tmp_path,
+        TIME_ZONE="",
+        TZ="Europe/Lisbon",
+    )
     assert "TIME_ZONE = 'Europe/Lisbon'" in done.stdout
 
 

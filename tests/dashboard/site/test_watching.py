@@ -94,7 +94,11 @@ def test_metrics_have_the_age_of_the_oldest_job() -> None:
 def test_metrics_have_the_states_of_the_last_days_jobs() -> None:
     worker = site.worker()
     job = site.running_job(worker)
-    ingest.ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
+    ingest.ingest(
+        job_id=job.pk,
+        worker=worker,
+        body=site.delivery(job, site.result(job)),
+    )
     assert scrape()["jobs_planned_last_day", "cpu-2c", "done"] == 1
 
 
@@ -113,7 +117,11 @@ def test_metrics_have_the_ingest_lag() -> None:
 def test_metrics_have_the_series_that_wait_for_detection() -> None:
     worker = site.worker()
     job = site.running_job(worker, purpose="scheduled")
-    ingest.ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
+    ingest.ingest(
+        job_id=job.pk,
+        worker=worker,
+        body=site.delivery(job, site.result(job)),
+    )
     figures = scrape()
     assert figures["detection_due_series",] >= 1
     assert 0 <= figures["detection_lag_seconds",] < 60
@@ -188,7 +196,12 @@ def test_ids_of_an_address_are_logged(
 
 
 def test_log_lines_of_a_task_have_its_name_and_ids() -> None:
-    log_context.begin_task(task_id="t1", task=trigger_schedule, args=[9], kwargs={})
+    log_context.begin_task(
+        task_id="t1",
+        task=trigger_schedule,
+        args=[9],
+        kwargs={},
+    )
     carried = structlog.contextvars.get_contextvars()
     log_context.end_task(task=trigger_schedule)
     assert carried == {"task": "trigger_schedule", "task_id": "t1", "schedule": "9"}
@@ -227,4 +240,9 @@ def start(target: str, broker: EmbeddedBroker, alive_file: Path) -> subprocess.P
         "BROKER_URL": broker.url,
         "ALIVE_FILE": str(alive_file),
     }
-    return subprocess.Popen(command(target), cwd=ROOT, env=variables, stderr=subprocess.DEVNULL)
+    return subprocess.Popen(
+        command(target),
+        cwd=ROOT,
+        env=variables,
+        stderr=subprocess.DEVNULL,
+    )

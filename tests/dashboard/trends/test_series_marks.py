@@ -90,6 +90,19 @@ def test_page_lists_alerts_mutes_and_what_the_series_can_show(reader: Client) ->
 
 
 @pytest.mark.django_db
+def test_size_of_an_alert_on_the_page_is_the_confirmed_one(reader: Client) -> None:
+    series = alerting.measured([2.0, 2.0, 2.2])
+    outcome = {"effect": 9.3, "low": 8.0, "high": 10.1, "unit": "percent", "pairs": 4}
+    alerting.alert(
+        alerting.group(state="confirmed"),
+        planned_at=series.last_at,
+        confirmation="confirmed",
+        decision={"confirmation": outcome},
+    )
+    assert "9.3 % slower (8.0 to 10.1 %)" in text(reader, URL)
+
+
+@pytest.mark.django_db
 def test_invalid_alert_is_not_marked(reader: Client) -> None:
     series = alerting.measured([2.0, 2.2])
     alerting.alert(alerting.group(state="invalid"), planned_at=series.last_at)
@@ -124,7 +137,11 @@ def test_anyone_signed_in_adds_a_remark_and_removes_it(reader: Client) -> None:
 def test_remark_of_another_person_stays(reader: Client) -> None:
     alerting.measured([2.0])
     benchmark = Benchmark.objects.get(name=site.MLP)
-    remark = Annotation.objects.create(benchmark=benchmark, at=timezone.now(), text="x")
+    remark = Annotation.objects.create(
+        benchmark=benchmark,
+        at=timezone.now(),
+        text="x",
+    )
     response = reader.post(f"{URL}remarks/{remark.pk}/remove", follow=True)
     assert "Only who wrote a remark" in page_text(response)
     assert Annotation.objects.exists()
@@ -140,7 +157,11 @@ def test_remark_of_another_person_stays(reader: Client) -> None:
         ({"text": "x", "at": "2026-02-31"}, "Say where on the time axis"),
     ],
 )
-def test_refused_remark_gets_a_reason(reader: Client, form: dict[str, str], reason: str) -> None:
+def test_refused_remark_gets_a_reason(
+    reader: Client,
+    form: dict[str, str],
+    reason: str,
+) -> None:
     alerting.measured([2.0])
     page = page_text(reader.post(f"{URL}remarks", form, follow=True))
     assert reason in page

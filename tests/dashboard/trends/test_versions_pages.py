@@ -10,11 +10,12 @@ from django.test import Client
 
 from dashboard.alerts.services import triage
 from dashboard.catalog.services.builds import add_variant
-from dashboard.comparisons.core.levels import Level
+from dashboard.comparisons.core.levels import level_of
 from dashboard.language.metrics import METRICS
-from dashboard.models import BuildLevel, Job, Run, RunState, Series, TorchBuild
+from dashboard.models import BuildLevel, Job, Run, Series, TorchBuild
 from dashboard.trends.core.release_charts import release_figure
 from dashboard.trends.core.release_lines import Release, ReleaseLine, short_names
+from dashboard.trends.core.version_matrix import VersionCell
 from dashboard.ui.charts import SLOTS
 from tests.builders import releases
 from tests.builders.reading import page_text, text
@@ -37,6 +38,45 @@ def test_matrix_compares_each_case_with_the_base_release(
     shown = text(reader, "/versions/?machine=h100")
     assert "faster" in shown
     assert "fail_to_compile" in shown
+
+
+CAPTIONING = "captioning.standard.training.bfloat16.static.b16"
+
+
+def _cells(reader: Client, base: str, config: str) -> dict[str, VersionCell | None]:
+    """The cells of the case that failed on the new release alone, by build."""
+    page = reader.get("/versions/", {"machine": "h100", "base": base}).context
+    labels = [build.label for build, _ in page["columns"]]
+    for case, cells in page["rows"]:
+        if (case.benchmark, case.config) == (CAPTIONING, config):
+            return dict(zip(labels, cells, strict=True))
+    raise AssertionError(config)
+
+
+def test_failure_of_the_base_is_not_shown_under_other_builds(
+    two_releases: None, reader: Client
+) -> None:
+    cells = _cells(reader, releases.NEW, "inductor")
+    passed, failed = cells[releases.BASE], cells[releases.NEW]
+    assert failed is not None
+    assert failed.text == "fail_to_compile"
+    assert passed is not None
+    assert not passed.is_failed
+
+
+def test_change_between_single_processes_has_a_question_mark(reader: Client) -> None:
+    releases.import_two_releases(models=["gpt2"], repeats=1, machine="a100")
+    page = reader.get("/versions/", {"machine": "a100"}).context
+    cells = [cell for _, of_case in page["rows"] for cell in of_case if cell]
+    single = [cell.text for cell in cells if "one process on a side" in cell.about]
+    assert single
+    assert all(shown.startswith("? ") for shown in single)
+
+
+def test_value_is_shown_although_the_base_lacks_it(two_releases: None, reader: Client) -> None:
+    passed = _cells(reader, releases.NEW, "inductor")[releases.BASE]
+    assert passed is not None
+    assert passed.text.endswith(" ms")
 
 
 def test_figure_has_a_line_with_intervals_for_each_config(
@@ -94,11 +134,7 @@ def test_matrix_has_variants_last_and_the_chart_only_measured_ones(
 ) -> None:
     base = TorchBuild.objects.get(label=releases.BASE)
     variant = add_variant(base=base, name="tuned", inductor={"max_autotune": True})
-    run = Run.objects.filter(build=base).first()
-    assert run is not None
-    Run.objects.create(
-        build=variant, machine=run.machine, track=run.track, state=RunState.COMPLETED
-    )
+    releases.add_failed_run(variant)
     page = page_text(reader.get("/versions/?machine=h100"))
     assert re.findall(r"<th scope=\"col\"><[^>]*title=\"([^\"]+)", page) == [
         releases.BASE,
@@ -116,9 +152,7 @@ def test_matrix_compares_with_a_plain_build_even_if_a_variant_came_first(
     run = Run.objects.filter(build=base).first()
     assert run is not None
     variant = add_variant(base=base, name="tuned", inductor={"max_autotune": True})
-    earlier = Run.objects.create(
-        build=variant, machine=run.machine, track=run.track, state=RunState.COMPLETED
-    )
+    earlier = releases.add_failed_run(variant)
     Run.objects.filter(pk=earlier.pk).update(created_at=run.created_at - timedelta(days=1))
     assert reader.get("/versions/?machine=h100").context["selection"].base.label == releases.BASE
 
@@ -133,7 +167,7 @@ def test_builds_keep_whole_names_where_short_ones_collide() -> None:
 
 
 def test_configs_of_one_colour_have_markers_of_their_own() -> None:
-    release = Release("2.13.0", Level(2, 0.0, 0.01, 0.001))
+    release = Release("2.13.0", level_of([1.0, 1.01], [0.03, 0.03]))
     count = 3 * SLOTS
     lines = [ReleaseLine(f"config {position}", position, [release]) for position in range(count)]
     traces = release_figure(lines, METRICS["latency_ms"], ["2.13.0"])["data"]
@@ -145,16 +179,37 @@ def test_configs_of_one_colour_have_markers_of_their_own() -> None:
     ("passed", "notes"), [([], ["No number: each of its jobs failed."]), (["2.11.0"], [])]
 )
 def test_chart_without_a_number_says_why(passed: list[str], notes: list[str]) -> None:
-    measured = [Release(build, Level(2, 0.0, 0.01, 0.001)) for build in passed]
+    measured = [Release(build, level_of([1.0, 1.01], [0.03, 0.03])) for build in passed]
     line = ReleaseLine("inductor", 1, [*measured, Release("2.13.0", None, status="fail_to_run")])
     layout = release_figure([line], METRICS["latency_ms"], ["2.11.0", "2.13.0"])["layout"]
     assert [each["text"] for each in layout.get("annotations", [])] == notes
+
+
+def test_whisker_that_would_flatten_the_chart_is_cut_short_and_marked() -> None:
+    narrow = [Release(f"2.{minor}.0", level_of([1.0, 1.01], [0.01, 0.01])) for minor in range(9)]
+    wide = Release("2.9.0", level_of([1.0], [0.5]))
+    builds = [release.build for release in (*narrow, wide)]
+    figure = release_figure(
+        [ReleaseLine("inductor", 1, [*narrow, wide])], METRICS["latency_ms"], builds
+    )
+    line, *cut = figure["data"]
+    tops = [y + reach for y, reach in zip(line["y"], line["error_y"]["array"], strict=True)]
+    assert tops[-1] == pytest.approx(cut[-1]["y"][0])
+    assert [mark["x"] for mark in cut] == [["2.9.0"], ["2.9.0"]]
+    assert cut[-1]["marker"]["symbol"] == "triangle-up-open"
 
 
 def test_series_page_keeps_its_axis_in_the_address(two_releases: None, reader: Client) -> None:
     shown = text(reader, f"/series/{GPT2}/?axis=release")
     assert '<option value="release" selected>' in shown
     assert "axis=release" in shown.partition("data-figure=")[2][:200]
+
+
+def test_imported_series_says_that_it_is_not_judged(two_releases: None, reader: Client) -> None:
+    shown = text(reader, f"/series/{GPT2}/")
+    assert "Imported results are not judged here." in shown
+    assert "/compare/?machine=h100&amp;track=import" in shown
+    assert "No change of level" not in shown
 
 
 # --- Kept answers
@@ -169,5 +224,10 @@ def test_answer_is_kept_only_while_the_data_are_the_same(
     ).first()
     assert job is not None
     series = Series.objects.get(data__job=job, metric="latency_ms")
-    triage.mark_invalid(series=series, job=job, reason="a fan had failed", by=None)
+    triage.mark_invalid(
+        series=series,
+        job=job,
+        reason="a fan had failed",
+        by=None,
+    )
     assert reader.get(address).content != before

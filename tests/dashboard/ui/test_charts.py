@@ -123,7 +123,7 @@ def test_build_is_marked_where_it_is_first_seen() -> None:
 
 def test_configs_of_one_colour_differ_in_dash() -> None:
     assert line([1.0], position=1).slot == line([1.0], position=9).slot
-    assert line([1.0], position=1).dash != line([1.0], position=9).dash
+    assert charts.dash(1) != charts.dash(9)
 
 
 def test_figure_is_json_with_null_for_a_gap() -> None:

@@ -1,0 +1,77 @@
+"""The profiled pass: what the device does in a step, and how long the host takes to launch it.
+
+A wall clock measures whichever of the two is slower, and on a shared machine the neighbours, too.
+The device's own time repeats to a fraction of a percent (docs/measuring.md), so it has a pass of
+its own after sampling, with torch.profiler and the device's activities alone. On a CPU the process
+is the device: its CPU time, which sampling has, stands for the device's, and the profiler says in
+which operators it goes.
+"""
+
+import json
+import math
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.profiler import ProfilerActivity
+
+from benchmarks_suite.harness import kernel_table, nvml, ranks, triton_kernels
+from benchmarks_suite.harness.arms import Arm
+from benchmarks_suite.harness.contract import Document
+from benchmarks_suite.harness.timing import Stopwatch
+from benchmarks_suite.workload import Inputs
+
+# Of the sampling budget, at most, for one arm; a profile of fewer steps is better than a long one
+BUDGET_SHARE = 0.1
+
+
+class ProfileFailed(Exception):
+    """There is no profile of an arm; the text says why."""
+
+
+def steps_of(batches: Sequence[Inputs], most: int, step_ms: float, budget_s: float) -> int:
+    """How many to profile, on every rank: whole passes over the batches, about ``most``, in the
+    budget's share.
+    """
+    in_budget = BUDGET_SHARE * budget_s * 1000 / step_ms
+    passes = int(ranks.agreed(max(1, math.ceil(min(most, in_budget) / len(batches)))))
+    return passes * len(batches)
+
+
+def profile(stopwatch: Stopwatch, arm: Arm, device: torch.device, steps: int) -> Document:
+    """The arm's ``profile`` (schema/result.v1.json). Raises ProfileFailed."""
+    try:
+        if device.type == "cpu":
+            return _on_cpu(stopwatch, arm, steps)
+        table = _on_gpu(stopwatch, arm, device, steps)
+    # A profiler that a driver, a container or a release refuses is no reason to lose the case
+    except Exception as error:
+        raise ProfileFailed(f"torch.profiler failed: {type(error).__name__}: {error}") from error
+    if table is None:
+        raise ProfileFailed("torch.profiler saw no kernel in it")
+    return table
+
+
+def _on_gpu(stopwatch: Stopwatch, arm: Arm, device: torch.device, steps: int) -> Document | None:
+    management = nvml.Device.of(device.index)
+    clock_mhz = None
+    with tempfile.TemporaryDirectory(prefix="compilewatch-") as folder:
+        trace = Path(folder) / "trace.json"
+        with torch.profiler.profile(activities=[ProfilerActivity.CUDA]) as profiler:
+            stopwatch.time(arm, steps)
+            if management:
+                clock_mhz = management.read().clock_mhz
+        profiler.export_chrome_trace(str(trace))
+        events = json.loads(trace.read_bytes())["traceEvents"]
+    table = kernel_table.of_trace(events, steps, triton_kernels.generated())
+    return None if table is None else {**table, "clock_mhz": clock_mhz}
+
+
+def _on_cpu(stopwatch: Stopwatch, arm: Arm, steps: int) -> Document:
+    with torch.profiler.profile(activities=[ProfilerActivity.CPU]) as profiler:
+        stopwatch.time(arm, steps)
+    averages: Any = profiler.key_averages()
+    operators = [(each.key, each.count, each.self_cpu_time_total) for each in averages]
+    return kernel_table.of_operators(operators, steps)

@@ -1,0 +1,257 @@
+"""What is known of a change between two sides, in all cases and metrics at once. Pure.
+
+Headline, tables, gate, files and API all read one `Judgement`, so that no two of them can say
+different things. It has three states:
+
+    regression: something got worse, significantly, or fails now and passed before
+    passed: nothing did, and nothing can have by more than BOUND times its metric's threshold
+    unknown: anything else
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from dashboard.comparisons.core.failures import Failure, newly_failing
+from dashboard.comparisons.core.matching import (
+    BUSY_GPU_PERCENT,
+    CaseMeasurements,
+    ComparedCase,
+    ComparisonRow,
+    ExcludedCase,
+    Key,
+    Side,
+    Table,
+    compare,
+    compare_latency,
+)
+from dashboard.comparisons.core.means import MetricMean, means_of
+from dashboard.comparisons.core.metric_effects import Effect, EffectVerdict, judge, pool_samples
+from dashboard.language.metrics import METRICS, Metric
+
+State = Literal["passed", "regression", "unknown"]
+FindingKind = Literal[
+    "regression", "suspected", "open", "scatters", "bounded", "improvement", "unchanged"
+]
+
+# What people are notified of, too: steps, start, memory, exactness and graphs
+JUDGED_METRICS = (
+    "latency_ms",
+    "device_ms",
+    "cold_start_s",
+    "peak_memory_gb",
+    "drift",
+    "graph_breaks",
+)
+DEVICE_SHARE = "device_share_percent"
+# Of each side, whatever is judged: they show which part of a step changed, and what it waits for
+PART_METRICS = ("latency_ms", "eager_latency_ms", "speedup", DEVICE_SHARE)
+# Thresholds. An interval of a case narrows to its threshold after many processes; that it holds
+# nothing as bad as this is enough to let a change in
+BOUND = 2.5
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One metric of one case.
+
+    device_decides: it is a step's latency, the step waits for the GPU, and what the GPU's own time
+        does is decided.
+    """
+
+    metric: Metric
+    row: ComparisonRow
+    device_decides: bool = False
+
+    @property
+    def effect(self) -> Effect:
+        return self.row.effect
+
+    @property
+    def kind(self) -> FindingKind:
+        """open: it may have got worse by more than the bound. scatters: it is open or suspected,
+        and the GPU's own time is not.
+        """
+        kinds: dict[EffectVerdict, FindingKind] = {
+            "worse": "regression",
+            "better": "improvement",
+            "same": "unchanged",
+        }
+        if self.effect.verdict in kinds:
+            return kinds[self.effect.verdict]
+        is_bounded = self.worst_percent <= self.bound_percent
+        if self.device_decides and (self.effect.suspected or not is_bounded):
+            return "scatters"
+        if self.effect.suspected == "worse":
+            return "suspected"
+        return "bounded" if is_bounded else "open"
+
+    @property
+    def bound_percent(self) -> float:
+        return BOUND * self.metric.threshold_percent
+
+    @property
+    def worst_percent(self) -> float:
+        """How much worse it can be by its interval; infinite where it has none."""
+        ratio = self.effect.ratio
+        if ratio is None:
+            return float("inf")
+        return ratio.high if self.metric.lower_is_better else -ratio.low
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """tables: by metric, judged together. means: over all cases of a metric.
+
+    breaks, repairs: cases that fail on the new side alone, or on the base side alone.
+    undecided: cases that failed there in a way that one process does not prove.
+    absent: cases that had to be compared and were not, with the reason.
+    """
+
+    tables: dict[str, Table]
+    findings: list[Finding]
+    means: list[MetricMean]
+    breaks: list[Failure]
+    repairs: list[Failure]
+    undecided: list[Failure]
+    absent: list[ExcludedCase]
+
+    @property
+    def state(self) -> State:
+        if self.breaks or self.of_kind("regression") or self.means_of("worse"):
+            return "regression"
+        is_open = self.of_kind("suspected") or self.of_kind("open") or self.undecided
+        if is_open or any(out.lacks_data for out in self.absent):
+            return "unknown"
+        return "passed" if self.findings else "unknown"
+
+    def of_kind(self, kind: FindingKind) -> list[Finding]:
+        """The largest first."""
+        findings = [finding for finding in self.findings if finding.kind == kind]
+        return sorted(findings, key=lambda finding: -finding.effect.size)
+
+    @property
+    def suspected(self) -> list[Finding]:
+        """Changes for better or worse, the largest first."""
+        findings = []
+        for finding in self.findings:
+            if finding.effect.suspected and finding.kind != "scatters":
+                findings.append(finding)
+        return sorted(findings, key=lambda finding: -finding.effect.size)
+
+    def means_of(self, verdict: EffectVerdict) -> list[MetricMean]:
+        return [mean for mean in self.means if mean.verdict == verdict]
+
+    def to_measure_again(self) -> set[Key]:
+        """Cases of which something is suspected, or failed in a way that one process does not
+        prove.
+        """
+        suspected = {finding.row.case.key for finding in self.suspected}
+        return suspected | {failure.case.key for failure in self.undecided}
+
+    def of_cases(self, fits: Callable[[ComparedCase], bool]) -> "Judgement":
+        """The same of some of the cases, by the verdicts that they have here."""
+        tables = {}
+        for key, table in self.tables.items():
+            tables[key] = replace(table, rows=[row for row in table.rows if fits(row.case)])
+        return Judgement(
+            tables,
+            [finding for finding in self.findings if fits(finding.row.case)],
+            means_of(tables),
+            [failure for failure in self.breaks if fits(failure.case)],
+            [failure for failure in self.repairs if fits(failure.case)],
+            [failure for failure in self.undecided if fits(failure.case)],
+            [out for out in self.absent if fits(out.case)],
+        )
+
+
+def judge_sides(
+    base: Side,
+    new: Side,
+    metrics: Sequence[str] = JUDGED_METRICS,
+    *,
+    any_libraries: bool = False,
+    is_complete: bool = False,
+) -> Judgement:
+    """Judge `metrics` of every case. Sides must bring them and PART_METRICS.
+
+    1. Each metric is estimated over all cases at once.
+    2. One false discovery rate holds over all metrics and cases, and their means.
+    3. What passed on one side and only fails on the other is counted by itself.
+
+    any_libraries: also across library sets. is_complete: every case was to be measured on both
+    sides, so that one that was not leaves the whole unknown.
+    """
+    tables = {}
+    for key in metrics:
+        tables[key] = _table(base, new, METRICS[key], any_libraries=any_libraries)
+    tables, means = _judge_together(tables, means_of(tables))
+
+    findings: list[Finding] = []
+    for table in tables.values():
+        rows = (row for row in table.rows if not _is_grain(row.effect))
+        findings += [Finding(table.metric, row) for row in rows]
+    findings = _with_device_decisions(findings, base, new)
+    breaks, undecided = newly_failing(base, new)
+    repairs, _ = newly_failing(new, base)
+    absent: list[ExcludedCase] = []
+    if tables and is_complete:
+        # What other metrics lack is not a question of the case
+        first, failing = next(iter(tables.values())), {each.case for each in breaks + undecided}
+        absent = [out for out in first.left_out if out.case not in failing]
+    return Judgement(tables, findings, means, breaks, repairs, undecided, absent)
+
+
+def _with_device_decisions(findings: Sequence[Finding], base: Side, new: Side) -> list[Finding]:
+    """The findings; latencies know where the GPU's own time stands for them."""
+    decided = set()
+    for finding in findings:
+        if finding.metric.key == "device_ms" and finding.kind not in {"suspected", "open"}:
+            decided.add(finding.row.case.key)
+    marked = []
+    for finding in findings:
+        key = finding.row.case.key
+        is_latency = finding.metric.key == "latency_ms"
+        decides = is_latency and key in decided and all(_is_busy(side[key]) for side in (base, new))
+        marked.append(replace(finding, device_decides=decides))
+    return marked
+
+
+def _is_busy(measured: CaseMeasurements) -> bool:
+    """Whether the GPU worked nearly all of the step."""
+    shares = measured.samples.get(DEVICE_SHARE, [])
+    return bool(shares) and pool_samples(shares).mean >= BUSY_GPU_PERCENT
+
+
+def _judge_together(
+    tables: dict[str, Table], means: Sequence[MetricMean]
+) -> tuple[dict[str, Table], list[MetricMean]]:
+    """Both with their q and verdicts by one false discovery rate."""
+    effects = [row.effect for table in tables.values() for row in table.rows]
+    judged, q_values = judge(effects, [mean.p for mean in means])
+    remaining = iter(judged)
+    judged_tables = {}
+    for key, table in tables.items():
+        rows = [replace(row, effect=next(remaining)) for row in table.rows]
+        judged_tables[key] = replace(table, rows=rows)
+    return judged_tables, [replace(mean, q=q) for mean, q in zip(means, q_values, strict=True)]
+
+
+def _table(base: Side, new: Side, metric: Metric, *, any_libraries: bool) -> Table:
+    if metric.key == "latency_ms":
+        return compare_latency(base, new, any_libraries=any_libraries)
+    if metric.key == "device_ms":
+        base, new = _on_gpus(base), _on_gpus(new)
+    return compare(base, new, metric, any_libraries=any_libraries)
+
+
+def _on_gpus(side: Side) -> Side:
+    """The cases of which the GPU's own time is known; a CPU's is judged by the latency alone."""
+    return {key: measured for key, measured in side.items() if measured.samples.get(DEVICE_SHARE)}
+
+
+def _is_grain(effect: Effect) -> bool:
+    """A few kB of memory drown in the process's own, and come out below zero as well: that says
+    nothing, ever.
+    """
+    return effect.metric.unit == "GB" and min(effect.base.least, effect.new.least) <= 0

@@ -1,0 +1,113 @@
+"""The geometric mean of one metric over several matched cases. Pure."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dashboard.comparisons.core.matching import ComparisonRow, Table
+from dashboard.comparisons.core.metric_effects import (
+    CERTAIN_PROCESSES,
+    CHANGED,
+    FALSE_DISCOVERY_RATE,
+    Effect,
+    EffectVerdict,
+    describe_change,
+    interval_verdict,
+)
+from dashboard.comparisons.core.ratios import Ratio, geomean
+from dashboard.language.metrics import EAGER, METRICS, Metric
+from dashboard.language.wording import ValueChange, span
+
+_NAMES = {
+    "latency_ms": "compiled steps",
+    "eager_latency_ms": "eager steps",
+    "device_ms": "device time",
+    "cold_start_s": "cold start",
+    "peak_memory_gb": "peak memory",
+    "drift": "drift",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MetricMean:
+    """One metric over several matched cases.
+
+    effects: of these cases. ratio: their geomean.
+    q: among everything that was judged with it; NaN where it was not judged. A mean that was not
+        is shown, and called nothing.
+    """
+
+    key: str
+    metric: Metric
+    effects: Sequence[Effect]
+    ratio: Ratio
+    q: float = math.nan
+
+    @property
+    def matched(self) -> int:
+        return len(self.effects)
+
+    @property
+    def name(self) -> str:
+        return _NAMES.get(self.key, self.metric.label.lower())
+
+    @property
+    def p(self) -> float:
+        """NaN where it is not judged: of one case it is that case, and eager decides nothing."""
+        is_judged = self.matched > 1 and self.key != "eager_latency_ms"
+        return self.ratio.p if is_judged else math.nan
+
+    @property
+    def verdict(self) -> EffectVerdict:
+        """A mean of several counts as changed from half of a case's threshold on, and from so many
+        processes on that their modes (CERTAIN_PROCESSES) average out.
+        """
+        if self.matched == 1:
+            return self.effects[0].verdict
+        half = replace(self.metric, threshold_percent=self.metric.threshold_percent / 2)
+        verdict = interval_verdict(self.ratio, half)
+        processes = sum(effect.processes for effect in self.effects)
+        is_certain = self.q <= FALSE_DISCOVERY_RATE and processes >= 2 * CERTAIN_PROCESSES
+        return verdict if is_certain or verdict not in CHANGED else "unknown"
+
+    @property
+    def change(self) -> ValueChange:
+        return describe_change(self.ratio, self.verdict, self.metric)
+
+    @property
+    def range(self) -> str:
+        """Its name, and the interval in words where one is known: "cold start (2.0 % faster to 4.1
+        % slower)".
+        """
+        if not self.ratio.is_known:
+            return self.name
+        return f"{self.name} ({span(self.metric, self.ratio.low, self.ratio.high)})"
+
+
+def means_of(tables: Mapping[str, Table]) -> list[MetricMean]:
+    """Of the compiled cases in each metric that has ratios, and of their eager control next to the
+    latency.
+    """
+    means = []
+    for key, table in tables.items():
+        means.append((key, [row.effect for row in table.rows if row.case.config != EAGER]))
+        if key == "latency_ms":
+            means.append(("eager_latency_ms", _controls(table.rows)))
+    return [mean for key, effects in means if (mean := _mean(key, effects))]
+
+
+def _mean(key: str, effects: Sequence[Effect]) -> MetricMean | None:
+    ratio = geomean([effect.ratio for effect in effects if effect.ratio])
+    return MetricMean(key, METRICS[key], effects, ratio) if ratio else None
+
+
+def _controls(rows: Sequence[ComparisonRow]) -> list[Effect]:
+    """Eager's change, once for each benchmark: of its own job, else of the control next to a
+    compiled case.
+    """
+    controls: dict[str, Effect] = {}
+    for row in sorted(rows, key=lambda row: row.case.config != EAGER):
+        effect = row.effect if row.case.config == EAGER else row.eager
+        if effect is not None:
+            controls.setdefault(row.case.benchmark, effect)
+    return list(controls.values())

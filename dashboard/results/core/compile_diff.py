@@ -1,0 +1,143 @@
+"""How the work of two compilations differs: Python calls, function by function. Pure.
+
+The suite's counted start keeps every function with its calls, the calls below it, and the same of
+each caller apart (benchmarks_suite/harness/call_counts.py). Names have no line numbers, so that a
+function of two releases has one name.
+"""
+
+import json
+import lzma
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dashboard.language.wording import grouped
+from dashboard.results.core.code_diff import UnreadableArchive
+
+CALLS = "compile-calls.json.xz"
+MOST_BYTES = 64 * 2**20  # unpacked, of each side
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One function called by one other: how often, and the calls below those."""
+
+    calls: int = 0
+    below: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CallTable:
+    """The calls of one compilation, by function name.
+
+    below: the calls of a function and of whatever it called. callees: caller -> callee -> edge.
+    """
+
+    calls: Counter[str]
+    below: Counter[str]
+    callees: dict[str, dict[str, Edge]]
+
+    def edge(self, caller: str, callee: str) -> Edge:
+        return self.callees.get(caller, {}).get(callee, Edge())
+
+    def roots(self) -> Iterable[str]:
+        """The functions that none of the others called."""
+        called = {callee for callees in self.callees.values() for callee in callees}
+        return [name for name in self.calls if name not in called]
+
+
+@dataclass(frozen=True, slots=True)
+class CallChange:
+    """A function, or one that another calls: its calls on both sides."""
+
+    name: str
+    before: int
+    after: int
+
+    @property
+    def difference(self) -> int:
+        return self.after - self.before
+
+    @property
+    def text(self) -> str:
+        """The difference in words: "1 200 more", "none"."""
+        if not self.difference:
+            return "none"
+        return f"{grouped(abs(self.difference))} {'more' if self.difference > 0 else 'fewer'}"
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionChange:
+    """A function whose calls differ, and of its callers the one whose calls of it differ most."""
+
+    function: CallChange
+    caller: CallChange | None
+
+
+def read_calls(packed: bytes) -> CallTable:
+    """The table of a job's artifact. Raises UnreadableArchive."""
+    try:
+        text = lzma.LZMADecompressor().decompress(packed, MOST_BYTES)
+        document = json.loads(text)
+        calls, below = Counter[str](), Counter[str]()
+        for name, function_calls, calls_below in document["functions"]:
+            calls[str(name)], below[str(name)] = int(function_calls), int(calls_below)
+        names = list(calls)
+        callees: defaultdict[str, dict[str, Edge]] = defaultdict(dict)
+        for caller, callee, edge_calls, edge_below in document["edges"]:
+            callees[names[caller]][names[callee]] = Edge(int(edge_calls), int(edge_below))
+    except (lzma.LZMAError, ValueError, KeyError, TypeError, IndexError) as error:
+        raise UnreadableArchive(f"The table of calls cannot be read: {error}") from None
+    return CallTable(calls, below, dict(callees))
+
+
+def function_changes(old: CallTable, new: CallTable, most: int = 20) -> list[FunctionChange]:
+    """The functions whose own calls differ most, the largest difference first."""
+    changes = _changes(old.calls, new.calls)[:most]
+    callers = _largest_callers(old, new, {change.name for change in changes})
+    return [FunctionChange(change, callers.get(change.name)) for change in changes]
+
+
+def callee_changes(old: CallTable, new: CallTable, caller: str) -> list[CallChange]:
+    """What one function calls more or less often, the largest difference first."""
+    sides = []
+    for table in (old, new):
+        edges = table.callees.get(caller, {})
+        sides.append(Counter({callee: edge.calls for callee, edge in edges.items()}))
+    return _changes(*sides)
+
+
+def caller_changes(old: CallTable, new: CallTable, callee: str) -> list[CallChange]:
+    """Who calls one function more or less often, the largest difference first."""
+    sides = []
+    for table in (old, new):
+        calls = Counter[str]()
+        for caller, callees in table.callees.items():
+            if callee in callees:
+                calls[caller] = callees[callee].calls
+        sides.append(calls)
+    return _changes(*sides)
+
+
+def _changes(before: Counter[str], after: Counter[str]) -> list[CallChange]:
+    names = before.keys() | after.keys()
+    changes = [CallChange(name, before[name], after[name]) for name in names]
+    differing = [change for change in changes if change.difference]
+    return sorted(differing, key=lambda change: (-abs(change.difference), change.name))
+
+
+def _largest_callers(old: CallTable, new: CallTable, names: set[str]) -> dict[str, CallChange]:
+    largest: dict[str, CallChange] = {}
+    for caller in old.callees.keys() | new.callees.keys():
+        callees = old.callees.get(caller, {}).keys() | new.callees.get(caller, {}).keys()
+        for name in callees & names:
+            before, after = old.edge(caller, name).calls, new.edge(caller, name).calls
+            change = CallChange(caller, before, after)
+            known = largest.get(name)
+            if known is None or _rank(change) > _rank(known):
+                largest[name] = change
+    return largest
+
+
+def _rank(change: CallChange) -> tuple[int, str]:
+    return abs(change.difference), change.name

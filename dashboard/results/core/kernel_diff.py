@@ -1,0 +1,186 @@
+"""Which kernels account for the difference between two profiles. Pure: two tables in, one out.
+
+A kernel is looked for on the other side by what identifies it best: its source, its exact name, its
+role (`kernel_roles`). What is left over is new or gone, or the one in place of the other where both
+have one purpose, or fuse nearly the same operators. Every kernel is in exactly one row, so the rows
+add up to the difference.
+
+A library's kernel that is called more or less often than before hands work to others, or takes it
+over: it is not matched by its name or role, but with all that have its purpose.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal
+
+from dashboard.results.core.kernel_profile import ArmProfile, Kernel
+from dashboard.results.core.kernel_roles import likeness, purpose, role
+
+Match = Literal["source", "name", "role", "replacement", "new", "gone", "not listed"]
+NOT_LISTED = "Kernels beyond the longest ones"
+_ALIKE = 0.75  # of the operators of two fused kernels
+_LIBRARY_KINDS = ("matmul", "convolution", "attention", "communication")
+
+
+@dataclass(frozen=True, slots=True)
+class KernelChange:
+    """The kernels of both sides that are taken for the same, or for each other's replacement.
+
+    match: by what. role: what they are, where several or different ones are in it.
+    """
+
+    match: Match
+    role: str
+    base: tuple[Kernel, ...]
+    new: tuple[Kernel, ...]
+
+    @property
+    def base_ms(self) -> float:
+        return sum(kernel.ms for kernel in self.base)
+
+    @property
+    def new_ms(self) -> float:
+        return sum(kernel.ms for kernel in self.new)
+
+    @property
+    def ms(self) -> float:
+        """New minus base, per step."""
+        return self.new_ms - self.base_ms
+
+    @property
+    def base_calls(self) -> float:
+        return sum(kernel.calls for kernel in self.base)
+
+    @property
+    def new_calls(self) -> float:
+        return sum(kernel.calls for kernel in self.new)
+
+    @property
+    def kind(self) -> str:
+        return (self.new or self.base)[0].kind
+
+    @property
+    def is_one_kernel(self) -> bool:
+        """Whether either side has one kernel at most, and each is listed."""
+        return len(self.base) <= 1 and len(self.new) <= 1 and self.match != "not listed"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelDiff:
+    """changes: what takes more time first, what takes less last."""
+
+    base: ArmProfile
+    new: ArmProfile
+    changes: tuple[KernelChange, ...]
+
+    @property
+    def arm(self) -> str:
+        return self.new.arm
+
+    @property
+    def ms(self) -> float:
+        """New minus base, of all kernels of a step."""
+        return self.new.total_ms - self.base.total_ms
+
+    @property
+    def added_ms(self) -> float:
+        """Of the kernels that take more time."""
+        return sum(change.ms for change in self.changes if change.ms > 0)
+
+    @property
+    def saved_ms(self) -> float:
+        """Of the kernels that take less time."""
+        return sum(-change.ms for change in self.changes if change.ms < 0)
+
+    def share(self, change: KernelChange) -> float:
+        """Percent of the time that is added, or of the time that is saved: at most 100."""
+        whole = self.added_ms if change.ms > 0 else self.saved_ms
+        return 100 * abs(change.ms) / whole if whole else 0.0
+
+
+def kernel_diff(base: ArmProfile, new: ArmProfile) -> KernelDiff | None:
+    """None where kernels of a GPU would be compared with operators of a CPU."""
+    if base.device != new.device:
+        return None
+    changes: list[KernelChange] = []
+    olds, news = list(base.kernels), list(new.kernels)
+    steps: list[tuple[Match, Callable[[Kernel], Hashable]]] = [
+        ("source", lambda kernel: kernel.source),
+        ("name", lambda kernel: kernel.name),
+        ("role", role),
+        ("replacement", purpose),
+    ]
+    for match, key_of in steps:
+        matched = _matched(match, key_of, olds, news)
+        changes += matched
+        taken = {id(kernel) for change in matched for kernel in (*change.base, *change.new)}
+        olds = [kernel for kernel in olds if id(kernel) not in taken]
+        news = [kernel for kernel in news if id(kernel) not in taken]
+
+    for old, fresh in _alike(olds, news):
+        changes.append(KernelChange("replacement", _role_of([fresh]), (old,), (fresh,)))
+        olds.remove(old)
+        news.remove(fresh)
+    changes += [KernelChange("gone", "", (kernel,), ()) for kernel in olds]
+    changes += [KernelChange("new", "", (), (kernel,)) for kernel in news]
+    if base.has_rest or new.has_rest:
+        changes.append(KernelChange("not listed", NOT_LISTED, _rest(base), _rest(new)))
+    return KernelDiff(base, new, tuple(sorted(changes, key=lambda change: -change.ms)))
+
+
+def _matched(
+    match: Match,
+    key_of: Callable[[Kernel], Hashable],
+    olds: Sequence[Kernel],
+    news: Sequence[Kernel],
+) -> list[KernelChange]:
+    """The kernels of both sides that have a key in common; an empty key is none."""
+    base, new = _by_key(key_of, olds), _by_key(key_of, news)
+    changes = []
+    for key, kernels in base.items():
+        if key and key in new:
+            change = KernelChange(match, _role_of(kernels), kernels, new[key])
+            if match in {"source", "replacement"} or not _hands_over(change):
+                changes.append(change)
+    return changes
+
+
+def _alike(olds: Sequence[Kernel], news: Sequence[Kernel]) -> list[tuple[Kernel, Kernel]]:
+    """Pairs of what is left over that do nearly the same, the most alike first."""
+    pairs = []
+    for old, fresh in product(olds, news):
+        share = likeness(old, fresh)
+        if share >= _ALIKE:
+            pairs.append((share, old, fresh))
+    alike: list[tuple[Kernel, Kernel]] = []
+    for _, old, fresh in sorted(pairs, key=lambda pair: -pair[0]):
+        if all(old is not one and fresh is not other for one, other in alike):
+            alike.append((old, fresh))
+    return alike
+
+
+def _hands_over(change: KernelChange) -> bool:
+    """Whether a library's kernel is called more or less often than before."""
+    return change.kind in _LIBRARY_KINDS and round(change.base_calls) != round(change.new_calls)
+
+
+def _by_key(
+    key_of: Callable[[Kernel], Hashable], kernels: Iterable[Kernel]
+) -> dict[Hashable, tuple[Kernel, ...]]:
+    groups: dict[Hashable, tuple[Kernel, ...]] = {}
+    for kernel in kernels:
+        key = key_of(kernel)
+        groups[key] = (*groups.get(key, ()), kernel)
+    return groups
+
+
+def _role_of(kernels: Sequence[Kernel]) -> str:
+    first = kernels[0]
+    return role(first)[1] if first.kind == "triton" else purpose(first) or role(first)[1]
+
+
+def _rest(profile: ArmProfile) -> tuple[Kernel, ...]:
+    if not profile.has_rest:
+        return ()
+    return (Kernel(NOT_LISTED, "other", profile.rest_calls, profile.rest_ms),)

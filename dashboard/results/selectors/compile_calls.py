@@ -1,0 +1,102 @@
+"""The Python calls of two jobs' compilations, side by side."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dashboard.models import Artifact, Job
+from dashboard.results.core import compile_diff, compile_flame
+from dashboard.results.core.code_diff import UnreadableArchive
+from dashboard.results.core.compile_diff import CallChange, CallTable
+from dashboard.results.selectors import jobs
+from dashboard.results.selectors.generated_code import archive_bytes
+
+NOT_KEPT = (
+    "A job on one side left no table of calls: it had no counted start (measure.starts), that "
+    "start failed, or the table is no longer kept."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TwoTables:
+    """The calls of the older job and of the newer. problem: why they cannot be shown."""
+
+    old: CallTable | None = None
+    new: CallTable | None = None
+    problem: str = ""
+
+
+def are_kept(pair: Sequence[Job]) -> bool:
+    """Whether both jobs left a table of calls. One query."""
+    return Artifact.objects.filter(job__in=pair, name=compile_diff.CALLS).count() == 2
+
+
+def page(uuids: Sequence[str], function: str) -> dict[str, Any]:
+    """The context of the page; empty where the uuids are not two jobs that exist.
+
+    function: where the flame graph begins; empty, or unknown on both sides: at its roots.
+    """
+    pair = jobs.pair(uuids)
+    if len(pair) < 2:
+        return {}
+    first, second = pair
+    tables = _tables(first, second)
+    context: dict[str, Any] = {
+        "jobs": pair,
+        "first": first,
+        "second": second,
+        "pair_query": f"job={first.pk}&job={second.pk}",
+        "problem": tables.problem,
+    }
+    if tables.old is None or tables.new is None:
+        return context
+    old, new = tables.old, tables.new
+    at = function if function in old.calls or function in new.calls else ""
+    frames = compile_flame.frames(old, new, at)
+    context |= {
+        "at": at,
+        "total": CallChange("", old.calls.total(), new.calls.total()),
+        "phases": _phases(first, second),
+        "functions": compile_diff.function_changes(old, new),
+        "frames": frames,
+        "width": compile_flame.WIDTH,
+        "row": compile_flame.ROW,
+        "height": max((frame.y for frame in frames), default=0) + compile_flame.ROW,
+    }
+    if at:
+        context |= {
+            "of_function": CallChange(at, old.calls[at], new.calls[at]),
+            "neighbours": {
+                "Called by": compile_diff.caller_changes(old, new, at)[:20],
+                "Calls": compile_diff.callee_changes(old, new, at)[:20],
+            },
+        }
+    return context
+
+
+def _tables(first: Job, second: Job) -> TwoTables:
+    kept = Artifact.objects.filter(job__in=(first, second), name=compile_diff.CALLS)
+    artifacts = {artifact.job_id: artifact for artifact in kept}
+    if len(artifacts) < 2:
+        return TwoTables(problem=NOT_KEPT)
+    try:
+        old = compile_diff.read_calls(archive_bytes(artifacts[first.pk]))
+        new = compile_diff.read_calls(archive_bytes(artifacts[second.pk]))
+    except (UnreadableArchive, OSError) as error:
+        return TwoTables(problem=str(error))
+    return TwoTables(old, new)
+
+
+def _phases(first: Job, second: Job) -> list[CallChange]:
+    """Calls of each phase of the compiler, as the results have them."""
+    before, after = _calls_by_phase(first), _calls_by_phase(second)
+    return [CallChange(name, before[name], after[name]) for name in before if name in after]
+
+
+def _calls_by_phase(job: Job) -> Mapping[str, int]:
+    result = getattr(job, "result", None)
+    document: Mapping[str, Any] = result.document if result else {}
+    phases: Mapping[str, int] = (
+        document.get("starts", {}).get("counted", {}).get("calls_by_phase", {})
+    )
+    return phases

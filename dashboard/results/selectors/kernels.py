@@ -1,0 +1,69 @@
+"""The kernels of two jobs next to each other."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+from dashboard.models import Artifact, Job, Result
+from dashboard.results.core.code_diff import ARCHIVE
+from dashboard.results.core.kernel_diff import KernelDiff, kernel_diff
+from dashboard.results.core.kernel_profile import ArmProfile, arm_profiles
+from dashboard.results.core.kernel_words import KernelTable, kernel_table
+
+Profiles = dict[str, ArmProfile]  # by arm
+
+
+@dataclass(frozen=True, slots=True)
+class KernelComparison:
+    """What differs between the kernels of two jobs, a table for each arm that both profiled.
+
+    with_code: those of the two whose generated code is kept.
+    """
+
+    base: Job
+    new: Job
+    tables: list[KernelTable]
+    with_code: frozenset[UUID]
+
+    @property
+    def base_has_code(self) -> bool:
+        return self.base.pk in self.with_code
+
+    @property
+    def new_has_code(self) -> bool:
+        return self.new.pk in self.with_code
+
+
+def of_documents(base: Job, new: Job) -> KernelComparison | None:
+    """The comparison of two jobs that come with their results; None where no arm was profiled by
+    both. One query.
+    """
+    documents = [job.result.document if hasattr(job, "result") else {} for job in (base, new)]
+    return _comparison(base, new, *map(arm_profiles, documents))
+
+
+def of_jobs(base: Job, new: Job) -> KernelComparison | None:
+    """As `of_documents`; of the results only the profiles are read. Two queries."""
+    by_job = profiles_of([base.pk, new.pk])
+    return _comparison(base, new, by_job.get(base.pk, {}), by_job.get(new.pk, {}))
+
+
+def profiles_of(jobs: Iterable[UUID]) -> dict[UUID, Profiles]:
+    """The profiles of each job. One query."""
+    rows = Result.objects.filter(pk__in=[*jobs]).values_list("pk", "document__profile")
+    return {job: arm_profiles({"profile": profile}) for job, profile in rows}
+
+
+def diffs_of(base: Profiles, new: Profiles) -> list[KernelDiff]:
+    """One for each arm that both sides profiled on the same kind of device, compiled first."""
+    diffs = [kernel_diff(base[arm], new[arm]) for arm in base if arm in new]
+    return [diff for diff in diffs if diff is not None]
+
+
+def _comparison(base: Job, new: Job, old: Profiles, fresh: Profiles) -> KernelComparison | None:
+    diffs = diffs_of(old, fresh)
+    if not diffs:
+        return None
+    kept = Artifact.objects.filter(name=ARCHIVE, job__in=[base.pk, new.pk])
+    with_code = frozenset(kept.values_list("job_id", flat=True))
+    return KernelComparison(base, new, [kernel_table(diff) for diff in diffs], with_code)

@@ -1,0 +1,79 @@
+"""What "Run now" offers: machines that can measure now, and the builds that each can install."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db.models import Q, QuerySet
+
+from dashboard.catalog.core.versions import version_order
+from dashboard.catalog.selectors.lookups import FLAVOURS
+from dashboard.models import InstalledEnvironment, Machine, Purpose, Run, TorchBuild, Track
+from dashboard.runs.selectors.runs import ALIVE
+
+READY = InstalledEnvironment.State.READY
+
+
+def living_machines(now: datetime) -> QuerySet[Machine]:
+    """Machines with a worker that was heard of lately, hidden ones left out."""
+    alive = Q(workers__last_seen__gte=now - ALIVE, workers__paused=False)
+    return Machine.objects.filter(alive, hidden=False).distinct()
+
+
+def installable_builds(machines: Sequence[Machine]) -> list[TorchBuild]:
+    """The builds that one of these machines can install, the best to begin with first: those that
+    it has, plain ones, the newest. Two queries.
+    """
+    builds = []
+    present = _present_builds(machines)
+    for build in TorchBuild.objects.select_related("base"):
+        base = build.base or build
+        kinds = {machine.device_kind for machine in machines}
+        if base.pk in present or any(_fits(base, kind) for kind in kinds):
+            builds.append(build)
+    builds.sort(
+        key=lambda build: (
+            (build.base_id or build.pk) in present,
+            build.base_id is None,
+            build.created_at,
+        ),
+        reverse=True,
+    )
+    return builds
+
+
+def _present_builds(machines: Sequence[Machine]) -> set[int]:
+    ready = InstalledEnvironment.objects.filter(worker__machine__in=machines, state=READY)
+    return set(ready.values_list("build", flat=True))
+
+
+def _fits(build: TorchBuild, device_kind: str) -> bool:
+    """Whether pip can find it for such a machine: a release's version, of its kind of device.
+
+    What a worker found installed, and what an import names by its commit, cannot be installed.
+    """
+    is_version, _ = version_order(build.version)
+    local = build.label.partition("+")[2] or build.version.partition("+")[2]
+    is_flavour = not local or local.startswith(FLAVOURS[device_kind])
+    return is_version and is_flavour and not build.adopted
+
+
+def default_track(build: TorchBuild | None, machine: Machine | None) -> Track | None:
+    """The track that stands at the build, else the one that the machine measured last."""
+    tracks = Track.objects.filter(hidden=False)
+    if standing := tracks.filter(build=build).first():
+        return standing
+    own = Run.objects.filter(machine=machine, track__hidden=False).exclude(purpose=Purpose.IMPORT)
+    last = own.select_related("track").first()
+    return last.track if last else tracks.filter(build__isnull=False).first()
+
+
+def track_warning(track: Track, machine: Machine) -> str:
+    """What is odd about measuring for this track there; empty for nothing."""
+    runs = Run.objects.filter(track=track)
+    if not runs.exists() or runs.filter(machine=machine).exists():
+        return ""
+    others = runs.order_by("machine__key").values_list("machine__key", flat=True).distinct()
+    return (
+        f"The track {track} has results of {', '.join(others[:3])} and none of {machine}: "
+        "this begins new series in it."
+    )

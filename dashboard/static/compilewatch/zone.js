@@ -1,0 +1,48 @@
+// The zone of all times and charts: the viewer's own, or UTC where the switch below a chart has chosen it; remembered.
+// A chart gets its moments as text in that zone: of a number Plotly makes local time, whatever the axis says.
+
+const ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "UTC";
+
+const zone = {
+  name: ownZone,
+
+  // Milliseconds since 1970 as Plotly's text, "2026-01-02 03:04:05.678".
+  text(at) {
+    const offset = zone.name === "UTC" ? 0 : new Date(at).getTimezoneOffset();
+    return new Date(at - offset * 60000).toISOString().slice(0, 23).replace("T", " ");
+  },
+
+  // The moment of such a text; Plotly leaves out what is zero at its end.
+  moment(text) {
+    const [day, time = "00:00"] = String(text).split(" ");
+    return new Date(`${day}T${time.slice(0, 12)}${zone.name === "UTC" ? "Z" : ""}`);
+  },
+};
+
+try {
+  if (localStorage.getItem("zone") === "UTC") zone.name = "UTC";
+} catch {
+  // The viewer's own where storage is forbidden.
+}
+
+function nameZone() {
+  for (const element of document.querySelectorAll("[data-zone]")) element.textContent = zone.name;
+  for (const button of document.querySelectorAll("[data-zone-switch]")) {
+    button.hidden = ownZone === "UTC";
+    button.textContent = zone.name === "UTC" ? "Show my time" : "Show UTC";
+  }
+}
+
+document.addEventListener("click", ({ target }) => {
+  if (!target.closest?.("[data-zone-switch]")) return;
+  zone.name = zone.name === "UTC" ? ownZone : "UTC";
+  try {
+    localStorage.setItem("zone", zone.name);
+  } catch {
+    // Not remembered.
+  }
+  nameZone();
+  document.dispatchEvent(new Event("zonechange"));
+});
+document.addEventListener("DOMContentLoaded", nameZone);
+document.addEventListener("htmx:afterSettle", nameZone);

@@ -1,0 +1,106 @@
+"""Which kernels account for the changes of a comparison."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+from django.test import Client
+
+from dashboard.models import Job
+from dashboard.results.services.imports import ImportSource, import_results
+from tests.builders import pages, releases
+from tests.builders.kernels import AFTER, BEFORE
+from tests.builders.reading import page_text
+
+pytestmark = pytest.mark.django_db
+MaxQueries = Callable[[int], AbstractContextManager[Any]]
+COMPARE = "/compare/?base=2.11.0&new=2.13.0&machine=h100"
+SLOWER = releases.Release("llm", compiled=1.4)
+SAME = releases.Release("vision")
+
+
+def documents() -> Iterator[dict[str, Any]]:
+    """GPT-2, which gets slower, and ResNet-50, which does not; six processes of each release."""
+    rng = np.random.default_rng(1)
+    for build, profile, effect in (
+        (releases.BASE, BEFORE, SAME),
+        (releases.NEW, AFTER, SLOWER),
+    ):
+        for model, own in (("gpt2", effect), ("resnet50", SAME)):
+            for repeat in range(6):
+                document = releases.document(rng, build, model, "training", "inductor", own, repeat)
+                device_ms = 50.0 + repeat if build == releases.BASE else 75.0 - repeat
+                document["metrics"]["device_ms"] = {"value": device_ms, "n": 1}
+                yield {**document, "profile": {"compiled": profile}}
+
+
+@pytest.fixture(scope="module")
+def profiled(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    with django_db_blocker.unblock():
+        sources = [ImportSource(f"{n}", orjson.dumps(one)) for n, one in enumerate(documents())]
+        report = import_results(sources=sources, machine=releases.MACHINE)
+        assert not report.refused, report.refused[0]
+    yield
+    with django_db_blocker.unblock():
+        pages.remove()
+
+
+def nearest_median(build: str) -> Job:
+    """Both 2 and 3 of 0 … 5 are nearest 2.5; the newer one is taken."""
+    jobs = Job.objects.filter(run__build__label=build, benchmark__model="gpt2")
+    return jobs.order_by("planned_at")[3]
+
+
+def test_row_of_a_changed_case_leads_to_its_kernels(profiled: None, reader: Client) -> None:
+    base, new = nearest_median(releases.BASE), nearest_median(releases.NEW)
+    page = reader.get(COMPARE)
+    pair = f"/jobs/pair/?job={base.pk}&amp;job={new.pk}&amp;chosen=median"
+    assert f"{pair}#kernels" in page.text
+    assert page.text.count("Which kernels?") == 1  # ResNet-50 did not change
+    shown = page_text(reader.get(pair.replace("&amp;", "&")))
+    assert "kernels take 23.3 ms more" in shown
+    assert "nearest the median" in shown
+
+
+def test_base_comes_first_whichever_is_older(profiled: None, reader: Client) -> None:
+    base, new = nearest_median(releases.BASE), nearest_median(releases.NEW)
+    pair = f"/jobs/pair/?job={new.pk}&job={base.pk}&chosen=median"
+    assert "kernels take 23.3 ms less" in page_text(reader.get(pair))
+
+
+def test_start_of_a_case_is_not_explained_by_kernels(profiled: None, reader: Client) -> None:
+    assert "Which kernels?" not in reader.get(f"{COMPARE}&metric=cold_start_s").text
+
+
+def test_markdown_says_which_kernels(profiled: None, reader: Client) -> None:
+    report = reader.get(COMPARE.replace("/?", "/export.md?")).text
+    assert "## Which kernels" in report
+    assert "kernels take 23.3 ms more (37.9 → 61.2 ms): 99 % of the 24.8 ms added" in report
+    assert "nearest the median of all its jobs. One profile of each side" in report
+
+
+def test_export_for_programs_names_the_jobs(profiled: None, reader: Client) -> None:
+    exported = reader.get(COMPARE.replace("/?", "/export.json?")).json()
+    (kernels,) = exported["kernels"]
+    assert kernels["benchmark"].startswith("gpt2")
+    assert kernels["base_job"] == str(nearest_median(releases.BASE).pk)
+    assert kernels["new_job"] == str(nearest_median(releases.NEW).pk)
+
+
+def test_pages_and_files_need_few_queries(
+    profiled: None, reader: Client, django_assert_max_num_queries: MaxQueries
+) -> None:
+    with django_assert_max_num_queries(12):
+        reader.get(COMPARE)
+    with django_assert_max_num_queries(13):
+        reader.get(COMPARE.replace("/?", "/export.json?"))
+
+
+def test_comparison_without_profiles_says_nothing_of_kernels(
+    two_releases: None, reader: Client
+) -> None:
+    assert "Which kernels" not in reader.get(COMPARE.replace("/?", "/export.md?")).text
+    assert reader.get(COMPARE.replace("/?", "/export.json?")).json()["kernels"] == []

@@ -1,0 +1,106 @@
+"""On which machine and builds the release pages open."""
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.comparisons.selectors.versions import default_machine, measured_builds
+from dashboard.models import BuildLevel, Job, JobState, Machine, Purpose, Run, RunState, TorchBuild
+from tests.builders import releases
+
+pytestmark = pytest.mark.django_db
+
+
+def _run(machine: str, build: str, state: RunState = RunState.CANCELLED) -> Run:
+    """A later run of one case; nothing of it was measured."""
+    imported = Run.objects.order_by("pk").first()
+    assert imported is not None
+    row, _ = Machine.objects.get_or_create(key=machine, defaults={"device_kind": "cpu"})
+    torch_build, _ = TorchBuild.objects.get_or_create(label=build, defaults={"version": build})
+    run = Run.objects.create(machine=row, build=torch_build, track=imported.track, state=state)
+    first = imported.jobs.first()
+    assert first is not None
+    Job.objects.create(
+        run=run,
+        benchmark=first.benchmark,
+        config=first.config,
+        state=JobState.CANCELLED,
+        planned_at=timezone.now(),
+        finished_at=timezone.now(),
+    )
+    return run
+
+
+def _machine_becomes_own(machine: str) -> None:
+    """As if its results had been measured here."""
+    Run.objects.filter(machine__key=machine).update(purpose=Purpose.MANUAL)
+
+
+def _compared(client: Client, query: str = "") -> tuple[str, str]:
+    choice = client.get(f"/compare/{query}").context["choice"]
+    return choice.base.tested.label, choice.new.tested.label
+
+
+@pytest.mark.parametrize("state", [RunState.QUEUED, RunState.RUNNING, RunState.CANCELLED])
+def test_run_that_measured_nothing_changes_no_default(
+    two_releases: None, reader: Client, state: RunState
+) -> None:
+    _run("cpu-1c", releases.BASE, state)
+    _run("cpu-1c", releases.NEW, state)
+    assert {tested.machine_key for tested in measured_builds()} == {"h100"}
+    assert _compared(reader) == (releases.BASE, releases.NEW)
+
+
+def test_imported_machine_is_no_default_next_to_an_own_one(two_releases: None) -> None:
+    _machine_becomes_own("h100")
+    releases.import_two_releases(machine="a100", repeats=1, seed=2)
+    assert default_machine(measured_builds()) == "h100"
+
+
+def test_default_is_the_machine_with_the_most_matched_cases(two_releases: None) -> None:
+    releases.import_two_releases(machine="a100", models=["gpt2"], repeats=1, seed=2)
+    assert default_machine(measured_builds()) == "h100"
+
+
+def test_hidden_machine_is_no_default_but_has_its_address(
+    two_releases: None, reader: Client
+) -> None:
+    releases.import_two_releases(machine="a100", repeats=1, seed=2)
+    Machine.objects.filter(key="h100").update(hidden=True)
+    page = reader.get("/versions/").context
+    assert (page["selection"].machine.machine_key, page["machines"]) == ("a100", ["a100"])
+    assert reader.get("/versions/?machine=h100").status_code == 200
+
+
+def test_newest_build_with_few_cases_is_no_default(two_releases: None, reader: Client) -> None:
+    newest, _ = TorchBuild.objects.get_or_create(
+        label="2.14.1+cu130", defaults={"version": "2.14.1"}
+    )
+    old = Run.objects.filter(build__label=releases.NEW).first()
+    level = BuildLevel.objects.filter(build__label=releases.NEW, metric="latency_ms").first()
+    assert old is not None
+    assert level is not None
+    run = _run("h100", newest.label, RunState.COMPLETED)
+    run.jobs.update(state=JobState.DONE, status="pass")
+    BuildLevel.objects.filter(
+        series=level.series_id, build=level.build_id, libraries=level.libraries
+    ).update(build=newest)
+    assert _compared(reader) == (releases.BASE, releases.NEW)
+
+
+@pytest.mark.parametrize("side", ["base", "new"])
+@pytest.mark.parametrize("build", [releases.BASE, releases.NEW])
+def test_other_side_is_never_the_named_build(
+    two_releases: None, reader: Client, side: str, build: str
+) -> None:
+    base, new = _compared(reader, f"?{side}={build.replace('+', '%2B')}&machine=h100")
+    assert base != new
+    assert build in {base, new}
+
+
+def test_import_is_dated_by_what_was_measured(two_releases: None) -> None:
+    run = Run.objects.filter(build__label=releases.BASE).first()
+    assert run is not None
+    assert run.finished_at is not None
+    assert f"{run.created_at:%Y-%m-%d %H}" == "2026-11-21 10"
+    assert f"{run.finished_at:%Y-%m-%d %H}" == "2026-11-21 15"

@@ -1,0 +1,117 @@
+"""Two clocks: the whole step's, and the GPU's own time where the step waits for it."""
+
+import pytest
+
+from dashboard.comparisons.core.gate import decide
+from dashboard.comparisons.core.matching import Side
+from dashboard.comparisons.core.upgrade_groups import CaseGroup, build_report
+from tests.builders.compared import samples, side
+
+SCATTERED = (90.0, 130.0)  # two processes, on a host with neighbours
+REPEATED = (93.30, 93.34)
+STANDS_FOR_IT = (
+    "The whole step of 1 case scatters too much to be decided; it waits for the GPU, whose own "
+    "time is."
+)
+
+
+def gpu_case(device_factor: float = 1.0, share: float = 97.0) -> Side:
+    return side(
+        {
+            "latency_ms": samples(SCATTERED),
+            "device_ms": samples(REPEATED, factor=device_factor),
+            "device_share_percent": samples((share, share)),
+        }
+    )
+
+
+def overall(new: Side, base: Side | None = None) -> CaseGroup:
+    return build_report(base or gpu_case(), new).overall
+
+
+@pytest.mark.parametrize(
+    ("factor", "word", "sentence"),
+    [
+        (1.42, "No", "Worse: gpt2.training inductor device time 42.0 % slower ("),
+        (0.85, "Yes", "Better: gpt2.training inductor device time 15.0 % faster ("),
+        (1.0, "No regression found", "Nothing got significantly worse."),
+    ],
+)
+def test_gpu_time_of_two_processes_decides_where_the_step_waits_for_it(
+    factor: float, word: str, sentence: str
+) -> None:
+    group = overall(gpu_case(factor))
+    assert group.answer.word == word
+    assert sentence in group.answer.sentence
+    assert STANDS_FOR_IT in group.answer.sentence
+
+
+def test_small_change_of_two_processes_may_be_inductors_choice_of_block_sizes() -> None:
+    group = overall(gpu_case(1.03))
+    assert group.answer.word == "Not known yet"
+    assert "Suspected, not certain: gpt2.training inductor device time 3.0 % slower (" in (
+        group.answer.sentence
+    )
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "verdict"),
+    [
+        ((100.0, 100.1) * 3, (103.0, 103.1) * 3, "worse"),
+        ((100.0, 100.0, 100.0, 100.0, 104.0, 100.0), (104.0,) * 6, "unknown"),
+    ],
+)
+def test_six_processes_are_certain_where_no_two_of_both_sides_took_the_same(
+    base: tuple[float, ...], new: tuple[float, ...], verdict: str
+) -> None:
+    def of(values: tuple[float, ...]) -> Side:
+        given = gpu_case()
+        [measured] = given.values()
+        measured.samples["device_ms"] = [samples(values)]
+        return given
+
+    [row] = overall(of(new), of(base)).judgement.tables["device_ms"].rows
+    assert row.effect.verdict == verdict
+    assert row.effect.suspected == (None if verdict == "worse" else "worse")
+
+
+def test_step_that_waits_for_the_host_is_not_known_by_the_gpu() -> None:
+    hosted = gpu_case(share=40.0)
+    group = overall(hosted, hosted)
+    assert group.answer.word == "Not known yet"
+    assert STANDS_FOR_IT not in group.answer.sentence
+    assert decide(hosted, hosted).state == "unknown"
+
+
+def test_more_gpu_time_is_worse_also_where_the_step_waits_for_the_host() -> None:
+    group = overall(gpu_case(1.2, share=40.0), gpu_case(share=40.0))
+    assert group.answer.word == "No"
+    assert "1 result of 2 not known yet" in group.answer.sentence
+
+
+def test_gpu_time_that_scatters_decides_nothing() -> None:
+    new = gpu_case()
+    [measured] = new.values()
+    measured.samples["device_ms"] = [samples((93.3, 96.5), factor=1.1)]
+    group = overall(new)
+    assert group.answer.word == "Not known yet"
+
+
+def test_cpu_time_is_no_second_clock() -> None:
+    on_cpu = side({"latency_ms": samples(), "device_ms": samples()})
+    judgement = overall(on_cpu, on_cpu).judgement
+    assert [finding.metric.key for finding in judgement.findings] == ["latency_ms"]
+
+
+def test_what_is_known_of_the_step_is_said_where_other_things_are_not() -> None:
+    def with_one_start() -> Side:
+        given = gpu_case()
+        [measured] = given.values()
+        measured.samples["cold_start_s"] = [samples((30.0,))]
+        return given
+
+    answer = overall(with_one_start(), with_one_start()).answer
+    assert answer.word == "Not known yet"
+    assert "The step of 1 case is at most 0." in answer.sentence
+    scattered = overall(gpu_case(share=40.0), gpu_case(share=40.0)).answer
+    assert "at most" not in scattered.sentence

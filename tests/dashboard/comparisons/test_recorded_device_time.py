@@ -1,0 +1,43 @@
+"""Two releases as one GPU recorded them: the site answers, and says which kernels it was."""
+
+import html
+import re
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from tests.builders.golden_files import GOLDEN
+from tests.builders.reading import page_text
+
+pytestmark = pytest.mark.django_db
+RECORDED = GOLDEN.parent / "h100_device_time"
+COMPARE = "/compare/?base=2.11.0%2Bcu130&new=2.13.0%2Bcu130&metric=device_ms"
+
+
+def test_two_processes_a_side_decide_and_the_kernels_explain_it(reader: Client) -> None:
+    call_command("import_results", str(RECORDED))
+    page = reader.get(COMPARE)
+    answer = page.context["report"].overall.answer
+    assert answer.word == "No"
+    worse = "Worse: gpt2.standard.training.autocast_bf16.static.b16 inductor device time"
+    assert re.search(rf"{worse} 4[34]\.\d % slower \(4\d\.\d to 4\d(\.\d)? %\)\.", answer.sentence)
+    assert "The whole step of 3 cases scatters too much to be decided" in answer.sentence
+    words = {group.name: group.answer.word for group in page.context["report"].models}
+    assert words == {
+        "captioning": "No regression found",
+        "convnext": "No regression found",
+        "gpt2": "No",
+        "llama": "Not known yet",  # one process a side
+        "mlp": "Not known yet",  # its step waits for the host
+        "resnet50": "Not known yet",  # Inductor chose other block sizes from process to process
+        "rms_norm": "It makes no difference",
+        "softmax": "No regression found",
+        "swin": "No regression found",
+        "tiny_cnn": "Not known yet",  # one process
+        "vit_b16": "No regression found",
+    }
+
+    pairs = re.findall(r'href="(/jobs/pair/[^"]*chosen=median)', page.content.decode())
+    explained = page_text(reader.get(html.unescape(pairs[0])))  # of the largest change
+    assert "94 % of the 23.9 ms added come from two kernels: attention, backward" in explained

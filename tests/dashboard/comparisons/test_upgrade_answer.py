@@ -1,0 +1,132 @@
+"""A judgement in words: the headline, its sentence, and that headline, table and gate agree."""
+
+from dataclasses import replace
+
+import pytest
+
+from dashboard.comparisons.core.gate import decide
+from dashboard.comparisons.core.matching import (
+    CaseMeasurements,
+    ComparedCase,
+    Side,
+)
+from dashboard.comparisons.core.upgrade_groups import build_report
+from tests.builders.compared import samples, side
+
+
+@pytest.mark.parametrize(
+    ("new", "word"),
+    [
+        (side({"latency_ms": samples(factor=0.9)}), "Yes"),
+        (side({"latency_ms": samples(factor=1.1)}), "No"),
+        (side({"latency_ms": samples()}), "It makes no difference"),
+        (
+            side({"latency_ms": samples(factor=0.9), "cold_start_s": samples(factor=1.3)}),
+            "Yes, at a cost",
+        ),
+        (
+            side({"latency_ms": samples(factor=1.1), "cold_start_s": samples(factor=0.7)}),
+            "It depends",
+        ),
+        (
+            side({"latency_ms": samples((90.0, 110.0)), "cold_start_s": samples(factor=0.7)}),
+            "Not known yet",
+        ),
+        (
+            side({"latency_ms": samples((98.0, 102.0) * 3), "cold_start_s": samples(factor=0.7)}),
+            "Yes",
+        ),
+        (side({"latency_ms": samples((98.0, 102.0) * 3)}), "No regression found"),
+        (side({}, failures={"crashed": 1}), "Not known yet"),
+        (side({}, failures={"fail_to_compile": 1}), "Not yet"),
+        ({}, "Not known yet"),
+    ],
+)
+def test_answer_in_a_word(new: Side, word: str) -> None:
+    base = side({"latency_ms": samples(), "cold_start_s": samples()})
+    assert build_report(base, new).overall.answer.word == word
+
+
+def test_answer_in_a_sentence_names_gain_cost_and_failures() -> None:
+    base = {
+        **side({"latency_ms": samples(), "cold_start_s": samples()}),
+        **side({"latency_ms": samples()}, "regional"),
+    }
+    new = {
+        **side({"latency_ms": samples(factor=0.9), "cold_start_s": samples(factor=1.3)}),
+        **side({}, "regional", {"fail_to_compile": 3}),
+    }
+    sentence = build_report(base, new).overall.answer.sentence
+    assert sentence.startswith(
+        "1 case that passed now fails: gpt2.training regional (does not compile). Worse: "
+        "gpt2.training inductor cold start 30.0 % slower ("
+    )
+    assert "Better: gpt2.training inductor 10.0 % faster (" in sentence
+
+
+def test_headline_table_and_gate_are_one_judgement() -> None:
+    """Ten of sixty cases 5 % slower are no "It makes no difference"."""
+    base, new = {}, {}
+    for number in range(60):
+        case = ComparedCase(f"m{number}.training", "inductor", f"m{number}", "llm", "training")
+        case = replace(case, place=(number, 0))
+        factor = 1.05 if number < 10 else 1.0
+        base[case.key] = CaseMeasurements(case, {"latency_ms": [samples()]})
+        new[case.key] = CaseMeasurements(case, {"latency_ms": [samples(factor=factor)]})
+    report = build_report(base, new)
+    assert report.overall.answer.word == "No"
+    assert len(report.latency.significant) == 10
+    assert decide(base, new).state == "regression"
+    assert [group.answer.word for group in report.models[:11]] == ["No"] * 10 + [
+        "It makes no difference"
+    ]
+
+
+def test_two_devices_for_all_cases_do_not_make_the_mean_certain() -> None:
+    base, new = {}, {}
+    for number in range(20):
+        case = ComparedCase(f"m{number}", "inductor", f"m{number}", "llm", "training")
+        base[case.key] = CaseMeasurements(case, {"latency_ms": [samples()]})
+        slower = samples(factor=1.02, device="other")
+        new[case.key] = CaseMeasurements(case, {"latency_ms": [slower]})
+    report = build_report(base, new)
+    assert report.overall.answer.word == "Not known yet"
+    assert "(not measured in turn on one device)" in report.overall.answer.sentence
+
+
+def _with_breaks(*counts: float) -> Side:
+    return side({"latency_ms": samples(), "graph_breaks": samples(counts)})
+
+
+def test_one_more_graph_break_is_a_regression_by_default() -> None:
+    base, new = _with_breaks(1.0, 1.0), _with_breaks(2.0, 2.0)
+    assert decide(base, new).state == "regression"
+    sentence = build_report(base, new).overall.answer.sentence
+    assert "Worse: gpt2.training inductor graph breaks 1 more." in sentence
+
+
+@pytest.mark.parametrize("count", [0.0, 1.0])
+def test_as_many_graph_breaks_are_no_regression(count: float) -> None:
+    noisy = {"latency_ms": samples((98.0, 102.0) * 3), "graph_breaks": samples((count, count))}
+    report = build_report(_with_breaks(count, count), side(noisy))
+    assert report.overall.answer.word == "No regression found"
+    assert "most room for it: latency of gpt2.training" in report.overall.answer.sentence
+
+
+def test_sentence_counts_what_was_measured_by_one_process_a_side() -> None:
+    single = {"latency_ms": samples((90.0, 110.0)), "graph_breaks": samples((1.0,))}
+    sentence = build_report(side(single), side(single)).overall.answer.sentence
+    assert (
+        "2 results of 2 not known yet (one process on a side: 1 of them): measure both" in sentence
+    )
+
+
+def test_wrong_gradients_are_called_so() -> None:
+    base = side({"latency_ms": samples()})
+    new = side({}, failures={"fail_accuracy": 3})
+    [measured] = new.values()
+    measured.messages["fail_accuracy"] = (
+        "The compiled result is further from float64 than allowed: gradients: 0.58"
+    )
+    sentence = build_report(base, new).overall.answer.sentence
+    assert "now fails: gpt2.training inductor (wrong gradients)." in sentence

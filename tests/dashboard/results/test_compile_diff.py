@@ -1,0 +1,192 @@
+"""The calls of two compilations: by function, as a flame graph, on a page."""
+
+import lzma
+import re
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.test import Client
+
+from dashboard.models import Artifact, Job
+from dashboard.results.core.code_diff import UnreadableArchive
+from dashboard.results.core.compile_diff import (
+    CALLS,
+    CallChange,
+    callee_changes,
+    caller_changes,
+    function_changes,
+    read_calls,
+)
+from dashboard.results.core.compile_flame import WIDTH, Frame, frames
+from tests.builders import alerting
+from tests.builders.call_tables import compilation, packed_calls
+from tests.builders.reading import page_text
+
+COMPILE = "torch/_dynamo/eval_frame.py:compile"
+RUN, MATCH = "torch/_inductor/passes.py:run", "torch/_inductor/passes.py:match"
+GUARDS = "torch/_dynamo/guards.py:build"
+OLD, NEW = read_calls(compilation(20)), read_calls(compilation(20, extra=60))
+
+
+def frame_of(name: str, drawn: list[Frame]) -> Frame:
+    (frame,) = [frame for frame in drawn if frame.change.name == name]
+    return frame
+
+
+def test_function_with_the_largest_difference_comes_first() -> None:
+    (change,) = function_changes(OLD, NEW)
+    assert change.function == CallChange(MATCH, 200, 260)
+    assert change.caller == CallChange(RUN, 200, 260)
+
+
+def test_difference_is_said_in_words() -> None:
+    assert CallChange("f", 1, 1501).text == "1\u2009500 more"
+    assert CallChange("f", 3, 1).text == "2 fewer"
+    assert CallChange("f", 3, 3).text == "none"
+
+
+def test_callees_and_callers_that_differ_are_listed() -> None:
+    assert callee_changes(OLD, NEW, RUN) == [CallChange(MATCH, 200, 260)]
+    assert caller_changes(OLD, NEW, MATCH) == [CallChange(RUN, 200, 260)]
+    assert callee_changes(OLD, NEW, COMPILE) == []
+
+
+def test_function_that_is_new_was_called_never_before() -> None:
+    new = read_calls(packed_calls({"f": (1, 6), "g": (5, 5)}, {("f", "g"): (5, 5)}))
+    old = read_calls(packed_calls({"f": (1, 1)}, {}))
+    assert function_changes(old, new)[0].function == CallChange("g", 0, 5)
+
+
+def test_frames_are_as_wide_as_the_calls_below_them() -> None:
+    drawn = frames(OLD, OLD)
+    assert frame_of(COMPILE, drawn).width == WIDTH
+    assert frame_of(GUARDS, drawn).width == pytest.approx(WIDTH * 400 / 621, abs=0.01)
+    assert frame_of(MATCH, drawn).y > frame_of(COMPILE, drawn).y
+
+
+def test_frames_that_differ_are_shaded_and_others_are_not() -> None:
+    drawn = frames(OLD, NEW)
+    assert frame_of(MATCH, drawn).shade_class == "more-3"
+    assert frame_of(GUARDS, drawn).shade_class == "same"
+    assert frame_of(MATCH, frames(NEW, OLD)).shade_class == "fewer-3"
+
+
+def test_flame_graph_begins_at_any_function() -> None:
+    drawn = frames(OLD, NEW, RUN)
+    assert {frame.change.name for frame in drawn} == {RUN, MATCH}
+
+
+def test_recursion_ends() -> None:
+    edges = {("f", "g"): (5, 9), ("g", "f"): (4, 8), ("g", "g"): (2, 2)}
+    table = read_calls(packed_calls({"top": (1, 12), "f": (5, 10), "g": (6, 9)}, edges))
+    assert frames(table, table, "f")
+
+
+def test_calls_below_a_recursion_are_drawn_once() -> None:
+    """f calls w, which calls f, which calls g: the table alone says that f calls both w and g."""
+    functions = {"f": (2, 703), "w": (1, 702), "g": (600, 600), "k": (100, 100)}
+    from_f = {("f", "w"): (1, 702), ("f", "g"): (600, 600)}
+    from_w = {("w", "f"): (1, 601), ("w", "k"): (100, 100)}
+    table = read_calls(packed_calls(functions, from_f | from_w))
+    drawn = frames(table, table, "f")
+    assert [frame.change.name for frame in drawn] == ["w", "g", "k"]  # f hands on all to w
+    assert frame_of("g", drawn).change.before == 600
+
+
+def test_labels_are_cut_to_their_frames() -> None:
+    narrow = Frame(CallChange("a.py:Class.method", 1, 1), 0, 0, 60, 0)
+    assert narrow.label == "Class.m…"
+    wide = Frame(CallChange("a.py:Class.method", 1, 1), 0, 0, 600, 0)
+    assert wide.label == "Class.method"
+
+
+@pytest.mark.parametrize(
+    "packed", [b"", b"garbage", lzma.compress(b"{}"), lzma.compress(b"[1]"), compilation(1)[:80]]
+)
+def test_damaged_table_is_unreadable(packed: bytes) -> None:
+    with pytest.raises(UnreadableArchive, match="cannot be read"):
+        read_calls(packed)
+
+
+# The pages
+def leave(job: Job, content: bytes) -> None:
+    Artifact.objects.create(
+        job=job,
+        name=CALLS,
+        file=ContentFile(content, "x"),
+        size_bytes=len(content),
+        digest="0",
+    )
+
+
+def measured(*tables: bytes, metric: str = "cold_start_s") -> tuple[Any, list[Job]]:
+    """A series of two jobs, which left these tables."""
+    series = alerting.measured([2.0, 2.2], metric=metric)
+    jobs = [datum.job for datum in series.data.select_related("job").order_by("planned_at")]
+    for job, content in zip(jobs, tables, strict=False):
+        leave(job, content)
+    return series, jobs
+
+
+def query(jobs: list[Job]) -> str:
+    return "&".join(f"job={job.pk}" for job in jobs)
+
+
+@pytest.mark.django_db
+def test_page_names_the_function_and_draws_it_for_the_keyboard(reader: Client) -> None:
+    _, jobs = measured(compilation(20), compilation(20, extra=60))
+    response = reader.get(f"/jobs/pair/calls/?{query(jobs)}")
+    assert "60 more" in page_text(response)
+    (frame,) = re.findall(rf'<a class="more-3"[^>]*aria-label="{MATCH}[^>]*>', response.text)
+    assert "tabindex" not in frame
+
+
+@pytest.mark.django_db
+def test_page_of_one_function_lists_its_callers_and_callees(reader: Client) -> None:
+    _, jobs = measured(compilation(20), compilation(20, extra=60))
+    page = page_text(reader.get(f"/jobs/pair/calls/?{query(jobs)}&at={RUN}"))
+    assert "From the top" in page
+    assert "Calls" in page
+
+
+@pytest.mark.django_db
+def test_names_are_text(reader: Client) -> None:
+    table = packed_calls({"<script>alert(1)</script>": (1000, 1000)}, {})
+    _, jobs = measured(table, compilation(1))
+    assert "<script>alert" not in reader.get(f"/jobs/pair/calls/?{query(jobs)}").text
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("tables", "text"),
+    [([compilation(1)], "left no table of calls"), ([b"x", b"x"], "cannot be read")],
+)
+def test_page_says_why_there_is_nothing_to_compare(
+    reader: Client, tables: list[bytes], text: str
+) -> None:
+    _, jobs = measured(*tables)
+    assert text in reader.get(f"/jobs/pair/calls/?{query(jobs)}").text
+
+
+@pytest.mark.django_db
+def test_page_without_two_jobs_asks_for_them(reader: Client) -> None:
+    assert "Choose two jobs first" in reader.get("/jobs/pair/calls/").text
+
+
+@pytest.mark.django_db
+def test_two_jobs_lead_to_their_calls_where_both_left_them(reader: Client) -> None:
+    _, jobs = measured(compilation(1))
+    assert "/jobs/pair/calls/" not in reader.get(f"/jobs/pair/?{query(jobs)}").text
+    leave(jobs[1], compilation(2))
+    assert "/jobs/pair/calls/" in reader.get(f"/jobs/pair/?{query(jobs)}").text
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("metric", "leads"), [("cold_start_s", True), ("latency_ms", False)])
+def test_alert_on_compile_work_leads_to_the_calls(reader: Client, metric: str, leads: bool) -> None:
+    series, _ = measured(compilation(1), compilation(2), metric=metric)
+    group = alerting.group()
+    alerting.alert(group, metric=metric, planned_at=series.last_at)
+    page = reader.get(f"/alerts/{group.pk}/").text
+    assert ("/jobs/pair/calls/" in page) == leads

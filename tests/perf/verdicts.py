@@ -1,0 +1,313 @@
+"""How often a comparison's words are right: simulated pages, judged by the site's own code.
+
+    python -m tests.perf.verdicts [--pages 200] [--only TEXT]
+
+A page has 60 cases of 15 models. What a process measures is a normal error of 1 % (or each case's
+own, of 0.5 to 2 %), on top of what its device and its day do. What would be called worse
+or better is measured again first, as the site does, until each side has CERTAIN_PROCESSES.
+
+Printed for each situation:
+
+    coverage      of the 95 % intervals: of the cases, and of the mean of all
+    false         pages with a significant change where nothing changed; model rows with a wrong
+                  word
+    suspected     pages on which a change is only suspected
+    headline      the most frequent one; pages on which headline, table and gate disagree
+    gate          passed, unknown, regression: percent of pages
+    found         of 10 cases that are 1, 2.5 or 5 % slower, percent called significant
+"""
+
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from dashboard.comparisons.core.block_effects import Block
+from dashboard.comparisons.core.gate import decide
+from dashboard.comparisons.core.judgement import DEVICE_SHARE, Judgement, judge_sides
+from dashboard.comparisons.core.levels import level_of, merge_levels
+from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key
+from dashboard.comparisons.core.metric_effects import CERTAIN_PROCESSES, CaseSamples
+from dashboard.comparisons.core.upgrade_answer import answer
+from dashboard.comparisons.core.upgrade_groups import CaseGroup
+
+MODELS, CONFIGS = 15, 4
+SLOWER_CASES = 10
+DEVICE_TIME = "device_ms"
+# The GPU is busy for nearly all of the step
+BUSY = CaseSamples(1, (), None, n=2, least=97.0, most=97.0, mean=97.0)
+REGRESSION_WORDS = {"Not yet", "No", "It depends", "Yes, at a cost"}
+PASSED_WORDS = {"Yes", "It makes no difference", "No regression found"}
+
+
+class Process(NamedTuple):
+    """One measurement of one case. log: ln(value)."""
+
+    block: Block
+    log: float
+
+
+@dataclass(frozen=True)
+class Situation:
+    """How two sides were measured. Errors are standard deviations of ln(value).
+
+    processes: of each case and side. devices: of the machine. is_apart: base on the first half of
+        them, new on the second. days: True where base was measured on another day than new.
+    common_device, own_device: by how much a device is off for all cases, and for one.
+    day: by how much a session is off, for all cases and for one alike.
+    modes: by how much slower a process is in its second mode, in which `mode_share` of them run.
+    metric: what is measured: the step's latency, or the GPU's part of it.
+    slower: of SLOWER_CASES. tails: Student's t of 3 degrees of freedom in place of a normal error.
+    """
+
+    name: str
+    processes: int = 3
+    devices: int = 1
+    is_apart: bool = False
+    days: bool = False
+    common_device: float = 0.0
+    own_device: float = 0.0
+    day: float = 0.0
+    modes: float = 0.0
+    mode_share: float = 0.5
+    slower: float = 0.0
+    tails: bool = False
+    noise: float = 0.01
+    noise_factor: float = 1.0
+    again: bool = True
+    metric: str = "latency_ms"
+
+
+SITUATIONS = (
+    Situation("one process a side", processes=1),
+    Situation("two processes a side", processes=2),
+    Situation("three a side, in turn"),
+    Situation("three a side, cases 0.5 to 2 %", noise_factor=2.0),
+    Situation("three a side, first look", again=False),
+    Situation("five a side", processes=5),
+    Situation("heavy tails", tails=True),
+    Situation("each side its device, 2 %", devices=2, is_apart=True, common_device=0.02),
+    Situation("other days, 0.5 %", days=True, day=0.005),
+    Situation("other days, 1 %", days=True, day=0.01),
+    Situation("two devices, 2 %", devices=2, common_device=0.02, own_device=0.005),
+    Situation("eight devices, 2 %", devices=8, common_device=0.02, own_device=0.005),
+    Situation("five a side, eight devices, 2 %", processes=5, devices=8, common_device=0.02),
+    Situation("two modes of 5 %", modes=0.05),
+    Situation("two modes of 5 %, first look", modes=0.05, again=False),
+    Situation("two modes of 30 %", modes=0.3),
+    Situation("one in five in a mode of 10 %", modes=0.1, mode_share=0.2),
+    Situation("ten cases 1 % slower", slower=0.01),
+    Situation("ten cases 2.5 % slower", slower=0.025),
+    Situation("ten cases 5 % slower", slower=0.05),
+    Situation("ten 5 % slower, cases 0.5 to 2 %", slower=0.05, noise_factor=2.0),
+    Situation("ten 5 % slower, eight devices", slower=0.05, devices=8, common_device=0.02),
+    Situation("device time, two a side", processes=2, noise=0.001, metric=DEVICE_TIME),
+    Situation(
+        "device time, two modes of 4 %", processes=2, noise=0.001, modes=0.04, metric=DEVICE_TIME
+    ),
+    Situation(
+        "device time, ten 2 % slower", processes=2, noise=0.001, slower=0.02, metric=DEVICE_TIME
+    ),
+    Situation(
+        "device time, ten 15 % slower",
+        processes=2,
+        noise=0.001,
+        slower=0.15,
+        again=False,
+        metric=DEVICE_TIME,
+    ),
+)
+
+
+class Page:
+    """One page's truth, and what is measured for it."""
+
+    def __init__(self, situation: Situation, rng: np.random.Generator) -> None:
+        self.situation = situation
+        self.rng = rng
+        count = MODELS * CONFIGS
+        self.noise = situation.noise * np.exp(
+            rng.uniform(-1, 1, count) * np.log(situation.noise_factor)
+        )
+        self.truth = np.zeros(count)
+        self.truth[rng.choice(count, SLOWER_CASES, replace=False)] = np.log1p(situation.slower)
+        self.device = rng.normal(0, situation.common_device, situation.devices)[:, None]
+        self.device = self.device + rng.normal(0, situation.own_device, (situation.devices, count))
+        self.sessions = 0
+        self.measured: list[tuple[list[Process], list[Process]]] = [([], []) for _ in range(count)]
+        self.measure(range(count), situation.processes)
+
+    def measure(self, cases: Sequence[int], processes: int) -> None:
+        """One session for both sides, or one for each where they are measured on other days."""
+        days = [self._day() for _ in range(1 + self.situation.days)]
+        for case in cases:
+            for side in (0, 1):
+                session, offsets = days[side % len(days)]
+                for _ in range(processes):
+                    device = self._device_of(side)
+                    log = side * self.truth[case] + self.device[device, case] + offsets[case]
+                    process = Process(Block(str(device), session), log + self._error(case))
+                    self.measured[case][side].append(process)
+
+    def _day(self) -> tuple[str, np.ndarray]:
+        self.sessions += 1
+        common = self.rng.normal(0, self.situation.day)
+        own = self.rng.normal(0, self.situation.day, len(self.truth))
+        return f"day {self.sessions}", common + own
+
+    def _device_of(self, side: int) -> int:
+        count = self.situation.devices
+        return side if self.situation.is_apart else int(self.rng.integers(count))
+
+    def _error(self, case: int) -> float:
+        error = self.rng.standard_normal()
+        if self.situation.tails:
+            error = self.rng.standard_t(3) / np.sqrt(3)
+        mode = self.situation.modes * (self.rng.random() < self.situation.mode_share)
+        return float(self.noise[case] * error + np.log1p(mode))
+
+    def sides(self) -> list[dict[Key, CaseMeasurements]]:
+        sides: list[dict[Key, CaseMeasurements]] = [{}, {}]
+        for number, measured in enumerate(self.measured):
+            model = f"model{number // CONFIGS}"
+            case = ComparedCase(f"{model}.training", f"config{number % CONFIGS}", model, "f", "t")
+            case = replace(case, place=(number, 0))
+            for side, processes in zip(sides, measured, strict=True):
+                samples = {self.situation.metric: [samples_of(processes)]}
+                if self.situation.metric == DEVICE_TIME:
+                    samples[DEVICE_SHARE] = [BUSY]
+                side[case.key] = CaseMeasurements(case, samples)
+        return sides
+
+    def judged(self) -> Judgement:
+        """By the site's rule: what is suspected is measured again, once."""
+        metric = self.situation.metric
+        judgement = judge_sides(*self.sides(), [metric], is_complete=True)
+        if not self.situation.again or self.situation.processes < 2:
+            return judgement
+        again = [row.case.place[0] for row in judgement.tables[metric].rows if row.effect.suspected]
+        if again:
+            self.measure(again, max(1, CERTAIN_PROCESSES - self.situation.processes))
+        return judge_sides(*self.sides(), [metric], is_complete=True)
+
+
+def samples_of(processes: Sequence[Process]) -> CaseSamples:
+    values = [float(np.exp(process.log)) for process in processes]
+    level = merge_levels(
+        [
+            level_of([value], block=process.block)
+            for value, process in zip(values, processes, strict=True)
+        ]
+    )
+    return CaseSamples(1, (), level, len(values), min(values), max(values), float(np.mean(values)))
+
+
+@dataclass
+class Counts:
+    """Over the pages of one situation."""
+
+    pages: int = 0
+    intervals: int = 0
+    covered: int = 0
+    means: int = 0
+    mean_covered: int = 0
+    false_pages: int = 0
+    false_models: int = 0
+    suspected: int = 0
+    disagree: int = 0
+    detected: int = 0
+    states: Counter[str] = field(default_factory=Counter)
+    words: Counter[str] = field(default_factory=Counter)
+
+    def add(self, page: Page) -> None:
+        judgement = page.judged()
+        rows = judgement.tables[page.situation.metric].rows
+        self.pages += 1
+        is_false = False
+        for row in rows:
+            truth, effect = page.truth[row.case.place[0]], row.effect
+            assert effect.ratio
+            if effect.ratio.is_known:
+                self.intervals += 1
+                self.covered += abs(effect.ratio.log - truth) <= effect.ratio.reach
+            is_false |= effect.is_significant and truth == 0
+            self.detected += effect.is_significant and truth > 0
+        mean = judgement.means[0].ratio
+        if mean.is_known:
+            self.means += 1
+            usable = [
+                row.case.place[0]
+                for row in rows
+                if row.effect.ratio and row.effect.ratio.basis == "repeats"
+            ]
+            self.mean_covered += abs(mean.log - page.truth[usable].mean()) <= mean.reach
+        if not page.truth.any():
+            is_false |= bool(judgement.means_of("better") or judgement.means_of("worse"))
+        self.false_pages += is_false
+        self.suspected += bool(judgement.of_kind("suspected"))
+        self._add_words(page, judgement)
+
+    def _add_words(self, page: Page, judgement: Judgement) -> None:
+        word = answer(judgement).word
+        gate = decide(*page.sides(), [page.situation.metric])
+        self.words[word] += 1
+        self.states[gate.state] += 1
+        expected = {"regression": REGRESSION_WORDS, "passed": PASSED_WORDS}
+        rows = judgement.tables[page.situation.metric].rows
+        table = any(row.effect.verdict == "worse" for row in rows)
+        is_worse = table or bool(judgement.means_of("worse"))
+        agrees = word in expected.get(gate.state, {"Not known yet"})
+        self.disagree += not agrees or is_worse != (gate.state == "regression")
+        for model in range(MODELS):
+            part = judgement.of_cases(lambda case, model=model: case.model == f"model{model}")
+            group = CaseGroup(f"model{model}", "", part, answer(part))
+            is_changed = page.truth[model * CONFIGS : (model + 1) * CONFIGS].any()
+            self.false_models += not is_changed and group.answer.tone != "none"
+
+    def row(self, name: str) -> str:
+        def percent(part: int, whole: int) -> str:
+            return f"{100 * part / whole:.1f}" if whole else "–"
+
+        word, count = self.words.most_common(1)[0]
+        gate = "/".join(
+            percent(self.states[state], self.pages) for state in ("passed", "unknown", "regression")
+        )
+        cells = [
+            name,
+            percent(self.covered, self.intervals),
+            percent(self.mean_covered, self.means),
+            percent(self.false_pages, self.pages),
+            f"{self.false_models / self.pages:.2f}",
+            percent(self.suspected, self.pages),
+            f"{word} ({percent(count, self.pages)})",
+            str(self.disagree),
+            gate,
+            percent(self.detected, self.pages * SLOWER_CASES),
+        ]
+        return f"| {' | '.join(cells)} |"
+
+
+def main() -> None:
+    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--pages", type=int, default=200)
+    parser.add_argument("--only", default="", help="situations whose name holds this")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    print(
+        "| situation | coverage | of the mean | false pages | false model words a page | suspected "
+        "| headline | disagree | gate | found |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for situation in SITUATIONS:
+        if options.only in situation.name:
+            rng, counts = np.random.default_rng(options.seed), Counts()
+            for _ in range(options.pages):
+                counts.add(Page(situation, rng))
+            print(counts.row(situation.name), flush=True)
+
+
+if __name__ == "__main__":
+    main()
