@@ -102,7 +102,7 @@ def test_overview_shows_families_runs_and_workers(busy_site: Run, reader: Client
 def test_overview_begins_with_what_needs_attention(busy_site: Run, reader: Client) -> None:
     shown = text(reader, "/")
     assert "Needs attention." in shown
-    assert "Not heard of: worker gone." in shown
+    assert "No sign of life: worker gone." in shown
 
 
 def test_families_of_one_config_are_chosen_in_the_address(busy_site: Run, reader: Client) -> None:
