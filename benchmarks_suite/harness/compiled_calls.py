@@ -32,7 +32,7 @@ from benchmarks_suite.harness.arms import Arm
 from benchmarks_suite.harness.job import Job
 from benchmarks_suite.workload import Inputs
 
-STEPS = 30  # most that are profiled
+STEPS = 50  # most that are profiled
 WARM_UP_STEPS = 2  # new globals end shortcuts that guards take through dicts that did not change
 SINCE = (2, 5)  # the first release in which each call begins with set_eval_frame(None)
 _GRAPHS = "__compiled_fn_"  # dynamo's global variables for what a backend returned

@@ -1,6 +1,5 @@
 """What surrounds compiled graphs: what a call costs, and which operators run outside of them."""
 
-import statistics
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -83,7 +82,8 @@ class Block(nn.Module):
         self.norm = nn.LayerNorm(4)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.norm(x * self.scale)
+        normed: Tensor = self.norm(x * self.scale)
+        return normed
 
 
 class Broken(nn.Module):
@@ -118,14 +118,15 @@ def compiled(module: nn.Module) -> Arm:
 
 
 def observed(module: nn.Module) -> list[compiled_calls.StepCalls]:
-    return compiled_calls.of_steps(compiled(module), [BATCH], 15)
+    return compiled_calls.of_steps(compiled(module), [BATCH], 20)
 
 
 def test_more_guards_cost_more() -> None:
     """As where torch checks more of a model than before: pytorch issue 185886."""
-    few, many = observed(Block()), observed(nn.Sequential(*[Block() for _ in range(40)]))
-    of_few = statistics.median(step.overhead_us for step in few)
-    assert statistics.median(step.overhead_us for step in many) > 3 * of_few
+    few, many = observed(Block()), observed(nn.Sequential(*[Block() for _ in range(16)]))
+    # The fastest step of each: whatever else the machine does
+    assert min(step.lookup_us for step in many) > 2 * min(step.lookup_us for step in few)
+    assert min(step.overhead_us for step in many) > min(step.overhead_us for step in few)
 
 
 def test_each_region_of_a_step_counts() -> None:
@@ -152,10 +153,9 @@ def test_eager_code_has_no_overhead() -> None:
 
 
 def test_a_new_compilation_makes_the_calls_unobservable() -> None:
+    another = {"x": torch.ones(4, 4, dtype=torch.float64)}
     with pytest.raises(NotObserved, match="compiled again"):
-        compiled_calls.of_steps(
-            compiled(Block()), [BATCH, {"x": torch.ones(4, 4, dtype=torch.float64)}], 2
-        )
+        compiled_calls.of_steps(compiled(nn.ReLU()), [BATCH, another], 2)
 
 
 def test_operators_outside_of_graphs_are_those_between_breaks() -> None:
