@@ -32,6 +32,8 @@ _OF_A_PROFILE = (
     "device_speedup",
     "eager_device_ms",
 )
+# What surrounds the graphs: compiled_calls.py
+_OF_CALLS = ("overhead_us", "compiled_ops_percent")
 OF_TRAINING = ("drift_gradients", "eager_drift_gradients", "drift_loss", "eager_drift_loss")
 # What the compiler counted, and what the counted start makes of its calls: compiler_counts.py
 COUNTS = (
@@ -57,7 +59,6 @@ OF_A_START = {
         "graph_breaks",
         "unique_graphs",
         "recompiles",
-        "guard_overhead_us",
         "peak_memory_gb",
         "compile_peak_memory_gb",
         "reserved_memory_gb",
@@ -85,11 +86,11 @@ def reasons(job: Job, result: Result) -> dict[str, str]:
         of_any = "accuracy alone was asked for (measure.accuracy_only)"
     if result.status != "pass":
         of_any = f"the case ended {result.status} in stage {result.stage}: {result.message}"
-    keys = (*_OF_EVERY_CASE, *_OF_BOTH_ARMS, *OF_TRAINING, *_OF_COMPILING)
+    keys = (*_OF_EVERY_CASE, *_OF_BOTH_ARMS, *_OF_CALLS, *OF_TRAINING, *_OF_COMPILING)
     by_metric = dict.fromkeys(keys, of_any)
     if not job.measure.profile_steps:
         of_profile = "no profile was asked for (measure.profile_steps)"
-        by_metric |= dict.fromkeys(_OF_A_PROFILE, of_profile)
+        by_metric |= dict.fromkeys((*_OF_A_PROFILE, *_OF_CALLS), of_profile)
     for kind, made in OF_A_START.items():
         if kind not in job.measure.starts:
             by_metric |= dict.fromkeys(made, f"no {kind} start was asked for (measure.starts)")
@@ -103,5 +104,6 @@ def reasons(job: Job, result: Result) -> dict[str, str]:
         by_metric |= dict.fromkeys(OF_TRAINING, "only training has gradients and a loss")
     if not job.config.compiles:
         of_eager = "this case is eager itself: nothing is compiled or compared"
-        by_metric |= dict.fromkeys((*_OF_BOTH_ARMS, *OF_TRAINING, *_OF_COMPILING), of_eager)
+        compared = (*_OF_BOTH_ARMS, *_OF_CALLS, *OF_TRAINING, *_OF_COMPILING)
+        by_metric |= dict.fromkeys(compared, of_eager)
     return by_metric

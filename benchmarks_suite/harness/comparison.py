@@ -16,6 +16,7 @@ from benchmarks_suite import loading
 from benchmarks_suite.harness import (
     accuracy,
     ceilings,
+    compiled_calls,
     compiling,
     outcome,
     profiling,
@@ -215,6 +216,25 @@ class Comparison:
                 report_device.profile(self._result, arm.name, profile)
         if self._device.type == "cuda":
             report_device.device_time(self._result, arms[-1].name)
+        if self._compiled is not None:
+            self._observe_calls(self._compiled)
+
+    def _observe_calls(self, arm: Arm) -> None:
+        """What calling the compiled code costs, and which share of the forward pass it is."""
+        result, batches = self._result, self._working_copy.batches
+        step_ms, half_s = median(self._samples[arm.name].ms), self._job.measure.budget_s / 2
+        steps = profiling.steps_of(batches, compiled_calls.STEPS, step_ms, half_s)
+        try:
+            compiled_calls.check(self._job)
+            report_device.calls(result, compiled_calls.of_steps(arm, batches, steps))
+        except compiled_calls.NotObserved as error:
+            result.missing("overhead_us", str(error))
+        try:
+            compiled_calls.check(self._job)
+            operators = compiled_calls.operators(self._job, self._eager, arm, batches)
+            report_device.operators(result, *operators)
+        except compiled_calls.NotObserved as error:
+            result.missing("compiled_ops_percent", str(error))
 
     def _report_shares(self, latency_ms: float) -> None:
         """Which share of the machine's ceilings a step reaches, where those are known."""

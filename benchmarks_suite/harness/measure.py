@@ -15,7 +15,8 @@
  8. accuracy: drift of the compiled arm from the reference, next to eager's own.
  9. sampling: warm-up, then both arms interleaved until the speedup is known well enough; then
     single steps for percentiles. Not where accuracy alone was asked for.
-10. profile: how long launching a step takes, and one profiled pass of each arm.
+10. profile: how long launching a step takes, and one profiled pass of each arm; then what calling
+    the compiled code costs, and which operators run outside of its graphs.
 11. What follows from several stages: the compression ratio, the reason for each metric that is
     absent. The file itself is written in one step, by commands/run.py.
 

@@ -39,7 +39,7 @@ _KEPT = (
     "hints",
     "cudagraph_skips",
 )
-_TIMES = ("phases_s", "submodules", "guard_overhead_us")
+_TIMES = ("phases_s", "submodules")
 NOTHING_COMPILED = "Nothing was compiled: dynamo skipped every frame, so both arms ran in eager"
 NO_CALLS_OF_IT = "this torch has no such function, or Python is older than 3.11"
 COMPILED_BY_DYNAMO = ("module", "blocks", "parts", "train_step")
@@ -109,10 +109,6 @@ def _counted(result: Result, answer: Document) -> None:
 
 def _precompiled(result: Result, answer: Document) -> None:
     """What holds of a case that was compiled next to others: none of its times means anything."""
-    result.missing(
-        "guard_overhead_us",
-        "it was compiled ahead, next to other cases, where no time means anything",
-    )
     _memory(result, answer)
     facts = {key: value for key, value in answer["compile"].items() if key not in _TIMES}
     compiler_facts(result, facts)
@@ -140,9 +136,6 @@ def compiler_facts(result: Result, facts: Document) -> None:
     recompiles = facts["recompiles"]
     count = None if recompiles is None else len(recompiles)
     _measured_or_missing(result, "recompiles", count, "torch reports recompilations since 2.3")
-    overhead_us = facts.get("guard_overhead_us")
-    why_not = "torch profiles its guards since 2.6"
-    _measured_or_missing(result, "guard_overhead_us", overhead_us, why_not)
     for key, counted in facts.get("counts", {}).items():
         _measured_or_missing(result, key, counted, "this torch, or this backend, does not count it")
     code_bytes = facts.get("code_bytes")

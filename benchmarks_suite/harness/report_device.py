@@ -5,6 +5,7 @@ Keys are those of dashboard/language/metrics.py.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -13,11 +14,13 @@ from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.harness.result import Result
 
 if TYPE_CHECKING:
+    from benchmarks_suite.harness.compiled_calls import StepCalls
     from benchmarks_suite.harness.timing import Samples
 
 OF_THE_CASE = ("device_ms", "kernels", "device_share_percent", "device_speedup")
 OF_THE_CONTROL = ("eager_device_ms", "device_speedup")
 ON_A_GPU = ("kernels", "host_ms", "device_share_percent")
+MOST_NAMES = 50  # of operators outside of graphs
 
 
 def cpu_time(result: Result, samples: dict[str, Samples]) -> None:
@@ -70,3 +73,36 @@ def _speedup(result: Result) -> None:
     own, eager = result.metrics.get("device_ms"), result.metrics.get("eager_device_ms")
     if own and eager and own["value"] > 0:
         result.measured("device_speedup", eager["value"] / own["value"])
+
+
+def calls(result: Result, calls: Sequence[StepCalls]) -> None:
+    """What the calls of compiled code cost, in each of some steps."""
+    overhead = statistics.median_interval([each.overhead_us for each in calls])
+    result.measured("overhead_us", overhead.value, overhead.low, overhead.high, overhead.n)
+    ordered = sorted(calls, key=lambda each: each.overhead_us)
+    median = ordered[len(ordered) // 2]
+    result.sections.setdefault("calls", {}).update(
+        steps=len(calls),
+        graphs=median.graphs,
+        lookups=median.lookups,
+        lookup_us=round(median.lookup_us, 3),
+    )
+
+
+def operators(result: Result, eager: Counter[str], outside: Counter[str]) -> None:
+    """The share of a forward pass that ran compiled.
+
+    eager: operators by name of one of the eager arm; outside: of the compiled one, those outside of
+    its graphs.
+    """
+    if not eager:
+        result.missing("compiled_ops_percent", "the eager forward pass runs no operator")
+        return
+    # What a break adds, such as reading a value, can be more than eager runs
+    share = max(0.0, 1 - outside.total() / eager.total())
+    result.measured("compiled_ops_percent", share * 100)
+    result.sections.setdefault("calls", {}).update(
+        eager_operators=eager.total(),
+        operators_outside=outside.total(),
+        outside=dict(outside.most_common(MOST_NAMES)),
+    )

@@ -196,7 +196,6 @@ def facts(hints: list[str]) -> Document:
         "counters": counters,
         "submodules": torch_versions.seconds_by_function(),
         "hints": list(dict.fromkeys(hints))[:200],
-        "guard_overhead_us": torch_versions.guard_overhead_us(),
         "cache_hits": torch_versions.cache_hits(counters),
         "counts": compiler_counts.counts(counters),
         "cudagraph_skips": compiler_counts.cudagraph_skip_reasons(),

@@ -8,7 +8,7 @@ Range: 2.1 to 2.15; tried: 2.4, 2.7, 2.13, 2.15.
 | CompilationMetrics kept and readable    | 2.3   | recompiles and time by function are absent     |
 | CompilationMetrics.recompile_reason     | 2.7   | a recompile is an entry that found the cache   |
 |                                         |       | not empty; the guard that failed is not known  |
-| CompilationMetrics.guard_latency_us     | 2.6   | guard overhead is absent                       |
+| each call begins with set_eval_frame    | 2.5   | the overhead of calls is absent                |
 | fxgraph_cache_hit, _miss                | 2.2   | cache hits are absent                          |
 | autograd_cache_hit, _miss               | 2.5   | only FX graph hits are counted                 |
 | save_cache_artifacts                    | 2.7   | restored start is absent                       |
@@ -219,17 +219,6 @@ def seconds_by_function() -> dict[str, float]:
         if getattr(entry, "co_name", None) and entry.entire_frame_compile_time_s:
             seconds[_function(entry)] += entry.entire_frame_compile_time_s
     return {name: round(value, 4) for name, value in seconds.most_common(100)}
-
-
-def guard_overhead_us() -> float | None:
-    """Dynamo's own estimate of evaluating the guards of all compiled graphs once; None before 2.6.
-
-    It is taken while compiling, with a flushed cache: a call's guards take far less.
-    docs/measuring.md.
-    """
-    latencies = [getattr(entry, "guard_latency_us", None) for entry in compilations() or []]
-    profiled = [float(latency) for latency in latencies if latency is not None]
-    return sum(profiled) if profiled else None
 
 
 def counters() -> dict[str, float]:

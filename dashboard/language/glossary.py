@@ -42,6 +42,8 @@ WORDS: dict[str, str] = {
     "mean.",
     "accuracy": "The status word made from drift: whether the compiled numbers are as close to "
     "fp64 as eager's own.",
+    "guard_overhead_us": "In results until November 2026: dynamo's own estimate of one check of all "
+    "guards while it compiles. The call overhead, which is measured, took its place.",
     "kernel profile": "What ran on the device in a step, kernel by kernel (on a CPU: operator by "
     "operator), as the profiler recorded it. Two profiles show which kernels account for a change.",
     "pressure": "The machine did other work while the job measured; the number may be worse "

@@ -192,6 +192,8 @@ def result_document() -> dict[str, Any]:
         "warm_start_s": {"value": 3.18, "low": None, "high": None, "n": 1},
         "graph_breaks": {"value": 2, "low": None, "high": None, "n": 1},
         "recompiles": {"value": 1, "low": None, "high": None, "n": 1},
+        "compiled_ops_percent": {"value": 98.4, "low": None, "high": None, "n": 1},
+        "overhead_us": {"value": 214.6, "low": 209.1, "high": 222.8, "n": 50},
     }
     document["absent"] = {"latency_p99_ms": "needs 1,000 single steps; 200 were asked for"}
     document["compile"] |= {
@@ -202,6 +204,15 @@ def result_document() -> dict[str, Any]:
             {"reason": "size mismatch at index 1: expected 128, actual 96", "function": "forward"}
         ],
         "hints": ["reduction over dim 0 is not fused"],
+    }
+    document["calls"] = {
+        "steps": 50,
+        "graphs": 3,
+        "lookups": 3,
+        "lookup_us": 152.3,
+        "eager_operators": 252,
+        "operators_outside": 4,
+        "outside": {"aten::item": 2, "aten::sum": 2},
     }
     document["profile"] = {"eager": kernels.BEFORE, "compiled": kernels.AFTER}
     document["marks"] = [

@@ -81,7 +81,6 @@ def test_a_graph_break_has_its_place_and_a_recompile_its_guard() -> None:
     assert "size mismatch" in facts["recompiles"][0]["reason"]
     assert facts["recompiles"][0]["function"].startswith("twice (<string>:5)")
     assert facts["phases_s"]["dynamo"] > 0
-    assert facts["guard_overhead_us"] > 0
 
 
 def test_peak_memory_includes_what_was_freed_again() -> None:

@@ -49,10 +49,21 @@ def test_each_arm_has_a_profile_and_its_cpu_time(tmp_path: Path) -> None:
     assert "nothing is launched" in result["absent"]["host_ms"]
 
 
+def test_a_call_of_compiled_code_has_its_overhead_and_its_share_of_the_operators(
+    tmp_path: Path,
+) -> None:
+    result = tiny(tmp_path, "fine")
+    assert result["metrics"]["overhead_us"]["value"] > 0
+    assert result["metrics"]["compiled_ops_percent"]["value"] == 100
+    assert result["calls"]["graphs"] == 1
+    assert result["calls"]["operators_outside"] == 0
+
+
 def test_no_profile_is_made_where_none_is_asked_for(tmp_path: Path) -> None:
     result = tiny(tmp_path, "fine", measure={"profile_steps": 0, "starts": []})
     assert "profile" not in result
     assert "device_ms" in result["metrics"]  # of the samples
+    assert "no profile" in result["absent"]["overhead_us"]
 
 
 def test_accuracy_alone_has_drifts_and_no_latency(tmp_path: Path) -> None:
@@ -68,6 +79,7 @@ def test_eager_alone_has_no_speedup_and_says_why(tmp_path: Path) -> None:
     assert result["status"] == "pass"
     assert "latency_ms" in result["metrics"]
     assert "eager itself" in result["absent"]["speedup"]
+    assert "eager itself" in result["absent"]["compiled_ops_percent"]
 
 
 @pytest.mark.parametrize("model", ["heavy", "heavy_wrapped"])

@@ -15,6 +15,7 @@ from dashboard.alerts.core.attribution import ChangeFacts, ObservedChange
 from dashboard.alerts.selectors import documents
 from dashboard.detection import compare_levels
 from dashboard.language.metrics import EAGER, METRICS, STATUS_METRIC
+from dashboard.language.wording import metric_of
 from dashboard.models import Alert, AlertGroup, Cause, Confirmation, Datum, Series, Track
 from dashboard.results.core.series_points import settings_of
 from dashboard.results.selectors import history
@@ -43,7 +44,7 @@ def facts_of(alert: Alert) -> ChangeFacts:
     phases = {metric: METRICS[metric].label for metric in PHASES}
     return ChangeFacts(
         metric=series.metric,
-        unit=METRICS[series.metric].unit,
+        unit=metric_of(series.metric).unit,
         change=change,
         eager=series.config.name == EAGER,
         same_build=alert.base_id == alert.new_id,
@@ -72,7 +73,7 @@ def _own_change(alert: Alert) -> ObservedChange | None:
         return None
     low = alert.effect if alert.low is None else alert.low
     high = alert.effect if alert.high is None else alert.high
-    return ObservedChange(METRICS[alert.series.metric].label, alert.effect, low, high)
+    return ObservedChange(metric_of(alert.series.metric).label, alert.effect, low, high)
 
 
 # --- Other series at the same moment
@@ -128,7 +129,7 @@ def observed_change(
     """
     if not before or not after or metric == STATUS_METRIC:
         return None
-    difference = compare_levels(before, after, settings_of(METRICS[metric]))
+    difference = compare_levels(before, after, settings_of(metric_of(metric)))
     is_bounded = isfinite(difference.low) and isfinite(difference.high)
     if difference.unit != "percent" or not is_bounded:
         return None
@@ -235,7 +236,7 @@ def _canary(alert: Alert, window: _Window | None) -> list[ObservedChange]:
 
 def _alike(alert: Alert, window: _Window | None, own: ObservedChange | None) -> tuple[int, int]:
     """How many of how many other benchmarks' eager steps moved alike."""
-    if own is None or METRICS[alert.series.metric].unit not in ("ms", "s"):
+    if own is None or metric_of(alert.series.metric).unit not in ("ms", "s"):
         return 0, 0
     others = Series.objects.filter(
         machine=alert.series.machine_id,

@@ -12,7 +12,8 @@ from django.db.models import Count, Max
 
 from dashboard.alerts.core.confirmation import Pair
 from dashboard.detection import Settings, status_value
-from dashboard.language.metrics import METRICS, STATUS_METRIC
+from dashboard.language.metrics import STATUS_METRIC
+from dashboard.language.wording import metric_of
 from dashboard.models import Alert, Confirmation, Datum, Job
 from dashboard.results.core.series_points import judged_value, settings_of
 from dashboard.results.selectors import history
@@ -36,7 +37,7 @@ class MeasuredPairs:
 
 def settings_of_alert(alert: Alert) -> Settings:
     """How the alert's series is judged."""
-    return settings_of(METRICS[alert.series.metric])
+    return settings_of(metric_of(alert.series.metric))
 
 
 def planned_rounds(confirmation: Confirmation) -> int:

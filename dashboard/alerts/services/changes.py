@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dashboard.detection import Verdict
-from dashboard.language.metrics import METRICS, STATUS_METRIC
+from dashboard.language.metrics import STATUS_METRIC
+from dashboard.language.wording import metric_of
 from dashboard.models import Direction, Kind, Series
 from dashboard.results.core.series_points import SeriesPoint
 
@@ -40,5 +41,5 @@ class LevelChange:
                 return Direction.NEUTRAL
         else:
             rose = (self.verdict.effect or 0) > 0
-            is_worse = rose == METRICS[self.series.metric].lower_is_better
+            is_worse = rose == metric_of(self.series.metric).lower_is_better
         return Direction.REGRESSION if is_worse else Direction.IMPROVEMENT

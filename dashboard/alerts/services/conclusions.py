@@ -20,8 +20,7 @@ from dashboard.alerts.services.causes import reattribute
 from dashboard.alerts.services.confirmations import PATIENCE, plan_rounds
 from dashboard.alerts.services.descriptions import describe
 from dashboard.detection import status_value
-from dashboard.language.metrics import METRICS
-from dashboard.language.wording import plural, signed
+from dashboard.language.wording import metric_of, plural, signed
 from dashboard.models import Alert, AlertState, Confirmation, Job, Status
 from dashboard.runs.services.run_state import ACTIVE
 from dashboard.runs.services.runs import cancel_run
@@ -168,7 +167,7 @@ def _case(alert: Alert) -> tuple[int, int]:
 def _sentence(alert: Alert) -> str:
     """ "mlp… in inductor, Latency: +6.1 % (+4.8 to +7.5) in 5 rounds: confirmed"."""
     series = alert.series
-    name = f"{series.benchmark} in {series.config}, {METRICS[series.metric].label}"
+    name = f"{series.benchmark} in {series.config}, {metric_of(series.metric).label}"
     outcome: dict[str, Any] = alert.decision.get("confirmation", {})
     if not outcome:
         return f"{name}: {alert.confirmation}, nothing could be measured"

@@ -15,7 +15,7 @@ from dashboard.alerts.services import triage
 from dashboard.alerts.services.changes import LevelChange
 from dashboard.alerts.services.descriptions import describe
 from dashboard.detection import Settings, compare_levels
-from dashboard.language.metrics import METRICS
+from dashboard.language.wording import metric_of
 from dashboard.models import Alert, AlertGroup, AlertState, Direction, Kind, Series
 from dashboard.results.core.series_points import LEVEL_POINTS, judged_value, settings_of
 from dashboard.results.selectors import history
@@ -71,7 +71,7 @@ def _is_nearer_to_old(alert: Alert, after: datetime) -> bool:
 
 def _values(series: Series, after: datetime) -> list[tuple[datetime, float]]:
     """The data of a series after a moment that have a value, with when they were planned."""
-    settings = settings_of(METRICS[series.metric])
+    settings = settings_of(metric_of(series.metric))
     values = []
     for reading in history.readings(series, after):
         value = judged_value(reading, settings)
@@ -95,7 +95,7 @@ def close_recovered(*, series: Series) -> None:
     for alert in alerts.select_related("group"):
         since = _values(series, alert.seen_at)
         newest = [value for _, value in since]
-        count = _points_back(alert, newest, settings_of(METRICS[series.metric]))
+        count = _points_back(alert, newest, settings_of(metric_of(series.metric)))
         if count:
             alert.recovered_at = since[-count][0]
             mark_recovered(alert=alert)

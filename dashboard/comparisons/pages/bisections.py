@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST
 
 from dashboard.comparisons.selectors import bisections
 from dashboard.comparisons.services.bisections import cancel_bisection
-from dashboard.language.metrics import METRICS
+from dashboard.language.wording import metric_of
 from dashboard.models import Bisection
 from dashboard.ui.pages import parameters
 
@@ -34,7 +34,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
     rows = bisections.rows(bisection)
     context: dict[str, Any] = {
         "bisection": bisection,
-        "metric": METRICS[bisection.metric],
+        "metric": metric_of(bisection.metric),
         "rows": rows,
         "has_commits": any(row.build.git_sha for row in rows),
         "range": bisections.commit_range(bisection),

@@ -26,6 +26,7 @@ from dashboard.comparisons.services.comparisons import (
     measure_in_turn,
 )
 from dashboard.language.metrics import METRICS
+from dashboard.language.wording import metric_of
 from dashboard.models import Benchmark, Bisection, Config, Machine, Purpose, Run, TorchBuild
 from dashboard.runs.services.run_state import is_over
 from dashboard.runs.services.runs import cancel_run
@@ -146,7 +147,7 @@ def _step(bisection: Bisection) -> None:
         _end(bisection, State.FAILED, f"{end} brought no {bisection.metric}: its run says why.")
         return
 
-    differ = ends_differ(base, new, METRICS[bisection.metric])
+    differ = ends_differ(base, new, metric_of(bisection.metric))
     if differ:
         _narrow(bisection, candidate, base, measured[candidate.pk], new)
         return
@@ -211,7 +212,7 @@ def _step_of(
     step |= {"verdict": decision.verdict, "repeats": here.n, "share": decision.share}
     if decision.verdict == "unknown":
         step["given_up"] = _rounds(bisection, candidate) >= MAX_ROUNDS
-    [effect] = estimate_effects([(base, here)], METRICS[bisection.metric])
+    [effect] = estimate_effects([(base, here)], metric_of(bisection.metric))
     if effect.ratio and effect.ratio.is_known:
         ratio = effect.ratio
         step |= {"effect": ratio.percent, "low": ratio.low, "high": ratio.high}
@@ -219,7 +220,7 @@ def _step_of(
 
 
 def _change(base: CaseSamples, new: CaseSamples, bisection: Bisection) -> str:
-    [effect] = estimate_effects([(base, new)], METRICS[bisection.metric])
+    [effect] = estimate_effects([(base, new)], metric_of(bisection.metric))
     return effect.change.text
 
 

@@ -58,7 +58,14 @@ _GROUPS = {
         "drift_loss",
         "eager_drift_loss",
     ),
-    "Graphs": ("graph_breaks", "unique_graphs", "recompiles", "cache_hits"),
+    "Graphs": (
+        "graph_breaks",
+        "compiled_ops_percent",
+        "unique_graphs",
+        "recompiles",
+        "overhead_us",
+        "cache_hits",
+    ),
     "Compile work": (
         "compile_calls",
         "guards",

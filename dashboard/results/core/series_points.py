@@ -15,7 +15,8 @@ from statistics import fmean, median
 from typing import Any, Literal
 
 from dashboard.detection import OnlineDetector, Point, Settings, Verdict, status_value
-from dashboard.language.metrics import METRICS, STATUS_METRIC, Metric
+from dashboard.language.metrics import STATUS_METRIC, Metric
+from dashboard.language.wording import metric_of
 
 EXACT_UNITS = ("GB", "MB")
 # A change whose first point is uncertain began where build or environment changed, if that is at
@@ -113,7 +114,7 @@ class SeriesDetector:
     """
 
     def __init__(self, metric: str, per_build: bool) -> None:
-        self.settings, self.per_build = settings_of(METRICS[metric]), per_build
+        self.settings, self.per_build = settings_of(metric_of(metric)), per_build
         self.before = OnlineDetector(self.settings)
         self.now = self.before
         self.open: list[SeriesPoint] = []

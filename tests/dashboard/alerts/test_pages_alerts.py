@@ -87,6 +87,14 @@ def test_page_shows_the_effect_with_its_interval(reader: Client) -> None:
     assert "6.2 % slower (5.1 to 7.4 %)" in text(reader, group.get_absolute_url())
 
 
+def test_alert_of_a_metric_that_the_table_no_longer_has_stays_readable(reader: Client) -> None:
+    group = alerting.group()
+    series = alerting.alert(group).series
+    series.metric = "guard_overhead_us"
+    series.save()
+    assert "Guard overhead us" in text(reader, group.get_absolute_url())
+
+
 def test_page_shows_what_the_confirmation_measured_of_the_series(reader: Client) -> None:
     group = alerting.group()
     again = {
