@@ -13,6 +13,7 @@ _OF_EVERY_CASE = (
     "kernels",
     "host_ms",
     "device_share_percent",
+    "memory_growth_mb",
 )
 _OF_BOTH_ARMS = (
     "speedup",
@@ -69,6 +70,7 @@ OF_A_START = {
     "restored": ("restored_start_s", "artifact_size_mb"),
     "counted": ("compile_calls", *COUNTS_OF_CALLS),
 }
+OF_A_SWEEP = ("sweep_recompiles", "sweep_recompile_s", "sweep_slow_percent")
 _OF_STARTS = tuple(key for made in OF_A_START.values() for key in made)
 _OF_COMPILING = tuple(key for key in _OF_STARTS if key != "peak_memory_gb")
 
@@ -90,6 +92,13 @@ def reasons(job: Job, result: Result) -> dict[str, str]:
     if not job.measure.profile_steps:
         of_profile = "no profile was asked for (measure.profile_steps)"
         by_metric |= dict.fromkeys(_OF_A_PROFILE, of_profile)
+    if not job.measure.soak_steps:
+        by_metric["memory_growth_mb"] = "no soak was asked for (measure.soak_steps)"
+    if job.config.sweep:
+        of_a_walk = of_any
+        if "cold" not in job.measure.starts:
+            of_a_walk = "the walk is the cold start's, and none was asked for (measure.starts)"
+        by_metric |= dict.fromkeys(OF_A_SWEEP, of_a_walk)
     for kind, made in OF_A_START.items():
         if kind not in job.measure.starts:
             by_metric |= dict.fromkeys(made, f"no {kind} start was asked for (measure.starts)")

@@ -1,6 +1,6 @@
 """What happens in the measuring process itself.
 
-Stages 4 to 10 of measure.py, each a method, in that order.
+Stages 4 to 11 of measure.py, each a method, in that order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from benchmarks_suite.harness import (
     profiling,
     report,
     report_device,
+    report_requested,
     shares,
+    soak,
     timing,
     torch_versions,
     warm_imports,
@@ -56,8 +58,10 @@ class Comparison:
 
     def build(self) -> None:
         """4. Weights, batches, the state that is gone back to."""
-        seed = self._job.measure.seed
-        working_copy = WorkingCopy(self._job.benchmark, self._workload, self._job.device, seed)
+        job, seed = self._job, self._job.measure.seed
+        working_copy = WorkingCopy(
+            job.benchmark, self._workload, job.device, seed, job.config.sweep
+        )
         self._working_copy = working_copy
         self._stopwatch = Stopwatch(self._device, working_copy.batches)
         ranks = int(os.environ.get("WORLD_SIZE", "1"))  # 1 where the process is alone
@@ -215,6 +219,20 @@ class Comparison:
                 report_device.profile(self._result, arm.name, profile)
         if self._device.type == "cuda":
             report_device.device_time(self._result, arms[-1].name)
+
+    def soak(self) -> None:
+        """11. Whether memory grows, of the arm that the case is about."""
+        arm = self._compiled or self._eager
+        assert arm is not None  # a case without either has ended
+        self._memory.reset()
+        measured = soak.soak(
+            self._stopwatch,
+            arm,
+            len(self._working_copy.batches),
+            self._job.measure.soak_steps,
+            self._memory.in_use_gb,
+        )
+        report_requested.soak(self._result, measured)
 
     def _report_shares(self, latency_ms: float) -> None:
         """Which share of the machine's ceilings a step reaches, where those are known."""

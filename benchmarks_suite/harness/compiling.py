@@ -69,13 +69,20 @@ def _misfit(working_copy: WorkingCopy, config: Config) -> str:
     benchmark, workload = working_copy.benchmark, working_copy.workload
     if config.modes and benchmark.mode not in config.modes:
         return f"is for {', '.join(config.modes)}, not for {benchmark.mode}"
-    if config.shapes and benchmark.shapes not in config.shapes:
-        return f"is for {', '.join(config.shapes)} shapes, not for {benchmark.shapes}"
     if (config.target == "blocks" or config.disable_blocks) and not workload.blocks:
         return f"needs repeated blocks, and {benchmark.module} names none"
     parts, needed = len(workload.parts), len(config.part_modes)
     if config.target == "parts" and parts != needed:
         return f"needs {needed} parts, and {benchmark.module} names {parts}"
+    return _shapes_misfit(working_copy, config)
+
+
+def _shapes_misfit(working_copy: WorkingCopy, config: Config) -> str:
+    benchmark = working_copy.benchmark
+    if config.shapes and benchmark.shapes not in config.shapes:
+        return f"is for {', '.join(config.shapes)} shapes, not for {benchmark.shapes}"
+    if config.sweep and len(working_copy.batches) < 2:
+        return f"walks through shapes, and {benchmark.name} has only one: no axis to cut"
     if config.target == "aot_inductor" and benchmark.shapes != "static":
         return f"is exported for one shape, and {benchmark.shapes} shapes vary"
     return ""

@@ -27,7 +27,9 @@ def measure(job: Job, spec: Document) -> Document:
 
     settle_process(job)
     workload = loading.load(job.benchmark)
-    working_copy = WorkingCopy(job.benchmark, workload, job.device, job.measure.seed)
+    working_copy = WorkingCopy(
+        job.benchmark, workload, job.device, job.measure.seed, job.config.sweep
+    )
     torch_versions.set_options("inductor", {**job.inductor, "compile_threads": 1})
     arm = compiling.compiled_arm(working_copy, job.config)
     counter = CallCounter()
