@@ -30,7 +30,7 @@ def parts(*megabytes: float) -> Soak:
 
 
 def test_leak_is_found_with_its_size() -> None:
-    kept = []
+    kept: list[torch.Tensor] = []
     growth = soaked(lambda _: kept.append(torch.ones(25_000))).growth()  # 100 kB
     assert growth.low > 0
     assert growth.value == pytest.approx(10, rel=0.2)
@@ -43,7 +43,7 @@ def test_clean_step_does_not_grow() -> None:
 
 
 def test_steps_are_whole_passes_over_the_batches() -> None:
-    counted = []
+    counted: list[Any] = []
     measured = soaked(counted.append, steps=200, batches=16)
     assert measured.part_steps % 16 == 0
     assert len(counted) == measured.document()["steps"]

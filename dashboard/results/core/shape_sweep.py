@@ -12,8 +12,7 @@ SMALLEST_SHOWN_MB = 0.1  # the grain in which a process takes memory
 class ShapeRow:
     """The steps at one shape, as text; empty where nothing of that kind happened.
 
-    lost: of its slow steps, where something was compiled. host: by how much the process grew.
-    reasons: the guards that failed.
+    host: by how much the process grew. reasons: the guards that failed.
     """
 
     label: str
@@ -22,7 +21,6 @@ class ShapeRow:
     recompiles: str
     graphs: str
     compiling: str
-    lost: str
     slow: str
     host: str
     reasons: list[str]
@@ -30,8 +28,13 @@ class ShapeRow:
 
 @dataclass(frozen=True, slots=True)
 class ShapeSweep:
-    """steps: at each shape. slow_factor: how many times the later steps' time is slow."""
+    """summary: what it cost in all.
 
+    steps: at each shape. slow_factor: a step is slow that took more than this many times the later
+        steps' time.
+    """
+
+    summary: str
     steps: int
     slow_factor: str
     rows: list[ShapeRow]
@@ -50,8 +53,24 @@ def shape_sweep(document: Document) -> ShapeSweep | None:
     walk = document.get("sweep")
     if not walk:
         return None
-    rows = [_row(shape, walk["steps"]) for shape in walk["shapes"]]
-    return ShapeSweep(walk["steps"], number(walk["slow_factor"]), rows)
+    return ShapeSweep(
+        summary=_summary(walk),
+        steps=walk["steps"],
+        slow_factor=f"{walk['slow_factor']:g}",
+        rows=[_row(shape, walk["steps"]) for shape in walk["shapes"]],
+    )
+
+
+def _summary(walk: Document) -> str:
+    """The first shape's compilation is the cold start, and no recompile."""
+    later_shapes = walk["shapes"][1:]
+    recompiles = sum(shape["recompiles"] for shape in later_shapes)
+    lost_s = sum(shape["lost_ms"] for shape in later_shapes) / 1000
+    slow = f"{number(walk['slow_percent'])} % of the steps were slow."
+    if not recompiles:
+        return f"No shape was compiled again; {slow}"
+    noun = "recompile" if recompiles == 1 else "recompiles"
+    return f"{recompiles} {noun} after the first shape took {duration(lost_s)}; {slow}"
 
 
 def _row(shape: Document, steps: int) -> ShapeRow:
@@ -62,7 +81,6 @@ def _row(shape: Document, steps: int) -> ShapeRow:
         recompiles=_count(shape["recompiles"]),
         graphs=_count(shape["graphs"]),
         compiling=_time(shape["compile_ms"]),
-        lost=_time(shape["lost_ms"]),
         slow=f"{shape['slow_steps']} of {steps}" if shape["slow_steps"] else "",
         host=_megabytes(shape.get("host_mb")),
         reasons=shape.get("reasons", []),
