@@ -37,8 +37,8 @@ class Config:
     gpu_only: the reason why it says nothing on a CPU; empty: it runs on both.
     disable_blocks: how many repeated blocks run outside of the compiler (torch.compiler.disable).
     mark_dynamic: whether the sizes that vary are marked by torch._dynamo.mark_dynamic.
-    sweep: the shapes that it walks through, in order; empty: the benchmark's own alone. Each is
-        the share of the benchmark's batch and of its length (harness/shapes.py).
+    sweep: the shapes that its cold start walks through, in order; empty: none. Each is the share of
+        the benchmark's batch and of its length (harness/shapes.py); the first is (1, 1).
     """
 
     name: str

@@ -33,6 +33,17 @@ _OF_A_PROFILE = (
     "device_speedup",
     "eager_device_ms",
 )
+_OF_SAMPLES = (
+    "latency_ms",
+    "latency_p90_ms",
+    "latency_p99_ms",
+    "throughput_per_s",
+    "host_ms",
+    "speedup",
+    "eager_latency_ms",
+    "break_even_steps",
+    *_OF_A_PROFILE,
+)
 OF_TRAINING = ("drift_gradients", "eager_drift_gradients", "drift_loss", "eager_drift_loss")
 # What the compiler counted, and what the counted start makes of its calls: compiler_counts.py
 COUNTS = (
@@ -70,7 +81,7 @@ OF_A_START = {
     "restored": ("restored_start_s", "artifact_size_mb"),
     "counted": ("compile_calls", *COUNTS_OF_CALLS),
 }
-OF_A_SWEEP = ("sweep_recompiles", "sweep_recompile_s", "sweep_slow_percent")
+_OF_A_SWEEP = ("sweep_recompiles", "sweep_recompile_s", "sweep_slow_percent")
 _OF_STARTS = tuple(key for made in OF_A_START.values() for key in made)
 _OF_COMPILING = tuple(key for key in _OF_STARTS if key != "peak_memory_gb")
 
@@ -95,10 +106,7 @@ def reasons(job: Job, result: Result) -> dict[str, str]:
     if not job.measure.soak_steps:
         by_metric["memory_growth_mb"] = "no soak was asked for (measure.soak_steps)"
     if job.config.sweep:
-        of_a_walk = of_any
-        if "cold" not in job.measure.starts:
-            of_a_walk = "the walk is the cold start's, and none was asked for (measure.starts)"
-        by_metric |= dict.fromkeys(OF_A_SWEEP, of_a_walk)
+        by_metric |= _reasons_of_a_sweep(job, result, of_any)
     for kind, made in OF_A_START.items():
         if kind not in job.measure.starts:
             by_metric |= dict.fromkeys(made, f"no {kind} start was asked for (measure.starts)")
@@ -114,3 +122,12 @@ def reasons(job: Job, result: Result) -> dict[str, str]:
         of_eager = "this case is eager itself: nothing is compiled or compared"
         by_metric |= dict.fromkeys((*_OF_BOTH_ARMS, *OF_TRAINING, *_OF_COMPILING), of_eager)
     return by_metric
+
+
+def _reasons_of_a_sweep(job: Job, result: Result, of_any: str) -> dict[str, str]:
+    of_samples = of_walk = of_any
+    if result.status == "pass":
+        of_samples = "a walk through shapes samples nothing: the same config without one does"
+    if "cold" not in job.measure.starts:
+        of_walk = "the walk is the cold start's, and none was asked for (measure.starts)"
+    return dict.fromkeys(_OF_SAMPLES, of_samples) | dict.fromkeys(_OF_A_SWEEP, of_walk)

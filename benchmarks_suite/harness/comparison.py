@@ -22,6 +22,7 @@ from benchmarks_suite.harness import (
     report,
     report_device,
     report_requested,
+    shapes,
     shares,
     soak,
     timing,
@@ -58,10 +59,8 @@ class Comparison:
 
     def build(self) -> None:
         """4. Weights, batches, the state that is gone back to."""
-        job, seed = self._job, self._job.measure.seed
-        working_copy = WorkingCopy(
-            job.benchmark, self._workload, job.device, seed, job.config.sweep
-        )
+        seed = self._job.measure.seed
+        working_copy = WorkingCopy(self._job.benchmark, self._workload, self._job.device, seed)
         self._working_copy = working_copy
         self._stopwatch = Stopwatch(self._device, working_copy.batches)
         ranks = int(os.environ.get("WORLD_SIZE", "1"))  # 1 where the process is alone
@@ -224,14 +223,13 @@ class Comparison:
         """11. Whether memory grows, of the arm that the case is about."""
         arm = self._compiled or self._eager
         assert arm is not None  # a case without either has ended
+        batches = self._working_copy.batches
+        if self._job.config.sweep:
+            batches = shapes.walk(batches[0], self._workload.axes, self._job.config.sweep)
+        stopwatch = Stopwatch(self._device, batches)
         self._memory.reset()
-        measured = soak.soak(
-            self._stopwatch,
-            arm,
-            len(self._working_copy.batches),
-            self._job.measure.soak_steps,
-            self._memory.in_use_gb,
-        )
+        steps = self._job.measure.soak_steps
+        measured = soak.soak(stopwatch, arm, len(batches), steps, self._memory.in_use_gb)
         report_requested.soak(self._result, measured)
 
     def _report_shares(self, latency_ms: float) -> None:

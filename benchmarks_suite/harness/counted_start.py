@@ -27,9 +27,7 @@ def measure(job: Job, spec: Document) -> Document:
 
     settle_process(job)
     workload = loading.load(job.benchmark)
-    working_copy = WorkingCopy(
-        job.benchmark, workload, job.device, job.measure.seed, job.config.sweep
-    )
+    working_copy = WorkingCopy(job.benchmark, workload, job.device, job.measure.seed)
     torch_versions.set_options("inductor", {**job.inductor, "compile_threads": 1})
     arm = compiling.compiled_arm(working_copy, job.config)
     counter = CallCounter()

@@ -14,7 +14,8 @@
     of precompile.py.
  8. accuracy: drift of the compiled arm from the reference, next to eager's own.
  9. sampling: warm-up, then both arms interleaved until the speedup is known well enough; then
-    single steps for percentiles. Not where accuracy alone was asked for.
+    single steps for percentiles. Not where accuracy alone was asked for, nor in a walk through
+    shapes, which the cold start has done.
 10. profile: how long launching a step takes, and one profiled pass of each arm.
 11. soak, where it was asked for: does memory grow over some hundred steps?
 12. What follows from several stages: the compression ratio, the reason for each metric that is
@@ -132,7 +133,7 @@ def compare(job: Job, result: Result, cold: Document) -> None:
             comparison.compile()
         with result.in_stage("accuracy"):
             comparison.check_accuracy()
-    if not job.measure.accuracy_only:
+    if not (job.measure.accuracy_only or job.config.sweep):
         with result.in_stage("sampling"):
             comparison.sample()
         with result.in_stage("profile"):

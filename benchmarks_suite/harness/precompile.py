@@ -112,9 +112,7 @@ def _compile_without_dropout(job: jobs.Job) -> None:
 
     settle_process(job)
     workload = loading.load(job.benchmark)
-    working_copy = WorkingCopy(
-        job.benchmark, workload, job.device, job.measure.seed, job.config.sweep
-    )
+    working_copy = WorkingCopy(job.benchmark, workload, job.device, job.measure.seed)
     if working_copy.has_dropout:
         torch_versions.set_options("inductor", job.inductor)
         arm = compiling.compiled_arm(working_copy, job.config, dropout=False)

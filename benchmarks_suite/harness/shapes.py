@@ -20,13 +20,18 @@ _NAMES = ("batch", "length")  # in the order of the shares
 
 
 def walk(batch: Inputs, axes: Axes, sweep: Sequence[Shares]) -> list[Inputs]:
-    """The batch in each shape, in order; of equal neighbours the first.
+    """The batch in each shape, in order."""
+    return [cut(batch, axes, smaller) for smaller in walk_sizes(batch, axes, sweep)]
+
+
+def walk_sizes(batch: Inputs, axes: Axes, sweep: Sequence[Shares]) -> list[Sizes]:
+    """The shapes, in order; of equal neighbours the first.
 
     Where the model has no length, shapes that differ in it alone are equal.
     """
     whole = sizes(batch, axes)
-    cuts = [_shared(whole, shares) for shares in sweep]
-    return [cut(batch, axes, smaller) for smaller, _ in itertools.groupby(cuts)]
+    smaller = [_shared(whole, shares) for shares in sweep]
+    return [each for each, _ in itertools.groupby(smaller)]
 
 
 def sizes(batch: Inputs, axes: Axes) -> Sizes:
@@ -38,9 +43,9 @@ def sizes(batch: Inputs, axes: Axes) -> Sizes:
     return {name: by_name[name] for name in _NAMES if name in by_name}
 
 
-def label(batch: Inputs, axes: Axes) -> str:
+def label(shape: Sizes) -> str:
     """The shape in words: ``batch 8, length 512``."""
-    return ", ".join(f"{name} {size}" for name, size in sizes(batch, axes).items())
+    return ", ".join(f"{name} {size}" for name, size in shape.items())
 
 
 def cut(batch: Inputs, axes: Axes, smaller: Sizes) -> Inputs:

@@ -83,8 +83,8 @@ def measure(job: jobs.Job, spec: Document) -> Document:
     import torch
 
     from benchmarks_suite import loading
-    from benchmarks_suite.harness import compiling, shapes, sweep, torch_versions
-    from benchmarks_suite.harness.memory import PeakMemory, host_gb
+    from benchmarks_suite.harness import compiling, sweep, torch_versions
+    from benchmarks_suite.harness.memory import PeakMemory
     from benchmarks_suite.harness.timing import Stopwatch
     from benchmarks_suite.harness.working_copies import WorkingCopy, settle_process
 
@@ -94,9 +94,7 @@ def measure(job: jobs.Job, spec: Document) -> Document:
     workload = loading.load(job.benchmark)
     device = torch.device(job.device)
     memory = PeakMemory(device)
-    working_copy = WorkingCopy(
-        job.benchmark, workload, job.device, job.measure.seed, job.config.sweep
-    )
+    working_copy = WorkingCopy(job.benchmark, workload, job.device, job.measure.seed)
     torch_versions.set_options("inductor", job.inductor)
     arm = compiling.compiled_arm(working_copy, job.config)
     stopwatch = Stopwatch(device, working_copy.batches)
@@ -111,9 +109,7 @@ def measure(job: jobs.Job, spec: Document) -> Document:
     findings["compile_peak_gb"] = memory.peak_gb() - suites_own_gb
     first_ms = findings["first_step_s"] * 1000
     if job.config.sweep and spec.get("kind") == "cold":
-        axes = workload.axes
-        labels = [shapes.label(batch, axes) for batch in working_copy.batches]
-        findings |= sweep.walk(stopwatch, arm, labels, first_ms, host_gb)
+        findings |= sweep.walk(working_copy, arm, job.config.sweep, first_ms)
     else:
         findings |= _until_steady(stopwatch, arm, first_ms, 2 * len(working_copy.batches))
     memory.reset()

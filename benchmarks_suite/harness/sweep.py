@@ -9,14 +9,16 @@ The very first step is the cold start's, and counts neither as slow nor as time 
 """
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from benchmarks_suite.harness import torch_versions
+from benchmarks_suite.harness import shapes, torch_versions
 from benchmarks_suite.harness.arms import Arm
 from benchmarks_suite.harness.contract import Document
+from benchmarks_suite.harness.memory import host_gb
 from benchmarks_suite.harness.timing import Stopwatch
+from benchmarks_suite.harness.working_copies import WorkingCopy
 
 STEPS = 10
 SLOW_FACTOR = 3.0
@@ -102,20 +104,17 @@ class Visit:
 
 
 def walk(
-    stopwatch: Stopwatch,
-    arm: Arm,
-    labels: Sequence[str],
-    first_ms: float,
-    host_gb: Callable[[], float],
+    working_copy: WorkingCopy, arm: Arm, sweep: Sequence[shapes.Shares], first_ms: float
 ) -> Document:
-    """Walks through the stopwatch's batches, after the first step, which took ``first_ms``.
+    """Walks through the shapes, after the first step at the first of them, which took ``first_ms``.
 
-    labels: of the batches' shapes. host_gb: how large the process is.
     Returns the start's ``sweep``, ``steps_ms`` and ``steady_after_s``.
     """
+    batch, axes = working_copy.batches[0], working_copy.workload.axes
+    stopwatch = Stopwatch(working_copy.device, shapes.walk(batch, axes, sweep))
     visits: list[Visit] = []
     before, size_gb = CompilerState(0, 0.0, []), host_gb()
-    for index, label in enumerate(labels):
+    for index, shape in enumerate(shapes.walk_sizes(batch, axes, sweep)):
         steps_ms = [first_ms] if index == 0 else []
         while len(steps_ms) < STEPS:
             ms, _ = stopwatch.time(arm, 1, first=index)
@@ -123,6 +122,7 @@ def walk(
         gc.collect()  # what the compiler leaves in cycles is no growth
         after, new_size_gb = CompilerState.now(), host_gb()
         grown_mb = round((new_size_gb - size_gb) * 1000, 2) if index else None
+        label = shapes.label(shape)
         visits.append(Visit(label, index == 0, steps_ms, before, after, grown_mb))
         before, size_gb = after, new_size_gb
     return _findings(visits)

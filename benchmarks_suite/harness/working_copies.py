@@ -1,7 +1,7 @@
 """Working copies: a benchmark's workload on its device, weights filled, cast, with its batches."""
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks_suite.benchmark import Benchmark
-from benchmarks_suite.harness import generator, shapes
+from benchmarks_suite.harness import generator
 from benchmarks_suite.harness.job import Job
 from benchmarks_suite.workload import Inputs, Unsupported, Workload
 
@@ -33,17 +33,9 @@ class WorkingCopy:
         made from it.
     batches: the inputs on the device, floats cast; a step uses them in turn.
     items_per_step: mean number of items in a batch.
-    sweep: the shapes to walk through (configs.py): each is a batch.
     """
 
-    def __init__(
-        self,
-        benchmark: Benchmark,
-        workload: Workload,
-        device: str,
-        seed: int,
-        sweep: Sequence[shapes.Shares] = (),
-    ) -> None:
+    def __init__(self, benchmark: Benchmark, workload: Workload, device: str, seed: int) -> None:
         self.benchmark, self.workload, self.device = benchmark, workload, torch.device(device)
         self.training = benchmark.mode == "training"
         self.dtype, self.autocast_dtype = DTYPES[benchmark.dtype], AUTOCAST.get(benchmark.dtype)
@@ -54,8 +46,6 @@ class WorkingCopy:
             with generator.own_draws("inputs", seed, index, device=self.device):
                 draws = torch.Generator().manual_seed(seed + index)
                 cpu_batches.append(workload.inputs(index, draws))
-        if sweep:
-            cpu_batches = shapes.walk(cpu_batches[0], workload.axes, sweep)
         self.items_per_step = sum(workload.items(batch) for batch in cpu_batches) / len(cpu_batches)
         self.batches = [self.placed(batch, self.dtype) for batch in cpu_batches]
         make_room(workload.module, self.device)

@@ -1,13 +1,11 @@
 """Small workloads for tests of the harness: a test says only what matters to it."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from benchmarks_suite.benchmark import Benchmark
-from benchmarks_suite.harness.shapes import Shares
 from benchmarks_suite.harness.working_copies import WorkingCopy
 from benchmarks_suite.workload import Inputs, Workload
 
@@ -74,9 +72,6 @@ def a_workload(module: nn.Module | None = None, **fields: Any) -> Workload:
     return Workload(module=module or a_module(), **(defaults | fields))
 
 
-def working_copy(
-    workload: Workload | None = None, sweep: Sequence[Shares] = (), **benchmark: str
-) -> WorkingCopy:
+def working_copy(workload: Workload | None = None, **benchmark: str) -> WorkingCopy:
     """A workload on the CPU, filled with seed 0."""
-    described = a_benchmark(**benchmark)
-    return WorkingCopy(described, workload or a_workload(), "cpu", seed=0, sweep=sweep)
+    return WorkingCopy(a_benchmark(**benchmark), workload or a_workload(), "cpu", seed=0)

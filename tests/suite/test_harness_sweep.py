@@ -42,12 +42,10 @@ def walked(config: str, *walk: shapes.Shares) -> list[dict[str, Any]]:
     """The shapes of a walk with a real dynamo, and a backend that takes no time."""
     torch._dynamo.reset()
     torch_versions.import_compiler("eager")
-    subject = working_copy(mode="inference", sweep=walk)
+    subject = working_copy(mode="inference")
     arm = compiling.compiled_arm(subject, dataclasses.replace(CONFIGS[config], backend="eager"))
-    stopwatch = Stopwatch(torch.device("cpu"), subject.batches)
-    labels = [shapes.label(batch, subject.workload.axes) for batch in subject.batches]
-    first_ms, _ = stopwatch.time(arm, 1)
-    findings = sweep.walk(stopwatch, arm, labels, first_ms, lambda: 0.0)
+    first_ms, _ = Stopwatch(subject.device, subject.batches).time(arm, 1)
+    findings = sweep.walk(subject, arm, walk, first_ms)
     document: list[dict[str, Any]] = findings["sweep"]["shapes"]
     return document
 
@@ -60,13 +58,13 @@ def test_batch_is_cut_along_its_axes_only() -> None:
 
 
 def test_shares_are_of_the_benchmarks_own_sizes() -> None:
-    (batch,) = shapes.walk(text(), TEXT, [(0.25, 0.5)])
-    assert shapes.label(batch, TEXT) == "batch 2, length 32"
+    (shape,) = shapes.walk_sizes(text(), TEXT, [(0.25, 0.5)])
+    assert shapes.label(shape) == "batch 2, length 32"
 
 
 def test_share_of_nothing_is_a_single_sequence() -> None:
-    (batch,) = shapes.walk(text(), TEXT, [(0, 1)])
-    assert shapes.sizes(batch, TEXT) == {"batch": 1, "length": 64}
+    (shape,) = shapes.walk_sizes(text(), TEXT, [(0, 1)])
+    assert shape == {"batch": 1, "length": 64}
 
 
 def test_model_without_a_length_skips_shapes_that_differ_in_it_alone() -> None:
@@ -138,6 +136,11 @@ def test_cold_start_of_a_sweep_makes_its_section_and_metrics(
     assert result.metrics["sweep_recompile_s"]["value"] > 0
     assert 0 < result.metrics["sweep_slow_percent"]["value"] < 50
     assert "sweep" not in result.sections["starts"]["cold"]
+
+
+def test_walk_leaves_latency_to_the_config_without_one(job: Job) -> None:
+    reason = absence.reasons(job, Result(job))["latency_ms"]
+    assert "the same config without one does" in reason
 
 
 def test_sweep_without_a_cold_start_says_why_it_has_no_numbers(job: Job) -> None:
