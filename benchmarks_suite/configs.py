@@ -37,6 +37,8 @@ class Config:
     gpu_only: the reason why it says nothing on a CPU; empty: it runs on both.
     disable_blocks: how many repeated blocks run outside of the compiler (torch.compiler.disable).
     mark_dynamic: whether the sizes that vary are marked by torch._dynamo.mark_dynamic.
+    sweep: the shapes that its cold start walks through, in order; empty: none. Each is the share of
+        the benchmark's batch and of its length (harness/shapes.py); the first is (1, 1).
     """
 
     name: str
@@ -58,6 +60,7 @@ class Config:
     gpu_only: str = ""
     disable_blocks: int = 0
     mark_dynamic: bool = False
+    sweep: tuple[tuple[float, float], ...] = ()
 
     @property
     def compiles(self) -> bool:
@@ -66,6 +69,8 @@ class Config:
 
 INFERENCE = ("inference", "prefill", "decode")
 _GRAPHS = "CUDA graphs exist on CUDA devices only"
+# (share of the batch, share of the length); why these: docs/measuring.md, "A walk through shapes"
+_WALK = ((1, 1), (1, 0.5), (1, 0.75), (0.5, 0.75), (0.75, 0.25), (0.25, 0.3), (0, 1), (1, 1))
 
 # fmt: off
 _ALL = (
@@ -96,6 +101,12 @@ _ALL = (
     Config("inductor_buckets", "Inductor, buckets",
            "dynamic=False: one graph for each of a fixed set of padded lengths.",
            dynamic=False, dynamo={"recompile_limit": 64}, shapes=("bucketed",)),
+    Config("inductor_sweep", "Inductor, shape sweep",
+           "Walks through a list of batch sizes and lengths with torch.compile's defaults.",
+           sweep=_WALK, shapes=("static",)),
+    Config("inductor_dynamic_sweep", "Inductor, dynamic, shape sweep",
+           "The same walk, where sizes are symbols from the first compile on (dynamic=True).",
+           dynamic=True, sweep=_WALK, shapes=("static",)),
     Config("inductor_fullgraph", "Inductor, fullgraph",
            "A graph break is an error.", fullgraph=True),
     Config("inductor_fail_on_recompile", "Inductor, fail on recompile",

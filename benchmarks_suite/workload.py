@@ -43,6 +43,9 @@ class Workload:
     blocks: the classes of the repeated blocks, for ``regional``.
     parts: name -> attribute path of the parts that ``modular`` compiles apart, such as
         {"encoder": "encoder"}.
+    axes: input name -> what its leading axes are, such as {"input_ids": ("batch", "length")}. For
+        configs that walk through other shapes: they cut these axes. An input without a name here
+        has the same shape with every batch and length.
     reset: called before each step where the module keeps state between calls; None where a step
         needs none. A decode step needs none: its input holds the position, so that the same input
         always gives the same output.
@@ -61,6 +64,7 @@ class Workload:
     loss: Callable[[Any, Inputs], Tensor] | None = None
     blocks: tuple[type[nn.Module], ...] = ()
     parts: Mapping[str, str] = field(default_factory=dict)
+    axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     reset: Callable[[nn.Module], None] | None = None
     wrap: Callable[[nn.Module], nn.Module] | None = None
 

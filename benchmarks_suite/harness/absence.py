@@ -13,6 +13,7 @@ _OF_EVERY_CASE = (
     "kernels",
     "host_ms",
     "device_share_percent",
+    "memory_growth_mb",
 )
 _OF_BOTH_ARMS = (
     "speedup",
@@ -34,6 +35,18 @@ _OF_A_PROFILE = (
 )
 # What surrounds the graphs: compiled_calls.py
 _OF_CALLS = ("overhead_us", "compiled_ops_percent")
+_OF_SAMPLES = (
+    "latency_ms",
+    "latency_p90_ms",
+    "latency_p99_ms",
+    "throughput_per_s",
+    "host_ms",
+    "speedup",
+    "eager_latency_ms",
+    "break_even_steps",
+    *_OF_A_PROFILE,
+    *_OF_CALLS,
+)
 OF_TRAINING = ("drift_gradients", "eager_drift_gradients", "drift_loss", "eager_drift_loss")
 # What the compiler counted, and what the counted start makes of its calls: compiler_counts.py
 COUNTS = (
@@ -70,6 +83,7 @@ OF_A_START = {
     "restored": ("restored_start_s", "artifact_size_mb"),
     "counted": ("compile_calls", *COUNTS_OF_CALLS),
 }
+_OF_A_SWEEP = ("sweep_recompiles", "sweep_recompile_s", "sweep_slow_percent")
 _OF_STARTS = tuple(key for made in OF_A_START.values() for key in made)
 _OF_COMPILING = tuple(key for key in _OF_STARTS if key != "peak_memory_gb")
 
@@ -91,6 +105,10 @@ def reasons(job: Job, result: Result) -> dict[str, str]:
     if not job.measure.profile_steps:
         of_profile = "no profile was asked for (measure.profile_steps)"
         by_metric |= dict.fromkeys((*_OF_A_PROFILE, *_OF_CALLS), of_profile)
+    if not job.measure.soak_steps:
+        by_metric["memory_growth_mb"] = "no soak was asked for (measure.soak_steps)"
+    if job.config.sweep:
+        by_metric |= _reasons_of_a_sweep(job, result, of_any)
     for kind, made in OF_A_START.items():
         if kind not in job.measure.starts:
             by_metric |= dict.fromkeys(made, f"no {kind} start was asked for (measure.starts)")
@@ -107,3 +125,12 @@ def reasons(job: Job, result: Result) -> dict[str, str]:
         compared = (*_OF_BOTH_ARMS, *_OF_CALLS, *OF_TRAINING, *_OF_COMPILING)
         by_metric |= dict.fromkeys(compared, of_eager)
     return by_metric
+
+
+def _reasons_of_a_sweep(job: Job, result: Result, of_any: str) -> dict[str, str]:
+    of_samples = of_walk = of_any
+    if result.status == "pass":
+        of_samples = "a walk through shapes samples nothing: the same config without one does"
+    if "cold" not in job.measure.starts:
+        of_walk = "the walk is the cold start's, and none was asked for (measure.starts)"
+    return dict.fromkeys(_OF_SAMPLES, of_samples) | dict.fromkeys(_OF_A_SWEEP, of_walk)

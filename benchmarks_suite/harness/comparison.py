@@ -1,6 +1,6 @@
 """What happens in the measuring process itself.
 
-Stages 4 to 10 of measure.py, each a method, in that order.
+Stages 4 to 11 of measure.py, each a method, in that order.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from benchmarks_suite.harness import (
     profiling,
     report,
     report_device,
+    report_requested,
+    shapes,
     shares,
+    soak,
     timing,
     torch_versions,
     warm_imports,
@@ -235,6 +238,19 @@ class Comparison:
             report_device.operators(result, *operators)
         except compiled_calls.NotObserved as error:
             result.missing("compiled_ops_percent", str(error))
+
+    def soak(self) -> None:
+        """11. Whether memory grows, of the arm that the case is about."""
+        arm = self._compiled or self._eager
+        assert arm is not None  # a case without either has ended
+        batches = self._working_copy.batches
+        if self._job.config.sweep:
+            batches = shapes.walk(batches[0], self._workload.axes, self._job.config.sweep)
+        stopwatch = Stopwatch(self._device, batches)
+        self._memory.reset()
+        steps = self._job.measure.soak_steps
+        measured = soak.soak(stopwatch, arm, len(batches), steps, self._memory.in_use_gb)
+        report_requested.soak(self._result, measured)
 
     def _report_shares(self, latency_ms: float) -> None:
         """Which share of the machine's ceilings a step reaches, where those are known."""

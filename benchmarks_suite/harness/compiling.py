@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from benchmarks_suite.configs import Config
-from benchmarks_suite.harness import torch_versions
+from benchmarks_suite.harness import shapes, torch_versions
 from benchmarks_suite.harness.arms import LEARNING_RATE, Arm, Step, arm_around, new_optimizer
 from benchmarks_suite.harness.working_copies import WorkingCopy
 from benchmarks_suite.workload import Inputs, Unsupported
@@ -69,13 +69,21 @@ def _misfit(working_copy: WorkingCopy, config: Config) -> str:
     benchmark, workload = working_copy.benchmark, working_copy.workload
     if config.modes and benchmark.mode not in config.modes:
         return f"is for {', '.join(config.modes)}, not for {benchmark.mode}"
-    if config.shapes and benchmark.shapes not in config.shapes:
-        return f"is for {', '.join(config.shapes)} shapes, not for {benchmark.shapes}"
     if (config.target == "blocks" or config.disable_blocks) and not workload.blocks:
         return f"needs repeated blocks, and {benchmark.module} names none"
     parts, needed = len(workload.parts), len(config.part_modes)
     if config.target == "parts" and parts != needed:
         return f"needs {needed} parts, and {benchmark.module} names {parts}"
+    return _shapes_misfit(working_copy, config)
+
+
+def _shapes_misfit(working_copy: WorkingCopy, config: Config) -> str:
+    benchmark = working_copy.benchmark
+    if config.shapes and benchmark.shapes not in config.shapes:
+        return f"is for {', '.join(config.shapes)} shapes, not for {benchmark.shapes}"
+    batch, axes = working_copy.batches[0], working_copy.workload.axes
+    if config.sweep and len(shapes.walk_sizes(batch, axes, config.sweep)) < 2:
+        return f"walks through shapes, and {benchmark.name} has only one: no axis to cut"
     if config.target == "aot_inductor" and benchmark.shapes != "static":
         return f"is exported for one shape, and {benchmark.shapes} shapes vary"
     return ""

@@ -28,6 +28,7 @@ class Measure:
     starts: tuple[str, ...]
     single_steps: int
     profile_steps: int
+    soak_steps: int
     loss_steps: int
     threads: int
     compile_threads: int

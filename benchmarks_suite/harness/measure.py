@@ -14,15 +14,17 @@
     of precompile.py.
  8. accuracy: drift of the compiled arm from the reference, next to eager's own.
  9. sampling: warm-up, then both arms interleaved until the speedup is known well enough; then
-    single steps for percentiles. Not where accuracy alone was asked for.
+    single steps for percentiles. Not where accuracy alone was asked for, nor in a walk through
+    shapes, which the cold start has done.
 10. profile: how long launching a step takes, and one profiled pass of each arm; then what calling
     the compiled code costs, and which operators run outside of its graphs.
-11. What follows from several stages: the compression ratio, the reason for each metric that is
+11. soak, where it was asked for: does memory grow over some hundred steps?
+12. What follows from several stages: the compression ratio, the reason for each metric that is
     absent. The file itself is written in one step, by commands/run.py.
 
 A missing eager arm (it runs out of memory where the compiled one does not) is a status of that arm.
 A case that fails to compile or drifts is run again with one stage of the compiler more each time
-(ablation.py), which names the stage. A distributed case imports and runs steps 4 to 10 on all ranks
+(ablation.py), which names the stage. A distributed case imports and runs steps 4 to 11 on all ranks
 (ranks.py).
 """
 
@@ -108,7 +110,7 @@ def _measure(
 
 
 def compare(job: Job, result: Result, cold: Document) -> None:
-    """Stages 4 to 10, in this process. cold: the answer of the cold start.
+    """Stages 4 to 11, in this process. cold: the answer of the cold start.
 
     Where that did not get to its end, eager runs first, so that a failure is known to be the
     compiler's.
@@ -132,11 +134,14 @@ def compare(job: Job, result: Result, cold: Document) -> None:
             comparison.compile()
         with result.in_stage("accuracy"):
             comparison.check_accuracy()
-    if not job.measure.accuracy_only:
+    if not (job.measure.accuracy_only or job.config.sweep):
         with result.in_stage("sampling"):
             comparison.sample()
         with result.in_stage("profile"):
             comparison.profile()
+    if job.measure.soak_steps:
+        with result.in_stage("soak"):
+            comparison.soak()
 
 
 def fail(result: Result, error: Exception) -> None:

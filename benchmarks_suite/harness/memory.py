@@ -32,7 +32,7 @@ class PeakMemory:
         self._after_imports = 0.0
         self.why_absent = ""
         if device.type != "cuda":
-            self._after_imports = _without_files_gb("VmRSS")
+            self._after_imports = host_gb()
             self.why_absent = _why_not_resettable()
 
     def reset(self) -> None:
@@ -55,6 +55,12 @@ class PeakMemory:
             return (torch.cuda.max_memory_allocated(self._device) + _kept_by_graphs()) / 1e9
         return _without_files_gb("VmHWM") - self._after_imports
 
+    def in_use_gb(self) -> float:
+        """What tensors on the GPU take now; on a CPU the process without pages of files."""
+        if self._device.type == "cuda":
+            return torch.cuda.memory_allocated(self._device) / 1e9
+        return host_gb()
+
     def beside_peak_gb(self) -> dict[str, float]:
         """On a GPU, by metric: what the allocator had taken from it at most since ``reset``, and
         the largest resident set of the process so far.
@@ -65,6 +71,11 @@ class PeakMemory:
             "reserved_memory_gb": torch.cuda.max_memory_reserved(self._device) / 1e9,
             "host_memory_gb": _resident_gb("VmHWM"),
         }
+
+
+def host_gb() -> float:
+    """What is resident of this process now, without pages of files."""
+    return _without_files_gb("VmRSS")
 
 
 def _kept_by_graphs() -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from benchmarks_suite.harness import absence, statistics
+from benchmarks_suite.harness import absence, report_requested, statistics
 from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.harness.job import Job, Measure
 from benchmarks_suite.harness.outcome import CaseOutcome
@@ -39,6 +39,7 @@ _KEPT = (
     "hints",
     "cudagraph_skips",
 )
+_NOT_IN_STARTS = ("compile", "error", "sweep")
 _TIMES = ("phases_s", "submodules")
 NOTHING_COMPILED = "Nothing was compiled: dynamo skipped every frame, so both arms ran in eager"
 NO_CALLS_OF_IT = "this torch has no such function, or Python is older than 3.11"
@@ -47,7 +48,7 @@ COMPILED_BY_DYNAMO = ("module", "blocks", "parts", "train_step")
 
 def start(result: Result, kind: str, answer: Document) -> None:
     """One start: its own section, and the metrics that are made from it."""
-    section = {key: value for key, value in answer.items() if key not in ("compile", "error")}
+    section = {key: value for key, value in answer.items() if key not in _NOT_IN_STARTS}
     result.sections.setdefault("starts", {})[kind] = section
     if answer["status"] != "pass":
         for key in absence.OF_A_START.get(kind, ()):
@@ -96,6 +97,8 @@ def _cold(result: Result, answer: Document) -> None:
         result.measured(key, facts["phases_s"][phase])
     _memory(result, answer)
     compiler_facts(result, facts)
+    if "sweep" in answer:
+        report_requested.sweep(result, answer["sweep"])
     if answer.get("artifact_bytes"):
         result.measured("artifact_size_mb", answer["artifact_bytes"] / 1e6)
 

@@ -12,7 +12,7 @@ has another one (counted_start.py).
 4. Time zero: the first step, until the device is idle. CPU seconds with those of the compilers it
    started.
 5. More steps, each timed: when is it steady? Every batch comes twice, so that each recompilation
-   has happened.
+   has happened. In the cold start of a config that walks through shapes: that walk (sweep.py).
 6. Steady peak memory of this arm alone.
 7. What the compiler did: breaks, recompiles, phases, counters, generated code, artifacts.
 
@@ -83,7 +83,7 @@ def measure(job: jobs.Job, spec: Document) -> Document:
     import torch
 
     from benchmarks_suite import loading
-    from benchmarks_suite.harness import compiling, torch_versions
+    from benchmarks_suite.harness import compiling, sweep, torch_versions
     from benchmarks_suite.harness.memory import PeakMemory
     from benchmarks_suite.harness.timing import Stopwatch
     from benchmarks_suite.harness.working_copies import WorkingCopy, settle_process
@@ -108,7 +108,10 @@ def measure(job: jobs.Job, spec: Document) -> Document:
     suites_own_gb = working_copy.bytes_beside_arms / 1e9
     findings["compile_peak_gb"] = memory.peak_gb() - suites_own_gb
     first_ms = findings["first_step_s"] * 1000
-    findings |= _until_steady(stopwatch, arm, first_ms, 2 * len(working_copy.batches))
+    if job.config.sweep and spec.get("kind") == "cold":
+        findings |= sweep.walk(working_copy, arm, job.config.sweep, first_ms)
+    else:
+        findings |= _until_steady(stopwatch, arm, first_ms, 2 * len(working_copy.batches))
     memory.reset()
     stopwatch.time(arm, max(MEMORY_STEPS, len(working_copy.batches)))
     findings |= {

@@ -37,6 +37,7 @@ def rendered(result: Document) -> str:
         percent = "" if width is None else f", ±{width:.2f} %"
         stop = f"stopped by {sampling['stopped_by']} after {sampling['pairs']} pairs"
         lines += ["", f"sampling {stop}{percent}"]
+    lines += [*_shapes(result.get("sweep", {}))]
     lines += [*_graph_breaks(result.get("compile", {}))]
     lines += [f"mark: {mark['kind']}: {mark['detail']}" for mark in result["marks"]]
     lines += ["", "absent:", *_absent(result["absent"]), ""]
@@ -44,6 +45,18 @@ def rendered(result: Document) -> str:
     lines.append(f"wall time: {', '.join(wall_s)}")
     lines.append(f"repeat: {result['reproduce']}")
     return "\n".join(lines)
+
+
+def _shapes(sweep: Document) -> Iterator[str]:
+    """The walk through shapes: what each of them cost."""
+    if not sweep:
+        return
+    yield ""
+    yield f"{'':<26} {'first ms':>10} {'later ms':>10} {'recompiles':>10} {'lost ms':>10}   slow"
+    for shape in sweep["shapes"]:
+        times = [number(shape[key]) for key in ("first_ms", "later_ms", "recompiles", "lost_ms")]
+        cells = " ".join(f"{text:>10}" for text in times)
+        yield f"  {shape['label']:<24} {cells}   {shape['slow_steps']} of {sweep['steps']}"
 
 
 def _graph_breaks(compiled: Document) -> Iterator[str]:

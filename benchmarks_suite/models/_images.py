@@ -32,4 +32,5 @@ def classifier(
             result.logits.float(), batch["labels"]
         ),
         blocks=(block,),
+        axes={"pixel_values": ("batch",), "labels": ("batch",)},
     )

@@ -159,6 +159,7 @@ def causal_lm(
         output=lambda result: result.logits,  # (batch, length, vocabulary)
         loss=lambda result, batch: result.loss,  # the model makes it, so that the compiler sees it
         blocks=(block,),
+        axes={"input_ids": ("batch", "length"), "labels": ("batch", "length")},
     )
 
 

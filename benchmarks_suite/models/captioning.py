@@ -66,6 +66,11 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
         loss=lambda result, batch: result.loss,
         blocks=(ViTLayer, GPT2Block),
         parts={"encoder": "encoder", "decoder": "decoder"},
+        axes={
+            "pixel_values": ("batch",),
+            "decoder_input_ids": ("batch", "length"),
+            "labels": ("batch", "length"),
+        },
     )
 
 

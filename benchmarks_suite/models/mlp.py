@@ -50,4 +50,5 @@ def classifier(module: nn.Module, block: type[nn.Module], item: str, *shape: int
         call=lambda module, batch: module(batch["x"]),
         loss=lambda logits, batch: nn.functional.cross_entropy(logits.float(), batch["labels"]),
         blocks=(block,),
+        axes={"x": ("batch",), "labels": ("batch",)},
     )

@@ -46,6 +46,9 @@ WORDS: dict[str, str] = {
     "guards while it compiles. The call overhead, which is measured, took its place.",
     "kernel profile": "What ran on the device in a step, kernel by kernel (on a CPU: operator by "
     "operator), as the profiler recorded it. Two profiles show which kernels account for a change.",
+    "shape sweep": "A walk through a list of batch sizes and lengths in one process: what each new "
+    "shape costs in compiling, and how many steps are slow because of it.",
+    "soak": "Some hundred steps that a job was asked to run to see whether memory grows.",
     "pressure": "The machine did other work while the job measured; the number may be worse "
     "than the software.",
     "alert": "One series that changed its level at one build; alerts with the same likely cause "

@@ -4,7 +4,11 @@ from functools import partial
 from typing import Any
 
 from django import forms
-from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSelect2MultipleWidget
+from unfold.widgets import (
+    UnfoldAdminCheckboxSelectMultipleWidget,
+    UnfoldAdminIntegerFieldWidget,
+    UnfoldAdminSelect2MultipleWidget,
+)
 
 from dashboard.catalog.core.plan import Case, PlanError, Selection
 from dashboard.language.metrics import STARTS
@@ -49,6 +53,25 @@ StartsField = partial(
     "the advisor tells each. counted: the Python calls of a cold compile. Every one more costs a "
     "start.",
 )
+SoakField = partial(
+    forms.IntegerField,
+    required=False,
+    min_value=0,
+    label="Soak",
+    widget=UnfoldAdminIntegerFieldWidget,
+    help_text="So many more steps at the end of each job, to see whether memory grows: some "
+    "hundred. Empty: none.",
+)
+
+
+def measure_of(cleaned: dict[str, Any]) -> dict[str, Any]:
+    """The `measure` of the jobs that a valid form asks for."""
+    measure: dict[str, Any] = {}
+    if cleaned["starts"]:
+        measure["starts"] = cleaned["starts"]
+    if cleaned["soak_steps"]:
+        measure["soak_steps"] = cleaned["soak_steps"]
+    return measure
 
 
 def selection_of(cleaned: dict[str, Any]) -> Selection:

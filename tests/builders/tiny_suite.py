@@ -67,6 +67,14 @@ def _broken_graph(x: Tensor) -> Tensor:
     return x + 1
 
 
+_LEAKED: list[Tensor] = []
+
+
+def _leaks(x: Tensor) -> Tensor:
+    _LEAKED.append(x.new_ones(4_000))  # 16 kB
+    return x
+
+
 def _unsupported() -> Workload:
     raise Unsupported("torchquux is not installed: pip install torchquux")
 
@@ -83,6 +91,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "oom_when_compiled": lambda: a_workload(ChangedLinear(_oom_when_compiled)),
     "nan_when_compiled": lambda: a_workload(ChangedLinear(_nan_when_compiled)),
     "wrong_when_compiled": lambda: a_workload(ChangedLinear(_wrong_when_compiled)),
+    "leaks": lambda: a_workload(ChangedLinear(_leaks)),
     "broken_graph": lambda: a_workload(ChangedLinear(_broken_graph)),
     "unsupported": _unsupported,
 }

@@ -67,6 +67,7 @@ def a_workload(module: nn.Module | None = None, **fields: Any) -> Workload:
         "call": lambda module, batch: module(batch["x"]),
         "loss": loss,
         "blocks": (nn.Linear,),
+        "axes": {"x": ("batch",), "target": ("batch",)},
     }
     return Workload(module=module or a_module(), **(defaults | fields))
 

@@ -101,7 +101,7 @@ def test_the_reproduce_command_means_the_same_job(passed: dict[str, Any]) -> Non
     words = passed["reproduce"].partition("benchmarks_suite ")[2].split()
     again = job.parse(run.document(run_options(words)))
     # Which results of before did not have
-    since_then = {"accuracy_only": False, "profile_steps": 5}
+    since_then = {"accuracy_only": False, "profile_steps": 5, "soak_steps": 0}
     assert again.document["measure"] == {**since_then, **passed["job"]["measure"]}
     assert again.inductor == passed["job"]["variant"]["inductor"]
     assert again.benchmark.name == passed["job"]["benchmark"]

@@ -122,6 +122,7 @@ def test_a_recompile_after_the_first_step_is_an_error_under_fail_on_recompile() 
         ("inductor_buckets", "inference", "is for bucketed shapes, not for static"),
         ("inductor_float8", "inference", "capability 8.9"),
         ("modular", "inference", "needs 2 parts"),
+        ("inductor_sweep", "inference", "has only one"),
         ("backend_quux", "inference", "no backend 'quux'"),
     ],
 )

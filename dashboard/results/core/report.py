@@ -49,7 +49,9 @@ _GROUPS = {
         "compile_peak_memory_gb",
         "reserved_memory_gb",
         "host_memory_gb",
+        "memory_growth_mb",
     ),
+    "Shapes": ("sweep_recompiles", "sweep_recompile_s", "sweep_slow_percent"),
     "Exactness": (
         "drift",
         "eager_drift",
@@ -80,7 +82,12 @@ _GROUPS = {
 }
 _STARTS = (("cold_start_s", "cold"), ("warm_start_s", "warm"), ("restored_start_s", "restored"))
 _PHASES = ("compile_dynamo_s", "compile_aot_s", "compile_inductor_s", "compile_triton_s")
-_MEMORY = ("eager_peak_memory_gb", "peak_memory_gb", "compile_peak_memory_gb")
+_MEMORY = (
+    "eager_peak_memory_gb",
+    "peak_memory_gb",
+    "reserved_memory_gb",
+    "compile_peak_memory_gb",
+)
 _STAGES = (
     "job",
     "import",
@@ -92,6 +99,7 @@ _STAGES = (
     "accuracy",
     "sampling",
     "profile",
+    "soak",
 )
 _DRIFTS = (
     ("outputs", "drift", "eager_drift"),
@@ -235,18 +243,18 @@ def phases(document: Document) -> list[Bar]:
     """The longest of the compiler's own timers. They nest and do not add up to the start."""
     timers = document.get("compile", {}).get("phases_s", {})
     longest_first = sorted(timers.items(), key=lambda timer: -timer[1])
-    return _bars([(name, seconds, duration(seconds), "") for name, seconds in longest_first[:12]])
+    return bars([(name, seconds, duration(seconds), "") for name, seconds in longest_first[:12]])
 
 
 def memory(document: Document) -> list[Bar]:
-    """Peak memory of each arm, and while compiling."""
+    """Peak memory of each arm, what was reserved for it, and the peak while compiling."""
     metrics = document.get("metrics", {})
     rows = []
     for key in _MEMORY:
         if key in metrics:
             metric, value = METRICS[key], metrics[key]["value"]
             rows.append((metric.label, value, quantity(metric, value), metric.about))
-    return _bars(rows)
+    return bars(rows)
 
 
 def stages(document: Document) -> list[Bar]:
@@ -254,10 +262,10 @@ def stages(document: Document) -> list[Bar]:
     wall_s = document.get("wall_s", {})
     order = [name for name in _STAGES if name in wall_s]
     order += [name for name in wall_s if name not in _STAGES]
-    return _bars([(name, wall_s[name], duration(wall_s[name]), "") for name in order])
+    return bars([(name, wall_s[name], duration(wall_s[name]), "") for name in order])
 
 
-def _bars(rows: Sequence[tuple[str, float, str, str]]) -> list[Bar]:
+def bars(rows: Sequence[tuple[str, float, str, str]]) -> list[Bar]:
     """Rows of (label, value, text, about) as bars, the longest of which fills its cell."""
     longest = max((value for _, value, _, _ in rows), default=0)
     bars = []

@@ -9,6 +9,8 @@ from dashboard.results.core.code_diff import ARCHIVE
 from dashboard.results.core.environments import environment_differences
 from dashboard.results.core.kernel_profile import arm_profiles
 from dashboard.results.core.kernel_words import ONE_PROFILE
+from dashboard.results.core.shape_sweep import shape_sweep
+from dashboard.results.core.soak import soak
 from dashboard.results.selectors import compile_calls, generated_code, jobs, kernels
 from dashboard.runs.core.reproduce import command
 from dashboard.runs.selectors import runs
@@ -28,6 +30,8 @@ def job_page(job: Job) -> dict[str, Any]:
         "has_code": any(artifact.name == ARCHIVE for artifact in job.artifacts.all()),
         "profiles": arm_profiles(document).values(),
         "groups": report.metric_groups(document),
+        "sweep": shape_sweep(document),
+        "soak": soak(document),
         "absent": report.absent(document),
         "starts": report.starts(document),
         "phases": report.phases(document),

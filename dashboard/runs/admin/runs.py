@@ -21,7 +21,9 @@ from dashboard.runs.forms import (
     BenchmarksField,
     ConfigsField,
     FamiliesField,
+    SoakField,
     StartsField,
+    measure_of,
     plan_or_error,
     selection_of,
 )
@@ -42,6 +44,7 @@ FORM_FIELDS = (
     "benchmarks",
     "configs",
     "starts",
+    "soak_steps",
     "label",
 )
 NO_WORKER = "No worker is alive: start one, and load this page again."
@@ -56,6 +59,7 @@ class RunNowForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argument
     benchmarks = BenchmarksField()
     configs = ConfigsField()
     starts = StartsField()
+    soak_steps = SoakField()
     cases: list[Case]
 
     class Meta:
@@ -97,8 +101,7 @@ class RunNowForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argument
     def cost(self) -> str:
         """What pressing the button starts, and what is odd about it; of a valid form."""
         cleaned = self.cleaned_data
-        measure = {"starts": cleaned["starts"]} if cleaned["starts"] else {}
-        sentence = cost_text(self.cases, measure)
+        sentence = cost_text(self.cases, measure_of(cleaned))
         warning = track_warning(cleaned["track"], cleaned["machine"])
         return f"{sentence} {warning}".strip()
 
@@ -212,7 +215,7 @@ class RunAdmin(BeginningAdmin):
             families=selection.families,
             benchmarks=selection.benchmarks,
             configs=selection.configs,
-            measure={"starts": cleaned["starts"]} if cleaned["starts"] else {},
+            measure=measure_of(cleaned),
         )
         obj.pk = run.pk
         obj.refresh_from_db()

@@ -66,6 +66,13 @@ def test_ticked_starts_are_measured_by_each_job(admin_client: Client) -> None:
     }
 
 
+def test_soak_is_part_of_each_job_that_it_was_asked_for(admin_client: Client) -> None:
+    site.living_worker()
+    address = reverse("admin:dashboard_run_add")
+    admin_client.post(address, run_now_form(families=["toy"], soak_steps="400"))
+    assert {job.spec["measure"]["soak_steps"] for job in Job.objects.all()} == {400}
+
+
 # --- Uploads
 def send(client: Client, name: str, content: bytes, **more: str) -> str:
     form = {"file": SimpleUploadedFile(name, content), "track": "import", **more}
