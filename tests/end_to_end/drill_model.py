@@ -1,7 +1,7 @@
 """The drill's own model: the suite's smoke MLP, compiled with one more pass, which does nothing.
 
-With TORCH_DRILL_EXTRA_CALLS in the environment (of a variant, say) that pass makes so many needless calls
-each time that it runs: work of a known size, in the compiler alone.
+With TORCH_DRILL_EXTRA_CALLS in the environment (of a variant, say) that pass makes so many needless
+calls each time that it runs: work of a known size, in the compiler alone.
 """
 
 import os

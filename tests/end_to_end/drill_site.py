@@ -72,7 +72,7 @@ class DrillSite:
             # The first run that `make up` triggers measures what the drill does not need
             cancel_run(run=run)
         # The worker says what its files of own models offer soon after it has started
-        wait_for(lambda: Benchmark.objects.filter(name=OWN_MLP).exists(), HELLO_S)
+        wait_for(lambda: Benchmark.objects.filter(name=OWN_MLP, retired=False).exists(), HELLO_S)
 
     @property
     def rounds(self) -> int:
