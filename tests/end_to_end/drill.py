@@ -11,10 +11,10 @@ done (`make drill`).
 5. What was injected, what was found, after how many points, with what cause, and what arrived
    where. The exit code is 1 where something came otherwise than it should.
 
-It takes more than an hour on two quiet cores; `--only NAME` runs parts of it, and `--keep FOLDER` goes on
-where an earlier drill of that folder stopped. Steps are far shorter than the scheduler's turns, so
-it can be run next to other load; what is slower for minutes because of that load is found as well:
-as what it is, the machine.
+It takes more than an hour on two quiet cores; `--only NAME` runs parts of it, and `--keep FOLDER`
+goes on where an earlier drill of that folder stopped. Steps are far shorter than the scheduler's
+turns, so it can be run next to other load; what is slower for minutes because of that load is found
+as well: as what it is, the machine.
 """
 
 import argparse
