@@ -1,7 +1,7 @@
 """``coverage``: every benchmark × config with its status, on a CPU (smoke) and a GPU (standard).
 
-Prints docs/coverage.md, made from result files alone: what is not in them was not run. Imports no
-torch.
+Prints docs/coverage.md, made from result files: what is not in them was not run; and from
+published.py, where the models come from. Imports no torch.
 """
 
 import json
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks_suite import published
 from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.commands import result_paths
 from benchmarks_suite.commands.missing import missing
@@ -125,6 +126,7 @@ def page(documents: list[Document], sources: str) -> str:
         lines += ["", f"## {section.label}, {section.size} size", ""]
         lines += [*_measured_on(section, results), "", *_matrix(section, results)]
     lines += ["", "## What did not pass", "", *_failures(halves)]
+    lines += ["", "## Sources of the models", "", *_sources()]
     return "\n".join(lines)
 
 
@@ -261,6 +263,28 @@ def _failures(halves: dict[Section, ResultByCase]) -> Iterator[str]:
     yield "| benchmark | config | where | status | reason |"
     yield "|---|---|---|---|---|"
     yield from rows
+
+
+def _sources() -> Iterator[str]:
+    """One row for each model that is taken from somewhere, then the others."""
+    yield (
+        "The standard size of each model against what it is taken from. What differs everywhere:"
+        " weights are drawn, not trained,"
+    )
+    yield (
+        "inputs are random, batches are chosen for one GPU of 80 GB, and the dtype is in the"
+        " benchmark's name. The smoke size has"
+    )
+    yield "the same kinds of layers, fewer and narrower."
+    yield ""
+    yield "| model | taken from | the same | what differs |"
+    yield "|---|---|---|---|"
+    for source in published.SOURCES:
+        link = f"[{source.name}]({source.address})"
+        yield f"| `{source.model}` | {link} | {source.same} | {source.differs} |"
+    made_here = ", ".join(f"`{model}`" for model in published.MADE_HERE)
+    yield ""
+    yield f"Made for this suite, with nothing published to compare: {made_here}."
 
 
 def _reason(outcome: Document) -> str:

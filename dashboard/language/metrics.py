@@ -34,6 +34,9 @@ class Metric:
     about: one sentence for the glossary and for hover.
     least: the smallest change worth telling in the metric's own unit, where that is more than the
         threshold.
+    hurts_percent: a change in which severity is measured; 0: the threshold. A metric that repeats
+        well has a small threshold, but a change of it hurts no more than the same change of the
+        time that it is part of.
     """
 
     key: str
@@ -45,6 +48,11 @@ class Metric:
     alerts: bool = False
     about: str = ""
     least: float = 0.0
+    hurts_percent: float = 0.0
+
+    @property
+    def severity_percent(self) -> float:
+        return self.hurts_percent or self.threshold_percent
 
 
 def is_artefact(metric: str, device: str, size: str) -> bool:
@@ -80,7 +88,7 @@ METRICS: dict[str, Metric] = {
         Metric("throughput_per_s", "Throughput", "/s", False, 2, "geomean", False, "Tokens, images or samples per second at the median latency."),
         Metric("speedup", "Speedup", "×", False, 2, "geomean", False, "Eager latency / compiled latency, paired within one process."),
         Metric("eager_latency_ms", "Eager control", "ms", True, 2, "geomean", False, "Median eager step, interleaved in the same process: the control."),
-        Metric("device_ms", "Device time", "ms", True, 1, "geomean", True, "How long the device worked in a step. GPU: at least one kernel or copy ran, in one profiled pass; CPU: the process's CPU time."),
+        Metric("device_ms", "Device time", "ms", True, 1, "geomean", True, "How long the device worked in a step. GPU: at least one kernel or copy ran, in one profiled pass; CPU: the process's CPU time.", hurts_percent=2),  # as latency
         Metric("eager_device_ms", "Eager device time", "ms", True, 1, "geomean", False, "The same for eager, in the same process: the control."),
         Metric("device_speedup", "Device speedup", "×", False, 1, "geomean", False, "Eager device time / compiled device time."),
         Metric("device_share_percent", "Device share", "%", False, 5, "median", False, "Device time / latency: near 100 the GPU is the bottleneck, far below it the host that launches its kernels."),
@@ -114,7 +122,7 @@ METRICS: dict[str, Metric] = {
         Metric("sweep_slow_percent", "Slow steps in a sweep", "%", True, 20, "median", False, "Share of the steps of a walk through shapes (ten at each) that took more than three times the median of later steps at the same shape; without the very first step."),
         Metric("cache_hits", "Cache hits", "", False, 0, "sum", False, "FX graph and AOTAutograd cache hits of the warm start."),
         Metric("overhead_us", "Call overhead", "µs", True, 20, "median", True, "Host time per step from calling compiled code until its graphs run: wrapper, cache look-up with all guards, bytecode before the graph.", least=5),
-        Metric("compile_calls", "Compile calls", "", True, 1, "geomean", True, "Python calls of a cold first step, counted in a start of their own: compile work that does not depend on what else the machine does."),
+        Metric("compile_calls", "Compile calls", "", True, 1, "geomean", True, "Python calls of a cold first step, counted in a start of their own: compile work that does not depend on what else the machine does.", hurts_percent=10),  # as the cold start
         Metric("guards", "Guards", "", True, 0, "sum", False, "Conditions that dynamo checks before it runs a compiled graph, over all graphs."),
         Metric("captured_ops", "Captured operators", "", True, 0, "sum", False, "Operators in the graphs that dynamo traced, before any pass."),
         Metric("ir_nodes", "Inductor nodes", "", True, 0, "sum", False, "Nodes that Inductor's scheduler gets after all graph passes, before fusion."),

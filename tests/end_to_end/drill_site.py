@@ -1,8 +1,8 @@
 """What the drill does on the running system: measure, change the build, see alerts."""
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from dashboard.catalog.services.builds import add_variant
 from dashboard.models import (
     AlertGroup,
     AlertState,
+    Benchmark,
     Channel,
     Delivery,
     DetectorState,
@@ -24,12 +25,14 @@ from dashboard.models import (
 )
 from dashboard.runs.services.run_state import is_over
 from dashboard.runs.services.runs import cancel_run, trigger_run
+from tests.end_to_end.drill_injections import OWN_MLP
 
 if TYPE_CHECKING:
     from tests.end_to_end.drill_injections import Injection
 
 QUICK = {"budget_s": 1, "single_steps": 0}
 PATIENCE_S = 3600
+HELLO_S = 300
 CHANNELS = 2  # a mail server and a webhook
 DELIVERY_S = 180  # how long a message may take to both
 BACK_ROUNDS = 8
@@ -41,6 +44,7 @@ class Finding:
     """What the site found of an injection.
 
     points: rounds until the first alert; 0 where none came.
+    effects: by metric, in percent; None where it has no percent.
     others: what else raised an alert meanwhile, in words.
     """
 
@@ -50,6 +54,7 @@ class Finding:
     cause: str = "-"
     state: str = "-"
     group: int | None = None
+    effects: Mapping[str, float | None] = field(default_factory=dict)
     others: tuple[str, ...] = ()
 
 
@@ -66,6 +71,8 @@ class DrillSite:
         for run in Run.objects.filter(purpose=Purpose.MANUAL):
             # The first run that `make up` triggers measures what the drill does not need
             cancel_run(run=run)
+        # The worker says what its files of own models offer soon after it has started
+        wait_for(lambda: Benchmark.objects.filter(name=OWN_MLP, retired=False).exists(), HELLO_S)
 
     @property
     def rounds(self) -> int:
@@ -143,6 +150,9 @@ class DrillSite:
             wait_until_sent(group)
         alerts = group.alerts.select_related("series__config")
         series = {f"{alert.series.metric} {alert.series.config.name}" for alert in alerts}
+        effects = dict[str, float | None]()
+        for alert in alerts:
+            effects[alert.series.metric] = alert.effect if alert.unit == "percent" else None
         others = AlertGroup.objects.filter(pk__gte=first.pk, track=self.track)
         others = others.exclude(pk=group.pk).filter(alerts__isnull=False).distinct()
         return Finding(
@@ -152,6 +162,7 @@ class DrillSite:
             cause=group.cause,
             state=group.state,
             group=group.pk,
+            effects=effects,
             others=tuple(f"{other.title} ({other.state})" for other in others),
         )
 

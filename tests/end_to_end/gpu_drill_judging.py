@@ -90,8 +90,16 @@ def _facts(
         code=_code(base, new),
         differences=environment_differences(base[0]["environment"], new[0]["environment"]),
         phases=[phase for phase in phases if phase],
+        variant=_variant(new[0]),
         eager_passes="eager" not in new[-1].get("arms", {}) if metric == "passed" else None,
     )
+
+
+def _variant(document: Document) -> str:
+    """What its build sets, as the site says it."""
+    variant = document.get("job", {}).get("variant", {})
+    settings = {**variant.get("env", {}), **variant.get("inductor", {})}
+    return ", ".join(f"{name} = {value}" for name, value in sorted(settings.items()))
 
 
 def _moved(

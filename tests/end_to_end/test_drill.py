@@ -1,5 +1,5 @@
 """The drill as a test: its shortest part, a real numeric error in the compiled path, and all of it
-(an hour).
+(more than an hour).
 """
 
 import subprocess

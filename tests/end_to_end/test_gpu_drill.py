@@ -5,6 +5,7 @@ left.
 import json
 import sys
 from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tests.end_to_end.gpu_drill import (
     ON_GPU,
     PLAIN,
     WARM_UP,
+    Injection,
     judge,
     measure,
 )
@@ -98,6 +100,28 @@ def test_slower_code_is_the_compilers(tmp_path: Path) -> None:
 def test_what_eager_shows_as_well_is_not_the_compilers(tmp_path: Path) -> None:
     (only,) = found(tmp_path, times=1.1, eager=1.1)
     assert only.cause == "eager"
+
+
+def test_slower_kernels_show_in_the_devices_time(tmp_path: Path) -> None:
+    side(tmp_path, PLAIN, device_ms=5.0, eager_device_ms=9.0)
+    side(tmp_path, "variant", kernels="c", device_ms=5.5, eager_device_ms=9.0)
+    (only,) = findings(read(tmp_path, PLAIN), read(tmp_path, "variant"), JUDGED)
+    assert only.metric == "device_ms"
+    assert only.cause == "compiler"
+
+
+def test_more_compile_calls_are_the_compilers(tmp_path: Path) -> None:
+    side(tmp_path, PLAIN, compile_calls=970_000)
+    side(tmp_path, "variant", compile_calls=1_018_500)
+    (only,) = findings(read(tmp_path, PLAIN), read(tmp_path, "variant"), JUDGED)
+    assert only.metric == "compile_calls"
+    assert only.cause == "compiler"
+
+
+@pytest.mark.parametrize("table", [ON_CPU, ON_GPU])
+def test_both_drills_change_a_kernel_and_the_compilers_work(table: Sequence[Injection]) -> None:
+    metrics = {metric for injection in table for metric in injection.metrics}
+    assert metrics >= {"device_ms", "compile_calls"}
 
 
 def test_memory_that_repeats_exactly_needs_no_statistics(tmp_path: Path) -> None:

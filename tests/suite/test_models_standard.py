@@ -1,17 +1,21 @@
 """The standard sizes are the published shapes: built and run without memory."""
 
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+import transformers
 from torch import Tensor
 from torch._subclasses import FakeTensorMode
 
 from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.loading import load
+from benchmarks_suite.models import convnext, gpt2, resnet50, swin, vit_b16
+from benchmarks_suite.published import MADE_HERE, SOURCES, Source
 from benchmarks_suite.registry import BENCHMARKS
 from benchmarks_suite.workload import Workload
 
@@ -61,6 +65,40 @@ def test_standard_model_takes_its_inputs_to_the_published_shape(model: str) -> N
     with torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True):
         output = workload.output(workload.call(module, batch))
     assert tuple(output.shape) == PUBLISHED[model][1]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.model)
+def test_number_of_parameters_that_the_list_of_sources_names_is_the_models(source: Source) -> None:
+    named = re.search(r"([\d,]+) parameters", source.same)
+    if named is None:
+        pytest.skip("it names none")
+    module = loaded(source.model).module
+    count = sum(parameter.numel() for parameter in module.parameters())
+    assert f"{count:,}" == named[1]
+
+
+def test_every_model_has_a_source_or_was_made_here() -> None:
+    models = {benchmark.model for benchmark in BENCHMARKS.values()}
+    named = [*(source.model for source in SOURCES), *MADE_HERE]
+    assert sorted(named) == sorted(models)
+
+
+@pytest.mark.parametrize(
+    ("name", "standard_config"),
+    [
+        ("GPT2Config", gpt2.CONFIGS["standard"]),
+        ("ViTConfig", vit_b16.CONFIGS["standard"]),
+        ("ConvNextConfig", convnext.CONFIGS["standard"]),
+        ("SwinConfig", swin.CONFIGS["standard"]),
+        ("ResNetConfig", resnet50.CONFIGS["standard"]),
+    ],
+)
+def test_standard_config_is_the_published_one_that_is_the_librarys_default(
+    name: str, standard_config: dict[str, Any]
+) -> None:
+    ours = getattr(transformers, name)(**standard_config)
+    default = getattr(transformers, name)(num_labels=ours.num_labels)
+    assert ours.to_dict() == default.to_dict()
 
 
 def on_meta(tensor: Tensor) -> Tensor:

@@ -19,7 +19,11 @@ PRECEDENCE: tuple[Cause, ...] = ("benchmark", "machine", "library", "eager", "co
 AS_MUCH = 0.5
 """A control that moved by this share of the change, or more, moved as much."""
 TIMED = ("ms", "s")  # units of metrics that a slower machine changes
-DYNAMO_COUNTS = ("graph_breaks", "recompiles")
+COMPILER_COUNTS = {  # metrics that nothing but the compiler moves -> what they count
+    "graph_breaks": "what dynamo does",
+    "recompiles": "what dynamo does",
+    "compile_calls": "the calls of a compilation",
+}
 PRESSURE_AFTER, PRESSURE_BEFORE = 0.5, 0.2
 REPRODUCED = 2
 """Jobs on each side that must agree before the code is said to differ."""
@@ -283,14 +287,29 @@ def _only_compiled(facts: ChangeFacts) -> bool:
     return facts.control.stayed_while(facts.change)
 
 
-def _dynamo(facts: ChangeFacts) -> list[Evidence]:
-    """Counts of what only dynamo does."""
-    if facts.eager or facts.same_build or facts.metric not in DYNAMO_COUNTS:
+def _compiler_counts(facts: ChangeFacts) -> list[Evidence]:
+    """Counts of what only the compiler does."""
+    counts = COMPILER_COUNTS.get(facts.metric)
+    if facts.eager or facts.same_build or counts is None:
         return []
-    if facts.differences or facts.suite is not None:
-        return [Evidence("dynamo", "It counts what dynamo does.", "compiler")]
-    says = "It counts what dynamo does, and nothing but the build changed."
-    return [Evidence("dynamo", says, "compiler", proof=True)]
+    says = f"It counts {counts}"
+    if _others_than_the_build(facts):
+        return [Evidence("compiler count", f"{says}.", "compiler")]
+    says += ", and nothing but the build changed."
+    return [Evidence("compiler count", says, "compiler", proof=True)]
+
+
+def _others_than_the_build(facts: ChangeFacts) -> bool:
+    """Whether anything else changed. torch belongs to the build, and what a variant sets does."""
+    if facts.suite is not None:
+        return True
+    for difference in facts.differences:
+        part, _, setting = difference.path.partition(".")
+        name = setting.partition(".")[2]  # of settings.env.NAME, settings.inductor.NAME
+        of_variant = part == "settings" and name and f"{name} = " in facts.variant
+        if part != "torch" and not of_variant:
+            return True
+    return False
 
 
 def _phases(facts: ChangeFacts) -> list[Evidence]:
@@ -336,7 +355,7 @@ RULES: tuple[Callable[[ChangeFacts], list[Evidence]], ...] = (
     _control,
     _eager,
     _code,
-    _dynamo,
+    _compiler_counts,
     _phases,
     _eager_passes,
     _variant,

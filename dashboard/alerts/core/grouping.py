@@ -23,7 +23,7 @@ FALSE_DISCOVERIES = 0.1
 """Share of false ones among the significant suspicions of a group, at most, on average."""
 SEVERITIES: tuple[Severity, ...] = ("low", "medium", "high")
 GREAT = 5.0
-"""An effect of so many thresholds is of high severity; half of it of medium."""
+"""An effect of so many `Metric.severity_percent` is of high severity; half of it of medium."""
 MANY_CASES = 5
 _NAMED = {  # metrics whose words alone do not say what changed
     "cold_start_s": "cold start",
@@ -66,14 +66,16 @@ class Suspicion:
         return self.benchmark, self.config
 
     @property
-    def thresholds(self) -> float:
-        """The effect in thresholds of its metric; of a status word and a count, a fixed size."""
+    def harm(self) -> float:
+        """The effect in multiples of what severity is measured in; of a status word and a count, a
+        fixed size.
+        """
         if self.words is not None:
             return GREAT
-        threshold = metric_of(self.metric).threshold_percent
-        if self.unit != "percent" or not threshold:
+        measured_in = metric_of(self.metric).severity_percent
+        if self.unit != "percent" or not measured_in:
             return GREAT / 2
-        return abs(self.effect or 0.0) / threshold
+        return abs(self.effect or 0.0) / measured_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +155,14 @@ def direction_of(suspicions: Sequence[Suspicion]) -> Direction:
 
 
 def severity_of(suspicions: Sequence[Suspicion], passing: bool = True) -> Severity:
-    """By the worst regression in thresholds of its metric, one step more where many cases got
-    worse.
+    """By the regression that does the most harm, one step more where many cases got worse.
 
     Low for what only got better, and where nothing is significant (`passing` is false).
     """
     worse = [suspicion for suspicion in suspicions if suspicion.direction != "improvement"]
     if not worse or not passing:
         return "low"
-    worst = max(suspicion.thresholds for suspicion in worse)
+    worst = max(suspicion.harm for suspicion in worse)
     rank = (worst >= GREAT / 2) + (worst >= GREAT)
     cases = {suspicion.case for suspicion in worse}
     rank += len(cases) >= MANY_CASES
@@ -180,7 +181,7 @@ def representatives(suspicions: Sequence[Suspicion], most: int = 3) -> list[int]
         key=lambda suspicion: (
             suspicion.direction == "improvement",
             suspicion.false_alarm_share or 0.0,
-            -suspicion.thresholds,
+            -suspicion.harm,
         ),
     )
     chosen: dict[tuple[str, str], int] = {}
@@ -212,7 +213,7 @@ def title(suspicions: Sequence[Suspicion], since: str) -> str:
 
 
 def _worst_first(suspicion: Suspicion) -> tuple[bool, float]:
-    return suspicion.direction == "improvement", -suspicion.thresholds
+    return suspicion.direction == "improvement", -suspicion.harm
 
 
 def sentence(suspicion: Suspicion) -> str:

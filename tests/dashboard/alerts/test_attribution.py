@@ -123,6 +123,22 @@ def test_without_positive_evidence_it_is_unknown(facts: ChangeFacts) -> None:
     assert cause(facts) == "unknown"
 
 
+@pytest.mark.parametrize(
+    ("difference", "blamed"),
+    [
+        (Difference("torch.version", "2.13.0", "2.14.0"), "compiler"),
+        (Difference("settings.env.TORCH_X", "none", "1"), "compiler"),
+        (Difference("settings.env.TORCH_Y", "none", "1"), "unknown"),
+        (LIBRARY, "unknown"),
+    ],
+)
+def test_compile_calls_are_the_compilers_where_nothing_but_the_build_changed(
+    difference: Difference, blamed: str
+) -> None:
+    calls = replace(COMPILED, metric="compile_calls", unit="", variant="TORCH_X = 1")
+    assert cause(replace(calls, differences=[difference])) == blamed
+
+
 def test_machine_is_not_blamed_for_memory() -> None:
     memory = replace(
         SAME_BUILD,

@@ -176,6 +176,22 @@ def test_severity_follows_the_worst_and_how_many(
     assert severity_of(suspicions) == severity
 
 
+@pytest.mark.parametrize(
+    ("metric", "percent", "severity"),
+    [
+        ("device_ms", 3.0, "low"),
+        ("device_ms", 6.0, "medium"),
+        ("device_ms", 12.0, "high"),
+        ("compile_calls", 5.0, "low"),
+        ("compile_calls", 30.0, "medium"),
+    ],
+)
+def test_severity_of_what_repeats_well_is_that_of_the_time_it_is_part_of(
+    metric: str, percent: float, severity: str
+) -> None:
+    assert severity_of([replace(SLOWER, metric=metric, effect=percent)]) == severity
+
+
 def test_group_without_a_significant_suspicion_is_of_low_severity() -> None:
     assert severity_of([FAILS], passing=False) == "low"
 
