@@ -160,10 +160,8 @@ STATICFILES_FINDERS = [
 ]
 if DEBUG:
     STATICFILES_BACKEND = "django.contrib.staticfiles.storage.StaticFilesStorage"
-elif env.bool("COMPRESS_STATIC", default=True):
+else:
     STATICFILES_BACKEND = "dashboard.site.staticfiles.HashedStaticFiles"
-else:  # compressing takes half a minute and gains nothing on one's own machine: `make up` skips it
-    STATICFILES_BACKEND = "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"
 STORAGES = {
     "default": configuration.artifact_storage(ARTIFACT_STORE),
     "staticfiles": {"BACKEND": STATICFILES_BACKEND},
