@@ -59,6 +59,7 @@ USE_TZ = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 INSTALLED_APPS = [
+    "dashboard",  # before Unfold, whose typeface it replaces
     "unfold",  # before the admin, whose templates it replaces
     "django.contrib.admin",
     "django.contrib.auth",
@@ -73,7 +74,6 @@ INSTALLED_APPS = [
     "django_htmx",
     "csp",
     "axes",
-    "dashboard",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
