@@ -127,7 +127,7 @@ document.addEventListener("change", (event) => {
 
 function enhance(within) {
   for (const element of within.querySelectorAll("time[datetime]")) localTime(element);
-  for (const button of within.querySelectorAll("[data-copy]")) button.hidden = false;
+  for (const button of within.querySelectorAll("[data-copy], [data-picks]")) button.hidden = false;
   for (const button of within.querySelectorAll("[data-without-scripts]")) button.hidden = true;
   fold(within);
 }
