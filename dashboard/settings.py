@@ -254,8 +254,6 @@ ADMIN_POLICY = {
 }
 CHART_POLICY = {
     "style-src-attr": [UNSAFE_INLINE],  # Plotly positions its parts with style attributes
-    # Its full bundle brings the style element of a map library: allowed by its hash in plotly 7.1
-    "style-src-elem": [SELF, "'sha256-ji27qzEtxXZW+7dun6UwjHXJ18e6WAin1VvNtkzIE/o='"],
 }
 
 # --- Limits of what a worker may send
