@@ -59,6 +59,7 @@ USE_TZ = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 INSTALLED_APPS = [
+    "dashboard",  # before Unfold, whose typeface it replaces
     "unfold",  # before the admin, whose templates it replaces
     "django.contrib.admin",
     "django.contrib.auth",
@@ -73,7 +74,6 @@ INSTALLED_APPS = [
     "django_htmx",
     "csp",
     "axes",
-    "dashboard",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -160,10 +160,8 @@ STATICFILES_FINDERS = [
 ]
 if DEBUG:
     STATICFILES_BACKEND = "django.contrib.staticfiles.storage.StaticFilesStorage"
-elif env.bool("COMPRESS_STATIC", default=True):
+else:
     STATICFILES_BACKEND = "dashboard.site.staticfiles.HashedStaticFiles"
-else:  # compressing takes half a minute and gains nothing on one's own machine: `make up` skips it
-    STATICFILES_BACKEND = "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"
 STORAGES = {
     "default": configuration.artifact_storage(ARTIFACT_STORE),
     "staticfiles": {"BACKEND": STATICFILES_BACKEND},
@@ -256,8 +254,6 @@ ADMIN_POLICY = {
 }
 CHART_POLICY = {
     "style-src-attr": [UNSAFE_INLINE],  # Plotly positions its parts with style attributes
-    # Its full bundle brings the style element of a map library: allowed by its hash in plotly 7.1
-    "style-src-elem": [SELF, "'sha256-ji27qzEtxXZW+7dun6UwjHXJ18e6WAin1VvNtkzIE/o='"],
 }
 
 # --- Limits of what a worker may send

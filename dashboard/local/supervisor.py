@@ -112,7 +112,6 @@ class Supervisor:
             "SECRET_KEY": key or secrets.token_urlsafe(50),
             "SITE_URL": os.environ.get("SITE_URL") or self.url,
             "PUBLIC_READ": os.environ.get("PUBLIC_READ") or "true",
-            "COMPRESS_STATIC": os.environ.get("COMPRESS_STATIC") or "false",
             "VAR_DIR": str(self.var),
             "WORKER_DEVICE": device(),
         }

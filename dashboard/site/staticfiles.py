@@ -8,11 +8,11 @@ from typing import Any
 from django.contrib.staticfiles.finders import BaseFinder
 from django.core.exceptions import ImproperlyConfigured
 from django.core.files.storage import FileSystemStorage
+from whitenoise.compress import Compressor
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 # The JavaScript and CSS of others. Static path: (installed package, file inside it)
 PACKAGE_FILES = {
-    "plotly/plotly.min.js": ("plotly", "package_data/plotly.min.js"),
     "swagger/swagger-ui-bundle.js": ("ninja", "static/ninja/swagger-ui-bundle.js"),
     "swagger/swagger-ui.css": ("ninja", "static/ninja/swagger-ui.css"),
     "swagger/swagger-ui.css.map": ("ninja", "static/ninja/swagger-ui.css.map"),  # named by the CSS
@@ -23,9 +23,12 @@ class HashedStaticFiles(CompressedManifestStaticFilesStorage):
     """whitenoise's storage, which compresses each content once.
 
     A hashed name stands for its content: a file that has a compressed copy needs no second one.
-    Plain names are not compressed, since no page asks for them. Collecting the files again takes a
-    second instead of half a minute.
+    Plain names are not compressed, since no page asks for them. Without Brotli: it would take ten
+    seconds of every first start, and browsers want it over HTTPS alone.
     """
+
+    def create_compressor(self, **options: Any) -> Compressor:
+        return Compressor(use_brotli=False, **options)
 
     def compress_files(self, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
         hashed = set(self.hashed_files.values())

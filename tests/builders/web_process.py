@@ -35,7 +35,6 @@ class WebProcess:
             "BROKER_URL": f"redis+socket://{var}/nobody",
             "SECRET_KEY": secrets.token_hex(32),
             "PUBLIC_READ": "true",
-            "COMPRESS_STATIC": "false",
         }
         for command in ("migrate", "collectstatic"):
             prepare = [sys.executable, "manage.py", command, "--no-input", "--verbosity", "0"]

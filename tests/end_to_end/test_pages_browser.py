@@ -62,6 +62,11 @@ def series(page: Page, query: str = "") -> Page:
     return drawn(page)
 
 
+def switch_theme(page: Page) -> None:
+    page.get_by_text("operator", exact=True).click()
+    page.get_by_role("button", name="Switch to the dark theme").click()
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_no_fault_on_any_page(page: Page, run: Run, theme: Any) -> None:
     page.emulate_media(color_scheme=theme)
@@ -87,7 +92,7 @@ def test_every_page_keeps_to_the_security_policy_and_fits_a_phone(page: Page, ru
 def test_a_chosen_theme_is_remembered(page: Page) -> None:
     page.emulate_media(color_scheme="light")
     page.goto("/")
-    page.get_by_role("button", name="Switch to the dark theme").click()
+    switch_theme(page)
     page.goto("/runs/")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(14, 17, 21)"
 
@@ -98,7 +103,7 @@ def test_a_chart_follows_the_theme(page: Page) -> None:
         "document.querySelector('.plot').data.find(trace => trace.meta.role === 'line').line.color"
     )
     before = series(page).evaluate(color)
-    page.get_by_role("button", name="Switch to the dark theme").click()
+    switch_theme(page)
     assert page.evaluate(color) != before
 
 

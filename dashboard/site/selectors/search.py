@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Case, Count, Exists, OuterRef, Q, Subquery, When
 
 from dashboard.alerts.selectors.alerts import OPEN
+from dashboard.catalog.selectors.ranking import name_rank
 from dashboard.models import AlertGroup, Benchmark, Config, Run, Series, TorchBuild
 
 MOST = 5  # of each kind
@@ -38,22 +39,24 @@ class SearchResults:
 def search(text: str) -> SearchResults | None:
     """What has every word of ``text``; None without a word. Six queries.
 
-    A number is looked up as an alert's or a run's id as well.
+    A model, config or build that is called as a word says comes before those whose name only has
+    the word in it. A number is looked up as an alert's or a run's id as well.
     """
     words = text.split()[:MOST_WORDS]
     if not words:
         return None
     benchmarks = Benchmark.objects.filter(Q(retired=False) | Q(imported=True))
-    models = benchmarks.filter(_has(words, "model", "family")).order_by("model")
-    counted = models.values_list("model", "family").annotate(number=Count("pk"))
+    by_model = name_rank(words, "model")
+    models = benchmarks.filter(_has(words, "model", "family")).values_list("model", "family")
+    counted = models.annotate(number=Count("pk")).order_by(by_model, "model")
     named = benchmarks.filter(_has(words, "name", "family"))
     is_measured = Exists(Series.objects.filter(benchmark=OuterRef("pk")))
     runs = Run.objects.filter(_has_or_id(words, "label", "build__label", "machine__key"))
     shown_runs = runs.filter(_SHOWN).select_related("build", "machine").order_by("-created_at")
     return SearchResults(
         models=list(counted[:MOST]),
-        benchmarks=list(named.order_by(is_measured.desc(), "position", "name")[:MOST]),
-        configs=list(Config.objects.filter(_has(words, "name", "label"), retired=False)[:MOST]),
+        benchmarks=list(named.order_by(by_model, is_measured.desc(), "position", "name")[:MOST]),
+        configs=_configs(words),
         builds=_builds(words),
         alerts=_alerts(words),
         runs=list(shown_runs[:MOST]),
@@ -76,13 +79,19 @@ def _has_or_id(words: list[str], *fields: str) -> Q:
     return condition | Q(pk=int(number)) if int(number) < _LARGEST_ID else condition
 
 
+def _configs(words: list[str]) -> list[Config]:
+    configs = Config.objects.filter(_has(words, "name", "label"), retired=False)
+    return list(configs.order_by(name_rank(words, "name"), "position", "name")[:MOST])
+
+
 def _builds(words: list[str]) -> list[TorchBuild]:
     last = Run.objects.filter(_SHOWN, build=OuterRef("pk")).order_by("-created_at")
     where: dict[str, Any] = {
         name: Subquery(last.values(f"{name}__key")[:1]) for name in ("machine", "track")
     }
     builds = TorchBuild.objects.filter(_has(words, "label", "git_sha", "channel"))
-    return list(builds.annotate(**where).order_by("-created_at", "-pk")[:MOST])
+    ranked = builds.annotate(**where).order_by(name_rank(words, "label"), "-created_at", "-pk")
+    return list(ranked[:MOST])
 
 
 def _alerts(words: list[str]) -> list[AlertGroup]:

@@ -86,13 +86,39 @@ const fewDates = {
   ],
 };
 
-// There the legend, often a row for each entry, has room of its own below the drawing, and few dates fit side by side.
+// The names of builds lie flat, cut to the letters that have room; where those are too few, every second or third build
+// has a name. Hovering a point shows the whole one.
+const LETTER = 7, FEWEST_LETTERS = 6, VALUES_WIDTH = 80; // px, letters, px
+
+function flatNames(axis, width) {
+  const names = axis.ticktext ?? axis.categoryarray;
+  const letters = (width - VALUES_WIDTH) / names.length / LETTER;
+  const every = Math.ceil(FEWEST_LETTERS / letters);
+  const most = Math.floor(letters * every);
+  const cut = (line) => (line.length > most ? `${line.slice(0, most - 1)}…` : line);
+  const isNamed = (_, index) => index % every === 0;
+  return {
+    tickangle: 0,
+    tickfont: { size: 11 },
+    tickvals: axis.categoryarray.filter(isNamed),
+    ticktext: names.filter(isNamed).map((name) => name.split("<br>").map(cut).join("<br>")),
+  };
+}
+
+function onPhone(axis, width) {
+  if (axis?.type === "date") return { ...axis, automargin: true, ...fewDates };
+  if (axis?.categoryarray) return { ...axis, automargin: true, ...flatNames(axis, width) };
+  return { ...axis, automargin: true };
+}
+
+// There the legend, often a row for each entry, has room of its own below the drawing.
 function draw(plot) {
   const { data, layout } = painted(plot.figure);
-  plot.style.setProperty("--entries", data.filter((trace) => trace.showlegend !== false).length);
+  const entries = data.filter((trace) => trace.showlegend !== false).length;
+  plot.style.setProperty("--entries", Math.max(entries, 2)); // as the stylesheet reserves, so that little moves
   if (narrow.matches) {
     Object.assign(layout.legend, { yref: "container", y: 0, yanchor: "bottom" });
-    layout.xaxis = { ...layout.xaxis, automargin: true, ...(layout.xaxis?.type === "date" && fewDates) };
+    layout.xaxis = onPhone(layout.xaxis, plot.clientWidth);
   }
   return Plotly.react(plot, data, layout, { ...settings, displayModeBar: narrow.matches ? false : "hover" });
 }

@@ -1,10 +1,26 @@
-// The head of every page: the search box ("/" leads there, arrows go through what was found, Escape leaves) and the
-// menus, which close when one looks elsewhere.
+// The head of every page: the search box ("/" leads there, arrows go through what was found, Escape leaves), what is
+// behind buttons where the row is narrow, and the menus, which close when one looks elsewhere.
 
 const box = document.querySelector("[data-search]");
 const hits = document.getElementById("hits");
 const field = box.querySelector("input");
+const pages = document.getElementById("pages");
+const buttonOf = (part) => document.querySelector(`.icon-button[aria-controls="${part.id}"]`);
 
+// --- The search box and the pages, behind their buttons -------------------------------------------------------------
+function unfold(part, open) {
+  buttonOf(part).setAttribute("aria-expanded", String(open));
+  part.classList.toggle("is-open", open);
+}
+
+for (const part of [box, pages]) {
+  buttonOf(part).addEventListener("click", () => {
+    unfold(part, !part.classList.contains("is-open"));
+    part.querySelector("input, a").focus();
+  });
+}
+
+// --- The search box -------------------------------------------------------------------------------------------------
 function isTyping(element) {
   return element.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName);
 }
@@ -12,6 +28,7 @@ function isTyping(element) {
 document.addEventListener("keydown", (event) => {
   if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
   event.preventDefault();
+  unfold(box, true);
   field.focus();
   field.select();
 });
@@ -35,6 +52,7 @@ box.addEventListener("keydown", (event) => {
     forget();
     field.value = "";
     field.blur();
+    unfold(box, false);
   }
 });
 box.addEventListener("focusout", ({ relatedTarget }) => {
@@ -45,13 +63,11 @@ box.addEventListener("htmx:beforeSwap", (event) => {
   if (!box.contains(document.activeElement)) event.detail.shouldSwap = false;
 });
 
-// On a phone the row of pages is longer than the screen: the page that is open comes into sight.
-const here = document.querySelector(".top nav [aria-current]");
-if (here) here.parentElement.scrollLeft = here.offsetLeft - (here.parentElement.clientWidth - here.offsetWidth) / 2;
-
+// --- The menus ------------------------------------------------------------------------------------------------------
 const menus = document.querySelectorAll("details.menu");
 document.addEventListener("click", ({ target }) => {
   for (const menu of menus) if (!menu.contains(target)) menu.open = false;
+  if (!pages.contains(target) && !buttonOf(pages).contains(target)) unfold(pages, false);
 });
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;
@@ -59,4 +75,6 @@ document.addEventListener("keydown", (event) => {
     if (menu.open && menu.contains(document.activeElement)) menu.querySelector("summary").focus();
     menu.open = false;
   }
+  if (pages.classList.contains("is-open") && pages.contains(document.activeElement)) buttonOf(pages).focus();
+  unfold(pages, false);
 });

@@ -12,9 +12,11 @@ function isDark() {
 
 function announceTheme() {
   for (const button of document.querySelectorAll("[data-theme-toggle]")) {
-    button.hidden = false;
-    button.textContent = isDark() ? "Light" : "Dark";
-    button.setAttribute("aria-label", isDark() ? "Switch to the light theme" : "Switch to the dark theme");
+    const other = isDark() ? "light" : "dark";
+    button.title = `Switch to the ${other} theme`;
+    button.setAttribute("aria-label", button.title);
+    const words = button.querySelector("span");
+    if (words) words.textContent = button.title;
   }
   document.dispatchEvent(new Event("themechange"));
 }
@@ -128,7 +130,7 @@ document.addEventListener("change", (event) => {
 
 function enhance(within) {
   for (const element of within.querySelectorAll("time[datetime]")) localTime(element);
-  for (const button of within.querySelectorAll("[data-copy]")) button.hidden = false;
+  for (const button of within.querySelectorAll("[data-copy], [data-picks]")) button.hidden = false;
   for (const button of within.querySelectorAll("[data-without-scripts]")) button.hidden = true;
   fold(within);
 }

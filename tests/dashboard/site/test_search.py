@@ -30,6 +30,30 @@ def test_model_is_found_with_the_number_of_its_benchmarks(run: Run) -> None:
     assert results("GPT").models == [("gpt2", "llm", 2)]
 
 
+def benchmark_of(model: str, name: str) -> None:
+    like = Benchmark.objects.get(name=site.GPT2_STANDARD)
+    like.pk, like.model, like.name, like.position = None, model, name, 0
+    like.save()
+
+
+def test_model_of_just_that_name_comes_first(run: Run) -> None:
+    benchmark_of("ddp_gpt2", "ddp_gpt2.standard")
+    assert [model for model, _, _ in results("GPT2").models] == ["gpt2", "ddp_gpt2"]
+
+
+def test_benchmarks_of_the_model_of_just_that_name_come_first(run: Run) -> None:
+    benchmark_of("ddp_gpt2", "ddp_gpt2.standard.training")
+    assert [benchmark.model for benchmark in results("training gpt2").benchmarks] == [
+        "gpt2",
+        "ddp_gpt2",
+    ]
+
+
+def test_config_of_just_that_name_comes_first(run: Run) -> None:
+    Config.objects.create(name="ab_inductor", position=0)
+    assert results("inductor").configs[0].name == "inductor"
+
+
 def test_every_word_has_to_fit(run: Run) -> None:
     assert [benchmark.name for benchmark in results("gpt2 training").benchmarks] == [
         site.GPT2_STANDARD

@@ -5,7 +5,6 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -156,10 +155,3 @@ def test_pages_allow_no_script_but_our_own(admin_client: Client) -> None:
 @pytest.mark.django_db
 def test_admin_alone_may_evaluate_scripts(admin_client: Client) -> None:
     assert "'unsafe-eval'" in admin_client.get("/admin/").headers["Content-Security-Policy"]
-
-
-def test_plotly_comes_out_of_its_package(tmp_path: Path, settings: Any) -> None:
-    settings.STATIC_ROOT = tmp_path
-    call_command("collectstatic", interactive=False, verbosity=0)
-    assert (tmp_path / "plotly" / "plotly.min.js").stat().st_size > 1_000_000
-    assert not (tmp_path / "plotly" / "widgetbundle.js").exists()
