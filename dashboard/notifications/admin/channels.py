@@ -88,9 +88,6 @@ class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argumen
         fields = ("name", "enabled")
         help_texts = {"name": "As it is called in rules."}
 
-    class Media:
-        js = ("compilewatch/admin_forms.js",)
-
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         if "kind" not in self.fields:  # a viewer who may not change it

@@ -7,14 +7,18 @@ from django import forms
 from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+from unfold.widgets import (
+    UnfoldAdminSelect2Widget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextInputWidget,
+)
 
 from dashboard.language.metrics import METRICS
 from dashboard.models import AlertState, Benchmark, Channel, Machine, Rule, Severity, Track
 from dashboard.runs.core.timing import WEEKDAYS
 from dashboard.runs.forms import family_choices
 from dashboard.ui.admin.base import PlainChoicesAdmin, WithoutHiddenForm
-from dashboard.ui.admin.widgets import Picker, SinglePicker, TimeOfDay
+from dashboard.ui.admin.widgets import Picker, TimeOfDay
 
 AT_ONCE, DAILY, WEEKLY = Rule.When.AT_ONCE, Rule.When.DAILY, Rule.When.WEEKLY
 ONLY_DIGESTS = {"data-only-when": f"when={DAILY}|{WEEKLY}"}
@@ -55,12 +59,12 @@ class RuleForm(WithoutHiddenForm):
     channels = RowsField(Channel, "Where the messages go.", required=True)
     minimum_severity = forms.ChoiceField(
         choices=[
-            (Severity.LOW, "All alerts"),
-            (Severity.MEDIUM, "Medium and high severity"),
-            (Severity.HIGH, "High severity only"),
+            (Severity.LOW, "Any"),
+            (Severity.MEDIUM, "Medium or high"),
+            (Severity.HIGH, "High only"),
         ],
         widget=UnfoldAdminSelectWidget(),
-        label="Of",
+        label="Severity",
     )
     when = forms.ChoiceField(
         choices=[
@@ -83,7 +87,7 @@ class RuleForm(WithoutHiddenForm):
     time_zone = forms.ChoiceField(
         choices=[(zone, zone) for zone in sorted(available_timezones())],
         initial="UTC",
-        widget=SinglePicker(ONLY_DIGESTS),
+        widget=UnfoldAdminSelect2Widget(ONLY_DIGESTS),
     )
     families = WordsField(family_choices)
     model_names = WordsField(model_choices, label="Models")

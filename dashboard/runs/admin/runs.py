@@ -149,7 +149,7 @@ class RunAdmin(BeginningAdmin):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """With what the form would start next to its button (admin_forms.js)."""
+        """With what the form would start next to its button (admin.js)."""
         cost = {"preview_address": reverse("admin:run_cost")}
         return super().add_view(request, form_url, {**cost, **(extra_context or {})})
 

@@ -12,7 +12,11 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.utils import timezone
-from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
+from unfold.widgets import (
+    UnfoldAdminIntegerFieldWidget,
+    UnfoldAdminSelect2Widget,
+    UnfoldAdminSelectWidget,
+)
 
 from dashboard.catalog.core.plan import Case
 from dashboard.language.wording import duration
@@ -34,7 +38,7 @@ from dashboard.ui.admin.base import (
     WithoutHiddenForm,
     preview_response,
 )
-from dashboard.ui.admin.widgets import Checkboxes, SinglePicker, TimeOfDay
+from dashboard.ui.admin.widgets import Checkboxes, TimeOfDay
 
 DAILY, HOURLY, AS_IT_IS = "daily", "hourly", "as_it_is"
 HOUR_CHOICES = [(hours, "every hour" if hours == 1 else f"every {hours} hours") for hours in HOURS]
@@ -73,7 +77,7 @@ class ScheduleForm(WithoutHiddenForm):
     time_zone = forms.ChoiceField(
         choices=[(zone, zone) for zone in sorted(available_timezones())],
         required=False,
-        widget=SinglePicker({"data-only-when": f"how_often={DAILY}|{HOURLY}"}),
+        widget=UnfoldAdminSelect2Widget({"data-only-when": f"how_often={DAILY}|{HOURLY}"}),
     )
     benchmarks = BenchmarksField()
     families = FamiliesField()
@@ -168,15 +172,18 @@ class ScheduleForm(WithoutHiddenForm):
     def sentences(self) -> Sentences:
         """When it runs, when first, and what each run costs; of a valid form."""
         cleaned = self.cleaned_data
+        facts = []
+        if not cleaned["enabled"]:
+            facts.append("It is switched off. If it were on:")
         if self.timing is None:
-            when = when_in_words(self.instance)
+            facts.append(when_in_words(self.instance))
         else:
             due = next_run(self.timing, timezone.now())
-            when = f"{self.timing}. {_next_in_words(due)}"
-        facts = [when, f"Each time: {cost_text(self.cases, {})}"]
-        if not cleaned["enabled"]:
-            facts.insert(0, "It is switched off. If it were on:")
-        warning = track_warning(cleaned["track"], cleaned["machine"])
+            facts.append(f"{self.timing}. {_next_in_words(due)}")
+        machine, track = cleaned.get("machine"), cleaned.get("track")
+        if machine:
+            facts.append(f"Each time: {cost_text(self.cases, {})}")
+        warning = track_warning(track, machine) if machine and track else ""
         return Sentences(facts, [warning] if warning else [])
 
 
@@ -232,7 +239,7 @@ class ScheduleAdmin(PlainChoicesAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> Any:
-        """With when it would run, and what, next to its button (admin_forms.js)."""
+        """With when it would run, and what, next to its button (admin.js)."""
         query = f"?schedule={object_id}" if object_id else ""
         preview = {"preview_address": f"{reverse('admin:schedule_preview')}{query}"}
         context = {**preview, **(extra_context or {})}
@@ -249,6 +256,8 @@ class ScheduleAdmin(PlainChoicesAdmin):
         key = request.GET.get("schedule", "")
         instance = Schedule.objects.filter(pk=key).first() if key.isdecimal() else None
         form = ScheduleForm(request.POST, instance=instance)
+        for name in ("name", "machine", "track"):  # they may come later
+            form.fields[name].required = False
         return preview_response(request, form, form.sentences)
 
     def save_model(

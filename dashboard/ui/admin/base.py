@@ -16,6 +16,7 @@ from django.template.response import TemplateResponse
 from unfold.admin import ModelAdmin
 
 from dashboard.models import Machine, Track
+from dashboard.ui.admin.widgets import Picker
 
 Apply = Callable[[QuerySet[Any]], str]
 
@@ -35,6 +36,15 @@ class PlainChoicesAdmin(ModelAdmin):
         field: forms.Field | None = super().formfield_for_dbfield(*args, **options)
         if field is not None and isinstance(field.widget, RelatedFieldWidgetWrapper):
             field.widget = field.widget.widget
+        return field
+
+
+class PickersAdmin(ModelAdmin):
+    """Chooses many rows with pickers: Django's two lists side by side move the page."""
+
+    def formfield_for_manytomany(self, db_field: Any, *args: Any, **options: Any) -> Any:
+        field = super().formfield_for_manytomany(db_field, *args, **options, widget=Picker())
+        field.help_text = db_field.help_text  # no "Hold down Control"
         return field
 
 

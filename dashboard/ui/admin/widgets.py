@@ -7,7 +7,6 @@ from unfold.widgets import (
     INPUT_CLASSES,
     UnfoldAdminCheckboxSelectMultipleWidget,
     UnfoldAdminSelect2MultipleWidget,
-    UnfoldAdminSelect2Widget,
 )
 
 
@@ -29,14 +28,4 @@ class Checkboxes(UnfoldAdminCheckboxSelectMultipleWidget):
 
 
 class Picker(UnfoldAdminSelect2MultipleWidget):
-    """Many choices, found by words: "gpt2 training" (admin_forms.js)."""
-
-    class Media:
-        js = ("compilewatch/admin_forms.js",)
-
-
-class SinglePicker(UnfoldAdminSelect2Widget):
-    """One of many choices, found by words."""
-
-    class Media:
-        js = ("compilewatch/admin_forms.js",)
+    """Many choices, found by words: "gpt2 training" (admin.js)."""

@@ -1,6 +1,6 @@
 """What should have reported and did not raises one alert, which closes by itself."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 import pytest
 from django.utils import timezone

@@ -1,4 +1,4 @@
-// The admin's forms. Without it every field is shown, and the server reads those that the choices name.
+// The admin's pages. Without it every field is shown, and the server reads those that the choices name.
 
 // A field with data-only-when="kind=slack" is shown while the field "kind" has that value; "a|b": one of them.
 function showFieldsOf(form) {
@@ -48,20 +48,28 @@ function findByWords(select2) {
   );
 }
 
-function nameSearchFields() {
-  for (const label of document.querySelectorAll("form label[for]")) {
-    const select = document.getElementById(label.htmlFor);
-    const search = select?.nextElementSibling?.querySelector(".select2-search__field");
-    search?.setAttribute("aria-label", label.textContent.replace("*", "").trim());
-  }
+// The pickers' search fields have no names of their own
+function namePickers($) {
+  const name = (select, search) => {
+    const label = document.querySelector(`label[for="${select.id}"]`);
+    search?.setAttribute("aria-label", label?.textContent.replace("*", "").trim() ?? "Search");
+  };
+  $("select.select2-hidden-accessible").each((_, select) =>
+    name(select, select.nextElementSibling?.querySelector(".select2-search__field")),
+  );
+  $(document).on("select2:open", ({ target }) =>
+    name(target, document.querySelector(".select2-dropdown .select2-search__field")),
+  );
 }
 
-const $ = window.django?.jQuery;
-if ($?.fn.select2) findByWords($.fn.select2);
+function nameScrollRegions() {
+  document.querySelectorAll(".simplebar-content-wrapper").forEach((region, number) => {
+    const isSidebar = region.closest("#nav-sidebar-apps");
+    region.setAttribute("aria-label", isSidebar ? "Lists of the admin" : `Scrollable part ${number}`);
+  });
+}
 
-document.addEventListener("DOMContentLoaded", () => {
-  const form = document.querySelector("#content-main form[id$=_form]");
-  if (!form) return;
+function followForm(form) {
   const showPreview = preview(form);
   const changed = async (event) => {
     showFieldsOf(form);
@@ -72,7 +80,19 @@ document.addEventListener("DOMContentLoaded", () => {
   };
   form.addEventListener("change", changed);
   // A picker tells jQuery alone
-  $?.(form).on("change", "select[multiple], .unfold-admin-autocomplete", showPreview);
+  window.django?.jQuery?.(form).on("change", "select[multiple], .unfold-admin-autocomplete", showPreview);
   changed();
-  nameSearchFields();
+}
+
+// Before the pickers are drawn, which Unfold does at the same event
+document.addEventListener("DOMContentLoaded", () => {
+  const $ = window.django?.jQuery;
+  if ($?.fn.select2) {
+    findByWords($.fn.select2);
+    $(() => namePickers($));
+  }
+  const form = document.querySelector("#content-main form[id$=_form]");
+  if (form) followForm(form);
 });
+
+window.addEventListener("load", nameScrollRegions);
