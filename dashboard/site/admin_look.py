@@ -66,8 +66,8 @@ _GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
     ),
     "Alerts": (
         ("Alert groups", "alertgroup", "every change that was found"),
-        ("Rules", "rule", "who is told of what"),
-        ("Channels", "channel", "mail, chat, webhooks; send a test"),
+        ("Rules", "rule", "who is notified of what"),
+        ("Channels", "channel", "e-mail, chat, webhooks; send a test"),
         ("Deliveries", "delivery", "what was sent, what waits"),
         ("Mutes", "mute", "what nobody wants to hear of for a while"),
         ("Invalid points", "invalidpoint", "results that were taken out of a series"),

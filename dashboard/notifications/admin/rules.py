@@ -56,7 +56,7 @@ class RuleForm(WithoutHiddenForm):
         widget=UnfoldAdminTextInputWidget(),
         help_text="Empty: made from the choices above.",
     )
-    channels = RowsField(Channel, "Where the messages go.", required=True)
+    channels = RowsField(Channel, "Where the messages go; made under Channels.", required=True)
     minimum_severity = forms.ChoiceField(
         choices=[
             (Severity.LOW, "Any"),
@@ -82,7 +82,7 @@ class RuleForm(WithoutHiddenForm):
         empty_value=None,
         required=False,
         widget=UnfoldAdminSelectWidget({"data-only-when": f"when={WEEKLY}"}),
-        label="On",
+        label="Day",
     )
     time_zone = forms.ChoiceField(
         choices=[(zone, zone) for zone in sorted(available_timezones())],

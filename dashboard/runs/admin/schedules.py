@@ -72,7 +72,7 @@ class ScheduleForm(WithoutHiddenForm):
         initial=sorted(EVERY_DAY),
         required=False,
         widget=Checkboxes({"data-only-when": f"how_often={DAILY}|{HOURLY}"}),
-        label="On",
+        label="Days",
     )
     time_zone = forms.ChoiceField(
         choices=[(zone, zone) for zone in sorted(available_timezones())],

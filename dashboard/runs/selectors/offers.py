@@ -81,8 +81,8 @@ def track_warning(track: Track, machine: Machine) -> str:
     if all(other.device_kind != machine.device_kind for other in others):
         theirs, own = others[0].get_device_kind_display(), machine.get_device_kind_display()
         return (
-            f"The track {track} is measured on {theirs} machines ({names}), and {machine} is a "
-            f"{own} machine: choose another track, unless these results belong there."
+            f"Track {track} has results of {theirs} machines alone ({names}), and {machine} is a "
+            f"{own} machine."
         )
     if measured.filter(pk=machine.pk).exists():
         return ""
