@@ -266,6 +266,19 @@ KEEP_ARTIFACTS_DAYS = env.int("KEEP_ARTIFACTS_DAYS", default=365)
 # --- Notifications
 # Webhooks to addresses that are not public
 ALLOW_PRIVATE_WEBHOOKS = env.bool("ALLOW_PRIVATE_WEBHOOKS", default=False)
+# The mail server, as smtp+tls://user:password@smtp.example.org:587; empty: no channel can be a mail
+EMAIL_URL = env.str("EMAIL_URL", default="").strip()
+mail_server = configuration.mail_server(EMAIL_URL)
+EMAIL_HOST = mail_server["EMAIL_HOST"]
+EMAIL_PORT = mail_server["EMAIL_PORT"]
+EMAIL_HOST_USER = mail_server["EMAIL_HOST_USER"]
+EMAIL_HOST_PASSWORD = mail_server["EMAIL_HOST_PASSWORD"]
+EMAIL_USE_TLS = mail_server.get("EMAIL_USE_TLS", False)
+EMAIL_USE_SSL = mail_server.get("EMAIL_USE_SSL", False)
+DEFAULT_FROM_EMAIL = env.str(
+    "EMAIL_FROM", default=f"Compilewatch <compilewatch@{urlsplit(SITE_URL).hostname}>"
+)
+EMAIL_TIMEOUT = 10
 
 # --- Monitoring
 alive_file = env.str("ALIVE_FILE", default="")

@@ -1,19 +1,18 @@
 """What to measure, as fields of a form; "Run now", schedules and comparisons share them."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from django import forms
-from unfold.widgets import (
-    UnfoldAdminCheckboxSelectMultipleWidget,
-    UnfoldAdminIntegerFieldWidget,
-    UnfoldAdminSelect2MultipleWidget,
-)
+from unfold.widgets import UnfoldAdminIntegerFieldWidget
 
-from dashboard.catalog.core.plan import Case, PlanError, Selection
+from dashboard.catalog.core.plan import Case, PlanError, Selection, budget
 from dashboard.language.metrics import STARTS
+from dashboard.language.wording import plural
 from dashboard.models import Benchmark, Config, Machine
 from dashboard.runs.services.runs import plan_run
+from dashboard.ui.admin.widgets import Checkboxes, Picker
 
 
 def family_choices() -> list[tuple[str, str]]:
@@ -21,26 +20,27 @@ def family_choices() -> list[tuple[str, str]]:
     return [(name, name) for name in benchmarks.values_list("family", flat=True).distinct()]
 
 
+BenchmarksField = partial(
+    forms.ModelMultipleChoiceField,
+    Benchmark.objects.filter(retired=False),
+    required=False,
+    widget=Picker,
+    help_text="Type words of its name, as gpt2 training. "
+    "With no benchmark and no family: the machine's default selection.",
+)
 # Families that have benchmarks, as they are when the form is shown
 FamiliesField = partial(
     forms.MultipleChoiceField,
     choices=family_choices,
     required=False,
-    widget=UnfoldAdminCheckboxSelectMultipleWidget,
+    widget=Checkboxes,
     help_text="All their benchmarks of the machine's default size.",
-)
-BenchmarksField = partial(
-    forms.ModelMultipleChoiceField,
-    Benchmark.objects.filter(retired=False),
-    required=False,
-    widget=UnfoldAdminSelect2MultipleWidget,
-    help_text="Of any size. With no family and no benchmark: the machine's default selection.",
 )
 ConfigsField = partial(
     forms.ModelMultipleChoiceField,
     Config.objects.filter(retired=False),
     required=False,
-    widget=UnfoldAdminCheckboxSelectMultipleWidget,
+    widget=Picker,
     help_text="With none: each benchmark's own, or eager and inductor.",
 )
 StartsField = partial(
@@ -48,10 +48,9 @@ StartsField = partial(
     choices=[(start, start) for start in (*STARTS, "counted")],
     required=False,
     initial=["cold"],
-    widget=UnfoldAdminCheckboxSelectMultipleWidget,
-    help_text="cold: empty caches; warm: caches kept; restored: saved artifacts only: "
-    "the advisor tells each. counted: the Python calls of a cold compile. Every one more costs a "
-    "start.",
+    widget=Checkboxes,
+    help_text="cold: empty caches; warm: caches kept; restored: saved artifacts only. counted: "
+    "the Python calls of a cold compile. Each one costs another start of every case.",
 )
 SoakField = partial(
     forms.IntegerField,
@@ -92,3 +91,8 @@ def plan_or_error(
         return plan_run(machine=machine.key, selection=selection, check_training=check_training)
     except PlanError as error:
         raise forms.ValidationError(str(error)) from None
+
+
+def cost_text(cases: Sequence[Case], measure: dict[str, Any]) -> str:
+    cost = budget(cases, measure)
+    return f"{plural(cost.jobs, 'job')}, about {cost.expected_s / 60:.0f} min of work."

@@ -1,4 +1,4 @@
-"""How the admin looks: the site's blue, and its lists in the order of the work."""
+"""How the admin looks: as the public site does, with its lists in the order of the work."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -7,24 +7,38 @@ from django.http import HttpRequest
 from django.templatetags.static import static
 from django.urls import reverse
 
-# One hue (266°, that of the site's accent) from light to dark.
-_LIGHTNESS = {
-    "50": (97.0, 0.02),
-    "100": (93.5, 0.035),
-    "200": (88.0, 0.06),
-    "300": (80.0, 0.1),
-    "400": (69.0, 0.15),
-    "500": (57.0, 0.2),
-    "600": (45.0, 0.2),
-    "700": (40.0, 0.18),
-    "800": (35.0, 0.15),
-    "900": (30.0, 0.12),
-    "950": (22.0, 0.08),
-}
+# The public site's colours (site.css): its greys, and its accent in both themes
 COLORS = {
+    "base": {
+        "50": "#f4f5f7",
+        "100": "#eceef2",
+        "200": "#d8dde4",
+        "300": "#c3cad3",
+        "400": "#a5afba",
+        "500": "#5f6a77",
+        "600": "#4a5461",
+        "700": "#39424d",
+        "800": "#2b323b",
+        "900": "#161a20",
+        "950": "#0e1115",
+    },
     "primary": {
-        step: f"oklch({light}% {chroma} 266)" for step, (light, chroma) in _LIGHTNESS.items()
-    }
+        "50": "#f1f2fe",
+        "100": "#e3e6fd",
+        "200": "#ccd3fb",
+        "300": "#b5ceff",
+        "400": "#a3c3ff",
+        "500": "#8fb7ff",
+        "600": "#2b2eb7",
+        "700": "#24279c",
+        "800": "#1e2082",
+        "900": "#181a68",
+        "950": "#101145",
+    },
+    "font": {
+        "important-light": "#12161c",
+        "important-dark": "#e9ecf0",
+    },
 }
 
 # Each list: its title, its model, and what one does there.
@@ -52,8 +66,8 @@ _GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
     ),
     "Alerts": (
         ("Alert groups", "alertgroup", "every change that was found"),
-        ("Rules", "rule", "who is told of what"),
-        ("Channels", "channel", "mail, chat, webhooks; send a test"),
+        ("Rules", "rule", "who is notified of what"),
+        ("Channels", "channel", "e-mail, chat, webhooks; send a test"),
         ("Deliveries", "delivery", "what was sent, what waits"),
         ("Mutes", "mute", "what nobody wants to hear of for a while"),
         ("Invalid points", "invalidpoint", "results that were taken out of a series"),
@@ -130,6 +144,9 @@ UNFOLD = {  # settings.UNFOLD
             "href": lambda request: static("compilewatch/icon.svg"),
         }
     ],
+    "SITE_ICON": lambda request: static("compilewatch/icon.svg"),
+    "STYLES": [lambda request: static("compilewatch/admin.css")],
+    "SCRIPTS": [lambda request: static("compilewatch/admin.js")],
     "SHOW_HISTORY": True,
     "COLORS": COLORS,
     "SIDEBAR": {"show_search": True, "navigation": navigation},

@@ -12,6 +12,7 @@ from tzlocal import get_localzone_name
 from dashboard.results.core import artifact_store
 
 DATABASE_TIMEOUT_S = 5  # for a new connection; `?connect_timeout=` in DATABASE_URL says otherwise
+_MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtp+ssl": 465}
 _PLACEHOLDERS = ("changeme", "change-me", "change_me", "your-secret", "example")
 
 
@@ -55,6 +56,19 @@ def artifact_storage(address: str) -> dict[str, Any]:
             "ARTIFACT_STORE is set: install django-storages[s3], or leave it empty: a folder"
         )
     return description
+
+
+def mail_server(url: str) -> dict[str, Any]:
+    """Django's settings of the mail server at `url`; of none when it is empty."""
+    url = url or "smtp://localhost"
+    parts = urlsplit(url)
+    if parts.scheme not in _MAIL_PORTS or not parts.hostname:
+        raise ImproperlyConfigured(
+            "EMAIL_URL begins with smtp://, smtp+tls:// or smtp+ssl:// and names a host, as "
+            "smtp+tls://user:password@smtp.example.org:587"
+        )
+    config: dict[str, Any] = environ.Env.email_url_config(url)
+    return {**config, "EMAIL_PORT": config["EMAIL_PORT"] or _MAIL_PORTS[parts.scheme]}
 
 
 def local_time_zone() -> str:

@@ -90,10 +90,11 @@ def phone_problems(page: Page, addresses: Iterable[str]) -> list[str]:
     return problems
 
 
-def accessibility_violations(page: Page, address: str) -> str:
-    """What axe finds on the page, as text; empty when it finds nothing."""
-    page.goto(address)
+def accessibility_violations(page: Page, address: str = "") -> str:
+    """What axe finds on the page, as text; empty when it finds nothing. No address: as it is."""
+    if address:
+        page.goto(address)
     results = Axe().run(drawn(page), options={"resultTypes": ["violations"]})
     if not results.violations_count:
         return ""
-    return f"\n{address}\n{results.generate_report()}"
+    return f"\n{address or page.url}\n{results.generate_report()}"

@@ -81,10 +81,6 @@ def test_axe_finds_no_fault_on_the_pages_of_strangers(window: BrowserContext) ->
     )
 
 
-def test_axe_finds_no_fault_on_the_first_page_of_the_admin(page: Page) -> None:
-    assert accessibility_violations(page, "/admin/") == ""
-
-
 def test_every_page_keeps_to_the_security_policy_and_fits_a_phone(page: Page, run: Run) -> None:
     assert phone_problems(page, addresses(run)) == []
 

@@ -31,7 +31,14 @@ def form(context: BrowserContext) -> Page:
 
 
 def cost(form: Page) -> Locator:
-    return form.locator("#run-cost")
+    return form.locator("#preview")
+
+
+def pick(form: Page, field: str, words: str) -> None:
+    """Type words into a picker, and take the first that it finds."""
+    form.locator(f"#id_{field} + .select2").click()
+    form.keyboard.type(words)
+    form.keyboard.press("Enter")
 
 
 def test_machine_brings_its_builds(form: Page) -> None:
@@ -44,24 +51,37 @@ def test_machine_brings_its_builds(form: Page) -> None:
     expect(form.locator("#id_machine option:checked")).to_have_text("h200")
 
 
+def test_other_choices_stay_when_the_machine_changes(form: Page) -> None:
+    form.get_by_label("toy", exact=True).check()
+    form.locator("#id_machine").select_option(label="h200")
+    expect(form.locator("#id_build")).to_contain_text(CUDA_BUILD)
+    expect(form.get_by_label("toy", exact=True)).to_be_checked()
+
+
 def test_cost_is_shown_at_once_and_follows_each_choice(form: Page) -> None:
     expect(cost(form)).to_contain_text("jobs, about")
     form.get_by_label("toy", exact=True).check()
-    expect(cost(form)).to_have_text("2 jobs, about 3 min of work.")
-    form.get_by_label("eager", exact=True).check()
+    expect(cost(form)).to_contain_text("2 jobs, about 3 min of work.")
+    pick(form, "configs", "eager")
     expect(cost(form)).to_contain_text("1 job, about")
 
 
-def test_benchmark_that_is_picked_counts(form: Page) -> None:
-    form.get_by_label("eager", exact=True).check()
-    form.locator("#id_benchmarks + .select2").click()
-    form.get_by_role("option", name=site.MLP).click()
-    expect(cost(form)).to_contain_text("1 job, about")
+def test_benchmark_is_found_by_words_in_any_order(form: Page) -> None:
+    pick(form, "benchmarks", "inference mlp")
+    expect(form.locator("#id_benchmarks option:checked")).to_have_text(site.MLP)
+    expect(cost(form)).to_contain_text("2 jobs, about")
+
+
+def test_track_of_another_kind_of_machine_is_warned_about(form: Page) -> None:
+    site.run(machine="h200", track=site.track("gpu-history").key)
+    form.reload()
+    form.locator("#id_track").select_option(label="gpu-history")
+    expect(cost(form)).to_contain_text("gpu-history has results of CUDA GPU machines alone (h200)")
 
 
 def test_choice_that_starts_nothing_says_why(form: Page) -> None:
     form.locator("#id_build").select_option("")
-    expect(cost(form)).to_have_text("Build: This field is required.")
+    expect(cost(form)).to_contain_text("Build: This field is required.")
     assert not Run.objects.exists()
 
 

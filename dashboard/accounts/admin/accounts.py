@@ -11,13 +11,14 @@ from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from dashboard.accounts.services.roles import open_admin
+from dashboard.ui.admin.base import PickersAdmin
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
 
 
 @admin.register(User)
-class UserAdmin(PlainUserAdmin, ModelAdmin):  # type: ignore[type-arg]  # none at run time
+class UserAdmin(PickersAdmin, PlainUserAdmin, ModelAdmin):  # type: ignore[type-arg]  # none at run time
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
@@ -28,5 +29,5 @@ class UserAdmin(PlainUserAdmin, ModelAdmin):  # type: ignore[type-arg]  # none a
 
 
 @admin.register(Group)
-class GroupAdmin(PlainGroupAdmin, ModelAdmin):
+class GroupAdmin(PickersAdmin, PlainGroupAdmin, ModelAdmin):
     pass

@@ -30,6 +30,7 @@ from dashboard.models import (
     Track,
     Worker,
 )
+from dashboard.runs.selectors.schedules import due_after
 
 LATE = timedelta(minutes=30)
 """A schedule may begin so much later than it is due."""
@@ -73,8 +74,7 @@ def _schedules(now: datetime, up_since: datetime) -> Iterator[MissingReport]:
         assert schedule.periodic_task is not None
         runs = schedule.runs.order_by("-created_at").values_list("created_at", flat=True)
         last = runs.first() or schedule.periodic_task.date_changed
-        since, wait, _ = schedule.crontab.schedule.remaining_delta(last)
-        due = since + wait
+        due = due_after(schedule.crontab, last)
         if now <= max(due, up_since) + LATE:
             continue
         overdue = duration((now - due).total_seconds())

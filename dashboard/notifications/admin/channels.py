@@ -1,68 +1,137 @@
-"""Who is notified: channels, rules, and the log of what was sent."""
+"""Channels: where messages go. A kind is chosen, and its one field is filled in."""
 
 import secrets
 from typing import Any
-from zoneinfo import available_timezones
 
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import get_object_or_404
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
 from unfold.admin import ModelAdmin
 from unfold.decorators import action
-from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSelect2Widget
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from dashboard.language.metrics import METRICS
-from dashboard.models import AlertState, Benchmark, Channel, Delivery, Rule
-from dashboard.notifications.services.deliveries import send_again, send_test
+from dashboard.models import Channel, Delivery
+from dashboard.notifications.core.kinds import MAIL_PREFIX, WEBHOOK_PREFIX, Kind, kind_of, url_of
+from dashboard.notifications.services.deliveries import send_test
 from dashboard.notifications.transports import channels
+from dashboard.notifications.transports.mail import NO_SERVER
 from dashboard.notifications.transports.message import Address, NotSent
-from dashboard.notifications.transports.webhook import PREFIX
-from dashboard.runs.forms import family_choices
-from dashboard.ui.admin.base import ReadOnlyAdmin, WithoutHiddenForm, confirmed
+from dashboard.ui.admin.base import confirmed
 
-EXAMPLES = (
-    "webhook+https://hooks.example.org/compilewatch (ours, signed) · "
-    "mailtos://user:password@smtp.example.org?to=team@example.org"
-    " · slack://… · msteams or workflows://… · anything from https://appriseit.com/services."
-)
+KIND_LABELS = {
+    Kind.MAIL: "E-mail",
+    Kind.SLACK: "Slack",
+    Kind.TEAMS: "Microsoft Teams",
+    Kind.WEBHOOK: "Webhook (JSON, signed)",
+    Kind.OTHER: "Other service, through Apprise",
+}
+# The field of each kind: its label, an example, and what to put there
+FIELDS = {
+    Kind.MAIL: (
+        "Send to",
+        "ada@example.org, team@example.org",
+        "One or more e-mail addresses. This site's mail server sends it.",
+    ),
+    Kind.SLACK: (
+        "Slack webhook URL",
+        "https://hooks.slack.com/services/…",
+        "In Slack: your app, Incoming Webhooks, Add New Webhook to Workspace; choose the channel "
+        "and copy the URL.",
+    ),
+    Kind.TEAMS: (
+        "Teams workflow URL",
+        "https://….logic.azure.com/…",
+        "In Teams: the channel's Workflows, “Send webhook alerts to a channel”; copy the URL that "
+        "it gives.",
+    ),
+    Kind.WEBHOOK: (
+        "Webhook URL",
+        "https://hooks.example.org/compilewatch",
+        "It receives a POST with a JSON document. The secret that signs it is shown once after "
+        "saving.",
+    ),
+    Kind.OTHER: (
+        "Apprise address",
+        "discord://…",
+        "Discord, Matrix, another mail server and more: https://appriseit.com/services lists them.",
+    ),
+}
+
+
+def _field(kind: Kind) -> forms.CharField:
+    label, example, help_text = FIELDS[kind]
+    attrs = {"placeholder": example, "data-only-when": f"kind={kind}", "autocomplete": "off"}
+    widget = UnfoldAdminTextInputWidget(attrs)
+    return forms.CharField(
+        max_length=980, required=False, widget=widget, label=label, help_text=help_text
+    )
 
 
 class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments at run time
-    """An address that is never shown again: leaving it empty keeps it."""
+    """A kind and its address. An address may be a secret: leaving it empty keeps it."""
+
+    kind = forms.ChoiceField(choices=list(KIND_LABELS.items()), widget=UnfoldAdminSelectWidget)
+    # Each has the name of its kind; only that of the chosen kind is read
+    mail = _field(Kind.MAIL)
+    slack = _field(Kind.SLACK)
+    teams = _field(Kind.TEAMS)
+    webhook = _field(Kind.WEBHOOK)
+    other = _field(Kind.OTHER)
 
     class Meta:
         model = Channel
-        fields = ("name", "url", "enabled")
-        labels = {"url": "Address"}
+        fields = ("name", "enabled")
+        help_texts = {"name": "As it is called in rules."}
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        if "url" not in self.fields:  # a viewer who may not change it
+        if "kind" not in self.fields:  # a viewer who may not change it
             return
-        self.fields["url"].help_text = EXAMPLES
-        if self.instance.pk:
-            self.fields["url"].required = False
-            self.fields["url"].help_text = f"Empty: it stays as it is. {EXAMPLES}"
-            self.initial["url"] = ""
+        if not settings.EMAIL_URL:
+            self.fields["mail"].help_text = NO_SERVER
+        url = self.instance.url
+        if not url:
+            return
+        kept = kind_of(url)
+        self.initial["kind"] = kept
+        if kept == Kind.MAIL:
+            self.initial[kept] = url.removeprefix(MAIL_PREFIX)
+        else:
+            field = self.fields[kept]
+            field.help_text = f"Empty: it stays {channels.masked(url)}. {field.help_text}"
 
-    def clean_url(self) -> str:
-        url = self.cleaned_data["url"].strip() or self.instance.url
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if not cleaned.get("kind"):
+            return cleaned
+        kind = Kind(cleaned["kind"])
+        text = (cleaned.get(kind) or "").strip()
+        if not text and self.instance.url and kind_of(self.instance.url) == kind != Kind.MAIL:
+            return cleaned
         try:
-            channels.check(Address(url, allow_private=settings.ALLOW_PRIVATE_WEBHOOKS))
-        except NotSent as refusal:
-            raise forms.ValidationError(str(refusal)) from None
-        return str(url)
+            self.instance.url = self._checked_url(kind, text)
+        except (ValueError, NotSent) as refusal:
+            self.add_error(kind, str(refusal))
+        return cleaned
+
+    def _checked_url(self, kind: Kind, text: str) -> str:
+        """The URL to store. Raises ValueError and NotSent, which say what is wrong."""
+        if not text:
+            raise ValueError("This field is required.")
+        url = url_of(kind, text)
+        channels.check(Address(url, allow_private=settings.ALLOW_PRIVATE_WEBHOOKS))
+        return url
 
 
 @admin.register(Channel)
 class ChannelAdmin(ModelAdmin):
     form = ChannelForm
-    list_display = ("name", "address", "enabled", "problem")
+    list_display = ("name", "kind", "address", "enabled", "problem")
     list_filter = ("enabled",)
     search_fields = ("name",)
     readonly_fields = ("address", "is_signed", "problem")
@@ -70,12 +139,16 @@ class ChannelAdmin(ModelAdmin):
     actions_detail = ("send_a_test",)
 
     def get_fields(self, request: HttpRequest, obj: Channel | None = None) -> Any:
-        shown = ("name", "address", "is_signed", "enabled", "problem")
         if not self.has_change_permission(request, obj):
-            return shown
+            return ("name", "address", "is_signed", "enabled", "problem")
+        editable = ("name", "kind", *Kind, "enabled")
         if obj is None:
-            return ("name", "url", "enabled")
-        return ("name", "url", "enabled", "address", "is_signed", "problem")
+            return editable
+        return (*editable, "is_signed", "problem")
+
+    @admin.display(description="Kind")
+    def kind(self, channel: Channel) -> str:
+        return KIND_LABELS[kind_of(channel.url)]
 
     @admin.display(description="Leads to")
     def address(self, channel: Channel) -> str:
@@ -88,9 +161,16 @@ class ChannelAdmin(ModelAdmin):
     def save_model(self, request: HttpRequest, obj: Channel, form: Any, change: bool) -> None:
         if obj.enabled:
             obj.problem = ""
-        if obj.url.startswith(PREFIX) and not obj.secret:
+        if obj.url.startswith(WEBHOOK_PREFIX) and not obj.secret:
             self.set_secret(request, obj)
         obj.save()
+
+    def response_add(
+        self, request: HttpRequest, obj: Channel, post_url_continue: str | None = None
+    ) -> HttpResponse:
+        """To its own page, whose button tries whether a message arrives."""
+        messages.success(request, f"{obj} is saved. Send a test to see whether it arrives.")
+        return redirect("admin:dashboard_channel_change", obj.pk)
 
     def set_secret(self, request: HttpRequest, channel: Channel) -> None:
         """Give the channel a new secret, and show it this once."""
@@ -119,144 +199,3 @@ class ChannelAdmin(ModelAdmin):
         else:
             messages.error(request, f"Not sent. The channel said: {sent.answer}")
         return HttpResponseRedirect(reverse("admin:dashboard_channel_change", args=[object_id]))
-
-
-class ChoicesField(forms.MultipleChoiceField):
-    """Words to choose from; none means all."""
-
-    def __init__(self, choices: Any, help_text: str) -> None:
-        widget = UnfoldAdminCheckboxSelectMultipleWidget()
-        super().__init__(choices=choices, required=False, widget=widget, help_text=help_text)
-
-
-def model_choices() -> list[tuple[str, str]]:
-    models = Benchmark.objects.filter(retired=False).order_by("model")
-    return [(name, name) for name in models.values_list("model", flat=True).distinct()]
-
-
-ALERTING = [(metric.key, metric.label) for metric in METRICS.values() if metric.alerts]
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-ZONES = [(zone, zone) for zone in sorted(available_timezones())]
-
-
-class RuleForm(WithoutHiddenForm):
-    """Which events, to which channels, when."""
-
-    families = ChoicesField(family_choices, "None: all.")
-    model_names = ChoicesField(model_choices, "None: all.")
-    metric_keys = ChoicesField(ALERTING, "None: all that are judged.")
-    states = ChoicesField(
-        AlertState.choices,
-        "None: confirmed, missing reports, and recovered after that. Choose suspected to hear of "
-        "what is not proven.",
-    )
-    weekday = forms.TypedChoiceField(
-        choices=[("", "–"), *enumerate(WEEKDAYS)],
-        coerce=int,
-        empty_value=None,
-        required=False,
-        widget=UnfoldAdminSelect2Widget(),
-        help_text="Of a weekly digest.",
-    )
-    time_zone = forms.ChoiceField(choices=ZONES, initial="UTC", widget=UnfoldAdminSelect2Widget())
-
-    class Meta:
-        model = Rule
-        fields = (
-            "name",
-            "enabled",
-            "channels",
-            "families",
-            "model_names",
-            "metric_keys",
-            "machines",
-            "tracks",
-            "minimum_effect_percent",
-            "minimum_severity",
-            "states",
-            "improvements",
-            "when",
-            "at",
-            "weekday",
-            "time_zone",
-        )
-        labels = {"model_names": "Models", "metric_keys": "Metrics", "when": "When", "at": "At"}
-        help_texts = {
-            "machines": "None: all.",
-            "tracks": "None: all.",
-            "minimum_effect_percent": "Of the largest change of the alert; status words and "
-            "counts always count.",
-            "improvements": "Also notify of what got better.",
-            "at": "Of a digest, in the time zone below.",
-        }
-
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or self.cleaned_data
-        when = cleaned.get("when")
-        if when != Rule.When.AT_ONCE and not cleaned.get("at"):
-            self.add_error("at", "Say at what time the digest is sent.")
-        if when == Rule.When.WEEKLY and cleaned.get("weekday") is None:
-            self.add_error("weekday", "Say on which day the digest is sent.")
-        return cleaned
-
-
-@admin.register(Rule)
-class RuleAdmin(ModelAdmin):
-    form = RuleForm
-    list_display = (
-        "name",
-        "enabled",
-        "when",
-        "minimum_severity",
-        "minimum_effect_percent",
-        "notifies",
-        "last_digest_at",
-    )
-    list_filter = ("enabled", "when", "channels")
-    search_fields = ("name",)
-    filter_horizontal = ("channels", "machines", "tracks")
-    compressed_fields = True
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Rule]:
-        rules: QuerySet[Rule] = super().get_queryset(request)
-        return rules.prefetch_related("channels")
-
-    @admin.display(description="Notifies")
-    def notifies(self, rule: Rule) -> str:
-        return ", ".join(channel.name for channel in rule.channels.all()) or "nobody"
-
-
-@admin.register(Delivery)
-class DeliveryAdmin(ReadOnlyAdmin):
-    """The log of messages."""
-
-    list_display = (
-        "created_at",
-        "channel",
-        "about",
-        "state",
-        "attempts",
-        "next_at",
-        "sent_at",
-        "answer",
-    )
-    list_filter = ("state", "channel")
-    list_select_related = ("channel", "event__group")
-    search_fields = ("answer", "event__group__title")
-    actions = ("send_again",)
-
-    @admin.display(description="About")
-    def about(self, delivery: Delivery) -> str:
-        return str(delivery.event.group) if delivery.event else f"digest or test: {delivery.digest}"
-
-    def has_send_permission(self, request: HttpRequest) -> bool:
-        return bool(request.user.has_perm("dashboard.change_delivery"))
-
-    @admin.action(description="Send again what failed", permissions=["send"])
-    def send_again(self, request: HttpRequest, chosen: QuerySet[Delivery]) -> HttpResponse | None:
-        def apply(selected: QuerySet[Delivery]) -> str:
-            count = send_again(deliveries=selected, now=timezone.now())
-            return f"{count} will be sent again within a minute."
-
-        question = "Send these again? What has arrived after all arrives twice."
-        return confirmed(self, request, chosen, question=question, apply=apply)

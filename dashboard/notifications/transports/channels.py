@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dashboard.notifications.transports import services, webhook
+from dashboard.notifications.transports import mail, services, webhook
 from dashboard.notifications.transports.message import Address, Message
 
 
@@ -25,6 +25,7 @@ class Transport:
 
 TRANSPORTS = (
     Transport(webhook.PREFIX, webhook.send, webhook.target_of, webhook.masked),
+    Transport(mail.PREFIX, mail.send, mail.recipients_of, mail.masked),
     Transport("", services.send, services.service_of, services.masked),
 )
 

@@ -50,7 +50,7 @@ def service_of(to: Address) -> apprise.NotifyBase:
     url, scheme = to.url, _scheme(to.url)
     if scheme in GENERIC and not to.allow_private:
         raise NotSent(
-            f"{scheme}:// would send to any address, unsigned: use webhook+https://… instead.",
+            f"{scheme}:// would send to any address, unsigned: choose Webhook as the kind.",
             permanent=True,
         )
     if scheme in MAIL:

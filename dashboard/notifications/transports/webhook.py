@@ -11,10 +11,10 @@ from urllib.parse import SplitResult, urlsplit
 import httpx
 import orjson
 
+from dashboard.notifications.core.kinds import WEBHOOK_PREFIX as PREFIX
 from dashboard.notifications.transports.addresses import checked_address
 from dashboard.notifications.transports.message import Address, Message, NotSent
 
-PREFIX = "webhook+"
 TIMEOUT_S = 10.0
 # Answers that another try would not change
 GONE = frozenset({400, 401, 403, 404, 405, 410, 413, 415, 422})
@@ -42,9 +42,7 @@ def target_of(to: Address) -> SplitResult:
             return parts
     except ValueError:
         pass
-    raise NotSent(
-        "The address of a webhook begins with webhook+https:// and names a host.", permanent=True
-    )
+    raise NotSent("The address of a webhook begins with https:// and names a host.", permanent=True)
 
 
 def masked(url: str) -> str:

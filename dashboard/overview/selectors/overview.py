@@ -31,6 +31,7 @@ from dashboard.results.selectors.rollup import (
     case_rollups_of,
 )
 from dashboard.runs.selectors.runs import ALIVE, WAITING
+from dashboard.runs.selectors.schedules import due_after
 from dashboard.ui.locations import SeriesLocation
 
 MOVING_METRICS = ("latency_ms", "cold_start_s", "peak_memory_gb")
@@ -241,7 +242,6 @@ def _schedule_line(schedule: Schedule, now: datetime) -> ScheduleLine:
     begun = last or (schedule.periodic_task.date_changed if schedule.periodic_task else None)
     due = None
     if begun is not None:
-        since, wait, _ = schedule.crontab.schedule.remaining_delta(begun)
-        due = since + wait
+        due = due_after(schedule.crontab, begun)
     run, state = schedule.run, schedule.run_state or ""  # type: ignore[attr-defined]  # annotated
     return ScheduleLine(schedule, last, run, state, due, due is not None and now > due + LATE)

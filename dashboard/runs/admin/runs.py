@@ -1,6 +1,5 @@
 """Runs: "Add run" is "Run now"; afterwards a run can be cancelled, and its failed jobs retried."""
 
-from collections.abc import Sequence
 from typing import Any, cast
 
 from django import forms
@@ -14,7 +13,7 @@ from django.urls import path, reverse
 from django.utils import timezone
 from unfold.decorators import action
 
-from dashboard.catalog.core.plan import Case, budget
+from dashboard.catalog.core.plan import Case
 from dashboard.language.wording import plural
 from dashboard.models import Machine, Purpose, Run, TorchBuild, Track
 from dashboard.runs.forms import (
@@ -23,6 +22,7 @@ from dashboard.runs.forms import (
     FamiliesField,
     SoakField,
     StartsField,
+    cost_text,
     measure_of,
     plan_or_error,
     selection_of,
@@ -34,18 +34,18 @@ from dashboard.runs.selectors.offers import (
     track_warning,
 )
 from dashboard.runs.services.runs import cancel_run, retry_failed_jobs, trigger_run
-from dashboard.ui.admin.base import BeginningAdmin, confirmed_action
+from dashboard.ui.admin.base import (
+    BeginningAdmin,
+    Sentences,
+    confirmed_action,
+    preview_response,
+)
 
-FORM_FIELDS = (
-    "machine",
-    "build",
-    "track",
-    "families",
-    "benchmarks",
-    "configs",
-    "starts",
-    "soak_steps",
-    "label",
+# In the order in which a person decides
+FORM_FIELDSETS = (
+    ("Where", {"fields": ("machine", "build", "track")}),
+    ("What", {"fields": ("benchmarks", "families", "configs")}),
+    ("More", {"fields": ("starts", "soak_steps", "label"), "classes": ["collapse"]}),
 )
 NO_WORKER = "No worker is alive: start one, and load this page again."
 
@@ -66,10 +66,10 @@ class RunNowForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argument
         model = Run
         fields = ("machine", "build", "track", "label")
         help_texts = {
-            "machine": "Those with a worker that is alive.",
-            "build": "Those that the machine has, or can install.",
-            "track": "The stream of builds whose series these numbers join.",
-            "label": "Shown with the run; may be empty.",
+            "machine": "Machines that have a worker now.",
+            "build": "Builds that this machine has, or can install.",
+            "track": "The results join the series of this track.",
+            "label": "A name for the run, shown in lists. May be empty.",
         }
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -98,17 +98,12 @@ class RunNowForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argument
             self.cases = plan_or_error(machine, cleaned, check_training=True)
         return cleaned
 
-    def cost(self) -> str:
+    def cost(self) -> Sentences:
         """What pressing the button starts, and what is odd about it; of a valid form."""
         cleaned = self.cleaned_data
-        sentence = cost_text(self.cases, measure_of(cleaned))
+        measure = measure_of(cleaned)
         warning = track_warning(cleaned["track"], cleaned["machine"])
-        return f"{sentence} {warning}".strip()
-
-
-def cost_text(cases: Sequence[Case], measure: dict[str, Any]) -> str:
-    cost = budget(cases, measure)
-    return f"{plural(cost.jobs, 'job')}, about {cost.expected_s / 60:.0f} min of work."
+        return Sentences([cost_text(self.cases, measure)], [warning] if warning else [])
 
 
 def _machine(request: HttpRequest) -> Machine | None:
@@ -138,10 +133,6 @@ class RunAdmin(BeginningAdmin):
     search_fields = ("label", "build__label")
     actions = ("cancel", "retry_failed")
     actions_list = ("run_now", "import_results")
-    compressed_fields = True
-
-    class Media:
-        js = ("compilewatch/run_now.js",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
         runs: QuerySet[Run] = super().get_queryset(request)
@@ -161,8 +152,8 @@ class RunAdmin(BeginningAdmin):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """With what the form would start next to its button (run_now.js)."""
-        cost = {"cost_address": reverse("admin:run_cost")}
+        """With what the form would start next to its button (admin.js)."""
+        cost = {"preview_address": reverse("admin:run_cost")}
         return super().add_view(request, form_url, {**cost, **(extra_context or {})})
 
     def get_urls(self) -> list[Any]:
@@ -170,20 +161,14 @@ class RunAdmin(BeginningAdmin):
         return [path("add/cost/", cost, name="run_cost"), *super().get_urls()]
 
     def cost_view(self, request: HttpRequest) -> HttpResponse:
-        """What the form would start, as plain text; the reasons why it would start nothing."""
+        """What the form would start; the reasons why it would start nothing."""
         if not self.has_add_permission(request):
             raise PermissionDenied
         form = RunNowForm(request.POST)
-        if form.is_valid():
-            return HttpResponse(form.cost(), content_type="text/plain")
-        reasons = []
-        for name, errors in form.errors.items():
-            label = f"{form[name].label}: " if name in form.fields else ""
-            reasons += [f"{label}{reason}" for reason in errors]
-        return HttpResponse(" ".join(reasons), content_type="text/plain")
+        return preview_response(request, form, form.cost)
 
-    def get_fields(self, request: HttpRequest, obj: Run | None = None) -> Any:
-        return super().get_fields(request, obj) if obj else FORM_FIELDS
+    def get_fieldsets(self, request: HttpRequest, obj: Run | None = None) -> Any:
+        return super().get_fieldsets(request, obj) if obj else FORM_FIELDSETS
 
     def get_readonly_fields(self, request: HttpRequest, obj: Run | None = None) -> Any:
         return [field.name for field in Run._meta.fields] if obj else ()
@@ -192,7 +177,9 @@ class RunAdmin(BeginningAdmin):
         """A machine that can measure, the newest build that it has, and that build's track."""
         from_address: dict[str, Any] = super().get_changeform_initial_data(request)
         machine = _machine(request)
-        builds = installable_builds([machine]) if machine else []
+        if machine is None:
+            return from_address
+        builds = installable_builds([machine])
         build = builds[0] if builds else None
         track = default_track(build, machine)
         return {"build": build, "track": track, **from_address, "machine": machine}

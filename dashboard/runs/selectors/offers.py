@@ -57,23 +57,36 @@ def _fits(build: TorchBuild, device_kind: str) -> bool:
     return is_version and is_flavour and not build.adopted
 
 
-def default_track(build: TorchBuild | None, machine: Machine | None) -> Track | None:
-    """The track that stands at the build, else the one that the machine measured last."""
-    tracks = Track.objects.filter(hidden=False)
+def default_track(build: TorchBuild | None, machine: Machine) -> Track | None:
+    """The track that stands at the build, else the one that the machine measured last, else one
+    that has a build. None that another kind of machine measures.
+    """
+    other_kinds = Machine.objects.exclude(device_kind=machine.device_kind)
+    theirs = Run.objects.filter(machine__in=other_kinds).values("track")
+    tracks = Track.objects.filter(hidden=False).exclude(pk__in=theirs)
     if standing := tracks.filter(build=build).first():
         return standing
-    own = Run.objects.filter(machine=machine, track__hidden=False).exclude(purpose=Purpose.IMPORT)
+    own = Run.objects.filter(machine=machine, track__in=tracks).exclude(purpose=Purpose.IMPORT)
     last = own.select_related("track").first()
     return last.track if last else tracks.filter(build__isnull=False).first()
 
 
 def track_warning(track: Track, machine: Machine) -> str:
     """What is odd about measuring for this track there; empty for nothing."""
-    runs = Run.objects.filter(track=track)
-    if not runs.exists() or runs.filter(machine=machine).exists():
+    measured = Machine.objects.filter(pk__in=Run.objects.filter(track=track).values("machine"))
+    others = list(measured.exclude(pk=machine.pk).order_by("key"))
+    if not others:
         return ""
-    others = runs.order_by("machine__key").values_list("machine__key", flat=True).distinct()
+    names = ", ".join(str(other) for other in others[:3])
+    if all(other.device_kind != machine.device_kind for other in others):
+        theirs, own = others[0].get_device_kind_display(), machine.get_device_kind_display()
+        return (
+            f"Track {track} has results of {theirs} machines alone ({names}), and {machine} is a "
+            f"{own} machine."
+        )
+    if measured.filter(pk=machine.pk).exists():
+        return ""
     return (
-        f"The track {track} has results of {', '.join(others[:3])} and none of {machine}: "
+        f"The track {track} has results of {names} and none of {machine}: "
         "this begins new series in it."
     )

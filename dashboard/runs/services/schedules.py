@@ -1,6 +1,8 @@
 """Schedules: what they trigger, and the django-celery-beat entries that say when."""
 
+from datetime import time
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import structlog
 from celery.schedules import crontab
@@ -13,20 +15,23 @@ from django_celery_beat.models import CrontabSchedule, IntervalSchedule, Periodi
 from dashboard.catalog.core.pins import needs_bridge
 from dashboard.catalog.core.plan import PlanError
 from dashboard.models import Job, JobState, Machine, Purpose, Run, Schedule, TorchBuild, Track
+from dashboard.runs.core.timing import Timing
 from dashboard.runs.services.environments import libraries_of
 from dashboard.runs.services.run_state import is_over
 from dashboard.runs.services.runs import trigger_run
 from dashboard.runs.services.tracks import MeasuredEnough, check_repeats, resolve
 
 TRIGGER = "dashboard.tasks.trigger_schedule"
-NIGHTLY_HOUR = 3
+NIGHTLY = time(3)
 
 logger = structlog.get_logger(__name__)
 
 
-def save_schedule(*, schedule: Schedule) -> None:
-    """Save a schedule and its beat entry."""
+def save_schedule(*, schedule: Schedule, timing: Timing | None = None) -> None:
+    """Save a schedule and its beat entry. timing: when it runs from now on; None: as it did."""
     with transaction.atomic():
+        if timing is not None:
+            schedule.crontab = _keep_timing(schedule, timing)
         schedule.save()
         schedule.periodic_task, _ = PeriodicTask.objects.update_or_create(
             name=f"Schedule {schedule.pk}",
@@ -41,13 +46,41 @@ def save_schedule(*, schedule: Schedule) -> None:
         schedule.save(update_fields=["periodic_task"])
 
 
+def _keep_timing(schedule: Schedule, timing: Timing) -> CrontabSchedule:
+    """Write the timing into the schedule's beat row; into a new one where the row is not its own.
+
+    The site's upkeep and other schedules never change with it.
+    """
+    row = CrontabSchedule()
+    if schedule.crontab_id and not _is_shared(schedule):
+        row = schedule.crontab
+    for name, value in timing.crontab.items():
+        setattr(row, name, value)
+    row.timezone = ZoneInfo(timing.zone)
+    row.save()
+    return row
+
+
+def _is_shared(schedule: Schedule) -> bool:
+    """Whether another schedule, or any other beat entry, runs by the same row."""
+    tasks = PeriodicTask.objects.filter(crontab=schedule.crontab_id)
+    schedules = Schedule.objects.filter(crontab=schedule.crontab_id)
+    return (
+        tasks.exclude(pk=schedule.periodic_task_id).exists()
+        or schedules.exclude(pk=schedule.pk).exists()
+    )
+
+
 def delete_schedule(*, schedule: Schedule) -> None:
-    """Delete a schedule and its beat entry; its runs stay."""
+    """Delete a schedule, its beat entry and its own beat row; its runs stay."""
     with transaction.atomic():
         task = schedule.periodic_task
+        own_row = None if _is_shared(schedule) else schedule.crontab
         schedule.delete()
         if task is not None:
             task.delete()
+        if own_row is not None:
+            own_row.delete()
 
 
 def run_schedule(*, schedule_id: int) -> Run | None:
@@ -140,33 +173,34 @@ def ensure_nightly(*, machine: Machine, track: Track) -> Schedule:
         return existing
     schedule = Schedule(
         name=f"Nightly on {machine.key}",
-        crontab=find_crontab(crontab(hour=NIGHTLY_HOUR, minute=0)),
         machine=machine,
         track=track,
     )
-    save_schedule(schedule=schedule)
+    save_schedule(schedule=schedule, timing=Timing(settings.TIME_ZONE, at=NIGHTLY))
     return schedule
 
 
 def ensure_system_tasks() -> None:
     """The site's own beat entries (settings.BEAT_SCHEDULE); what a person changed in them stays."""
+    existing = set(PeriodicTask.objects.values_list("name", flat=True))
     for name, (task, when) in settings.BEAT_SCHEDULE.items():
+        if name in existing:
+            continue
         if isinstance(when, crontab):
-            timing = {"crontab": find_crontab(when)}
+            timing = {"crontab": _upkeep_crontab(when)}
         else:
             every, _ = IntervalSchedule.objects.get_or_create(
                 every=when, period=IntervalSchedule.SECONDS
             )
             # They expire, so that they do not pile up while no worker runs
             timing = {"interval": every, "expire_seconds": when}
-        PeriodicTask.objects.get_or_create(name=name, defaults={"task": task, **timing})
+        PeriodicTask.objects.create(name=name, task=task, **timing)
 
 
-def find_crontab(when: crontab) -> CrontabSchedule:
-    """The beat row of this time of day, in the site's time zone."""
-    row, _ = CrontabSchedule.objects.get_or_create(
+def _upkeep_crontab(when: crontab) -> CrontabSchedule:
+    """A beat row of its own, in the site's time zone: no schedule changes with it."""
+    return CrontabSchedule.objects.create(
         hour=str(when._orig_hour),
         minute=str(when._orig_minute),
         timezone=str(settings.TIME_ZONE),
     )
-    return row

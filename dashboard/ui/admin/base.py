@@ -1,23 +1,54 @@
 """What the admin pages share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.template.response import TemplateResponse
 from unfold.admin import ModelAdmin
 
 from dashboard.models import Machine, Track
+from dashboard.ui.admin.widgets import Picker
 
 Apply = Callable[[QuerySet[Any]], str]
 
 
-class BeginningAdmin(ModelAdmin):
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """What a form would do, and what is odd about it."""
+
+    facts: Sequence[str]
+    warnings: Sequence[str] = ()
+
+
+class PlainChoicesAdmin(ModelAdmin):
+    """Chooses rows of other tables, and has no buttons that change or delete those."""
+
+    def formfield_for_dbfield(self, *args: Any, **options: Any) -> forms.Field | None:
+        field: forms.Field | None = super().formfield_for_dbfield(*args, **options)
+        if field is not None and isinstance(field.widget, RelatedFieldWidgetWrapper):
+            field.widget = field.widget.widget
+        return field
+
+
+class PickersAdmin(ModelAdmin):
+    """Chooses many rows with pickers: Django's two lists side by side move the page."""
+
+    def formfield_for_manytomany(self, db_field: Any, *args: Any, **options: Any) -> Any:
+        field = super().formfield_for_manytomany(db_field, *args, **options, widget=Picker())
+        field.help_text = db_field.help_text  # no "Hold down Control"
+        return field
+
+
+class BeginningAdmin(PlainChoicesAdmin):
     """For forms that begin something: one button, which says what; nothing is only saved."""
 
     begins: str
@@ -29,6 +60,22 @@ class BeginningAdmin(ModelAdmin):
             request, form_url, {"begins": self.begins, **(extra_context or {})}
         )
         return page
+
+
+def preview_response(
+    request: HttpRequest, form: forms.BaseForm, sentences: Callable[[], Sentences]
+) -> HttpResponse:
+    """What the posted form would do, as lines of HTML; the reasons why it would do nothing."""
+    if form.is_valid():
+        lines = sentences()
+    else:
+        reasons = []
+        for name, errors in form.errors.items():
+            label = f"{form[name].label}: " if name in form.fields else ""
+            reasons += [f"{label}{reason}" for reason in errors]
+        lines = Sentences(reasons)
+    context = {"sentences": lines.facts, "warnings": lines.warnings}
+    return render(request, "admin/preview.html", context)
 
 
 class WithoutHiddenForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments at run time

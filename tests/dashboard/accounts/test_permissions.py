@@ -180,6 +180,7 @@ ADMIN_PAGES = {
             "admin:dashboard_torchbuild_discover",
             "admin:dashboard_run_run_now",
             "admin:run_cost",
+            "admin:schedule_preview",
             "admin:dashboard_run_import_results",
             "import_results",
         ),

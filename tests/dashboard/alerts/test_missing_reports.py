@@ -1,14 +1,14 @@
 """What should have reported and did not raises one alert, which closes by itself."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 import pytest
-from celery.schedules import crontab
 from django.utils import timezone
 
 from dashboard.alerts.services import missing_reports, triage
 from dashboard.models import AlertGroup, AlertState, JobState, Run, RunState, Schedule, Worker
-from dashboard.runs.services.schedules import find_crontab, save_schedule
+from dashboard.runs.core.timing import Timing
+from dashboard.runs.services.schedules import save_schedule
 from tests.builders import alerting, site
 from tests.builders.alerting import end_job, measure
 
@@ -34,14 +34,9 @@ def seen_worker() -> Worker:
 @pytest.fixture
 def nightly() -> Schedule:
     """Due in about half a day, whenever this test runs."""
-    due = find_crontab(crontab(hour=(timezone.now().hour + 12) % 24, minute=0))
-    schedule = Schedule(
-        name="Nightly",
-        crontab=due,
-        machine=site.machine(),
-        track=site.track(),
-    )
-    save_schedule(schedule=schedule)
+    schedule = Schedule(name="Nightly", machine=site.machine(), track=site.track())
+    at = time((timezone.now().hour + 12) % 24)
+    save_schedule(schedule=schedule, timing=Timing("UTC", at=at))
     return schedule
 
 

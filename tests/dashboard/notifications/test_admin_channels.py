@@ -10,12 +10,18 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.models import Channel, Delivery, Rule
+from dashboard.notifications.core.kinds import Kind, kind_of
 from tests.builders.notifications import channel, confirmed, rule
 from tests.builders.receivers import Receiver, receiver
 
 pytestmark = pytest.mark.django_db
 CHANNELS, RULES, DELIVERIES = (
     reverse(f"admin:dashboard_{name}_changelist") for name in ("channel", "rule", "delivery")
+)
+SLACK = "https://hooks.slack.com/services/T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ"
+TEAMS = (
+    "https://prod-12.westeurope.logic.azure.com:443/workflows/0123456789abcdef0123456789abcdef"
+    "/triggers/manual/paths/invoke?api-version=2016-06-01&sig=abcdefghijklmnopqrstuvwxyzABCDEFGHIJ"
 )
 HOOK = "webhook+https://ada:pa55@hooks.example.org/secret-path?token=abc"
 
@@ -31,13 +37,13 @@ def hook() -> Iterator[Receiver]:
         yield made
 
 
-def add(client: Client, **fields: Any) -> Any:
-    form = {"name": "ops", "url": HOOK, "enabled": "on", **fields}
+def add(client: Client, kind: str = "webhook", **fields: Any) -> Any:
+    form = {"name": "ops", "kind": kind, "enabled": "on", **fields}
     return client.post(reverse("admin:dashboard_channel_add"), form, follow=True)
 
 
 def change(client: Client, of: Channel, **fields: Any) -> Any:
-    form = {"name": of.name, "url": "", "enabled": "on", **fields}
+    form = {"name": of.name, "kind": "webhook", "enabled": "on", **fields}
     return client.post(reverse("admin:dashboard_channel_change", args=[of.pk]), form, follow=True)
 
 
@@ -55,7 +61,8 @@ def rule_form(**fields: Any) -> dict[str, Any]:
 
 
 def test_webhook_secret_is_created_and_shown_once(admin_client: Client) -> None:
-    notice = re.search(r"shown this once: ([\w-]+)", page_text(add(admin_client)))
+    saved = page_text(add(admin_client, webhook="https://hooks.example.org/x"))
+    notice = re.search(r"shown this once: ([\w-]+)", saved)
     assert notice
     assert Channel.objects.get().secret == notice[1]
     assert notice[1] not in page_text(admin_client.get(CHANNELS))
@@ -84,19 +91,72 @@ def test_empty_address_keeps_the_old_one(admin_client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "reason"),
+    ("kind", "pasted", "url"),
     [
-        ("carrier://pigeon", "does not understand this carrier:// address"),
-        ("webhook+ftp://x", "begins with webhook+https://"),
-        ("json://10.0.0.1/x", "use webhook+https://… instead"),
-        ("", "This field is required."),
+        ("mail", "ada@example.org; team@example.org", "mail:ada@example.org, team@example.org"),
+        ("slack", SLACK, SLACK),
+        ("teams", TEAMS, TEAMS),
+        ("webhook", "https://hooks.example.org/x", "webhook+https://hooks.example.org/x"),
+        ("webhook", "webhook+https://hooks.example.org/x", "webhook+https://hooks.example.org/x"),
+        ("other", "json://hooks.example.org/x", "json://hooks.example.org/x"),
     ],
 )
-def test_unusable_address_is_refused_with_a_reason(
-    admin_client: Client, url: str, reason: str
+@override_settings(ALLOW_PRIVATE_WEBHOOKS=True, EMAIL_URL="smtp://localhost")
+def test_each_kind_needs_its_own_field_alone(
+    admin_client: Client, kind: str, pasted: str, url: str
 ) -> None:
-    assert reason in page_text(add(admin_client, url=url))
+    add(admin_client, kind, **{kind: pasted})
+    made = Channel.objects.get()
+    assert made.url == url
+    assert kind_of(made.url) == kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "pasted", "reason"),
+    [
+        ("mail", "oncall", "“oncall” is not an e-mail address."),
+        ("slack", "https://example.org/x", "begins with https://hooks.slack.com/services/, and"),
+        ("slack", "https://hooks.slack.com/services/x", "does not understand this https://"),
+        ("teams", "https://example.org/x", "Its host ends in logic.azure.com or powerplatform"),
+        ("webhook", "ftp://x", "begins with https:// and names a host"),
+        ("other", "oncall@example.org", "is an e-mail address: choose E-mail as the kind."),
+        ("other", "pigeon", "begins with the name of its service"),
+        ("other", "carrier://pigeon", "does not understand this carrier:// address"),
+        ("other", "json://10.0.0.1/x", "choose Webhook"),
+        *[(kind, "", "This field is required.") for kind in Kind],
+    ],
+)
+@override_settings(EMAIL_URL="smtp://localhost")
+def test_unusable_address_is_refused_with_a_reason(
+    admin_client: Client, kind: str, pasted: str, reason: str
+) -> None:
+    assert reason in page_text(add(admin_client, kind, **{kind: pasted}))
     assert not Channel.objects.exists()
+
+
+def test_mail_without_a_server_says_what_to_set(admin_client: Client) -> None:
+    page = page_text(add(admin_client, "mail", mail="ada@example.org"))
+    assert "This site has no mail server: set EMAIL_URL" in page
+    assert not Channel.objects.exists()
+
+
+def test_recipients_of_a_mail_are_shown_again(admin_client: Client) -> None:
+    made = channel("mail:ada@example.org")
+    page = page_text(admin_client.get(reverse("admin:dashboard_channel_change", args=[made.pk])))
+    assert 'value="ada@example.org"' in page
+
+
+def test_another_kind_needs_its_address(admin_client: Client) -> None:
+    made = channel(HOOK)
+    assert "This field is required." in page_text(change(admin_client, made, kind="slack"))
+    made.refresh_from_db()
+    assert made.url == HOOK
+
+
+def test_new_channel_opens_with_the_button_of_the_test(admin_client: Client) -> None:
+    page = page_text(add(admin_client, webhook="https://hooks.example.org/x"))
+    assert "ops is saved. Send a test to see whether it arrives." in page
+    assert "/send-a-test/" in page
 
 
 def test_enabling_a_channel_clears_its_problem(admin_client: Client) -> None:
@@ -147,6 +207,23 @@ def test_unusable_rule_is_refused_with_a_reason(
 ) -> None:
     response = admin_client.post(reverse("admin:dashboard_rule_add"), rule_form(**wrong))
     assert reason in page_text(response)
+
+
+def test_rule_needs_three_choices_alone(admin_client: Client) -> None:
+    choices = {"channels": [channel(name="ops").pk], "minimum_severity": "high", "when": "at_once"}
+    admin_client.post(
+        reverse("admin:dashboard_rule_add"),
+        {**choices, "enabled": "on", "minimum_effect_percent": "0", "time_zone": "UTC"},
+    )
+    assert Rule.objects.get().name == "ops: high, at once"
+
+
+def test_second_rule_of_the_same_choices_gets_a_number(admin_client: Client) -> None:
+    form = rule_form(name="")
+    for _ in range(2):
+        admin_client.post(reverse("admin:dashboard_rule_add"), form)
+    names = Rule.objects.values_list("name", flat=True)
+    assert sorted(names) == ["channel 0: low, at once", "channel 0: low, at once (2)"]
 
 
 def test_log_shows_the_answer_and_resends_after_confirmation(admin_client: Client) -> None:

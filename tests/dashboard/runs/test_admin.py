@@ -11,7 +11,6 @@ from django.contrib.admin import site as admin_site
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from django_celery_beat.models import CrontabSchedule, PeriodicTask
 
 from dashboard.models import (
     Benchmark,
@@ -23,11 +22,10 @@ from dashboard.models import (
     RefusedResult,
     Run,
     RunState,
-    Schedule,
     Worker,
 )
 from dashboard.runs.services import fleet
-from dashboard.runs.services.schedules import TRIGGER, ensure_nightly
+from dashboard.runs.services.schedules import ensure_nightly
 from tests.builders import site
 from tests.builders.admin_pages import RUNS, WORKERS, run_now_form
 
@@ -164,7 +162,7 @@ def test_jobs_and_minutes_are_told_before_the_button(admin_client: Client) -> No
     page = admin_client.get(reverse("admin:dashboard_run_add")).text
     assert f'data-address="{reverse("admin:run_cost")}"' in page
     cost = admin_client.post(reverse("admin:run_cost"), run_now_form(families=["toy"])).text
-    assert cost == "2 jobs, about 3 min of work."
+    assert "<p>2 jobs, about 3 min of work.</p>" in cost
     assert not Run.objects.exists()
 
 
@@ -175,6 +173,34 @@ def test_track_of_another_machine_is_warned_about(admin_client: Client) -> None:
     form = run_now_form(track=site.track("gpu-history").pk)
     cost = admin_client.post(reverse("admin:run_cost"), form).text
     assert "The track gpu-history has results of h200 and none of cpu-2c" in cost
+
+
+def test_track_of_another_kind_of_machine_is_warned_about(admin_client: Client) -> None:
+    site.living_worker()
+    site.machine("h200")
+    Machine.objects.filter(key="h200").update(device_kind="cuda")
+    track = site.track("gpu-history")
+    for machine in ("h200", "cpu-2c"):
+        site.run(machine=machine, track=track.key)
+    cost = admin_client.post(reverse("admin:run_cost"), run_now_form(track=track.pk)).text
+    assert "Track gpu-history has results of CUDA GPU machines alone (h200), and cpu-2c" in cost
+
+
+def test_run_now_offers_no_track_of_another_kind_of_machine(admin_client: Client) -> None:
+    site.living_worker()
+    site.machine("h200")
+    Machine.objects.filter(key="h200").update(device_kind="cuda")
+    site.build("2.12.0+cpu")
+    site.run(machine="h200", track=site.track("gpu-history").key)
+    form = admin_client.get(reverse("admin:dashboard_run_add")).context["adminform"].form
+    assert form.initial["track"] == site.track("local")
+
+
+def test_forms_have_no_buttons_that_change_what_is_chosen(admin_client: Client) -> None:
+    site.living_worker()
+    for form in ("run", "schedule", "rule", "comparison"):
+        page = admin_client.get(reverse(f"admin:dashboard_{form}_add")).text
+        assert "related-widget-wrapper-link" not in page
 
 
 def test_run_is_cancelled_after_confirmation(admin_client: Client) -> None:
@@ -231,46 +257,6 @@ def test_worker_is_locked_out_after_confirmation(admin_client: Client) -> None:
     )
     worker.refresh_from_db()
     assert worker.token_hash is None
-
-
-def schedule_form(**other: Any) -> dict[str, Any]:
-    crontab, _ = CrontabSchedule.objects.get_or_create(hour="4", minute="0")
-    return {
-        **run_now_form(),
-        "name": "Mornings",
-        "enabled": "on",
-        "crontab": crontab.pk,
-        "families": ["toy"],
-        **other,
-    }
-
-
-def test_a_schedule_gets_its_beat_entry(admin_client: Client) -> None:
-    site.worker()
-    admin_client.post(reverse("admin:dashboard_schedule_add"), schedule_form())
-    schedule = Schedule.objects.get()
-    task = schedule.periodic_task
-    assert task
-    assert task.task == "dashboard.tasks.trigger_schedule"
-    assert task.args == f"[{schedule.pk}]"
-    assert task.enabled
-
-
-def test_switching_a_schedule_off_switches_its_beat_entry_off(admin_client: Client) -> None:
-    site.worker()
-    schedule = ensure_nightly(machine=site.machine(), track=site.track())
-    form = {key: value for key, value in schedule_form().items() if key != "enabled"}
-    admin_client.post(reverse("admin:dashboard_schedule_change", args=[schedule.pk]), form)
-    assert not PeriodicTask.objects.get(task=TRIGGER).enabled
-
-
-def test_deleting_a_schedule_deletes_its_beat_entry(admin_client: Client) -> None:
-    schedule = ensure_nightly(machine=site.machine(), track=site.track())
-    admin_client.post(
-        reverse("admin:dashboard_schedule_delete", args=[schedule.pk]), {"post": "yes"}
-    )
-    assert not Schedule.objects.exists()
-    assert not PeriodicTask.objects.filter(task=TRIGGER).exists()
 
 
 def test_every_list_and_form_of_the_admin_opens(admin_client: Client) -> None:

@@ -1,0 +1,200 @@
+"""Rules: three choices say who is notified of what and when; the rest narrows them."""
+
+from typing import Any
+from zoneinfo import available_timezones
+
+from django import forms
+from django.contrib import admin
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from unfold.widgets import (
+    UnfoldAdminSelect2Widget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextInputWidget,
+)
+
+from dashboard.language.metrics import METRICS
+from dashboard.models import AlertState, Benchmark, Channel, Machine, Rule, Severity, Track
+from dashboard.runs.core.timing import WEEKDAYS
+from dashboard.runs.forms import family_choices
+from dashboard.ui.admin.base import PlainChoicesAdmin, WithoutHiddenForm
+from dashboard.ui.admin.widgets import Picker, TimeOfDay
+
+AT_ONCE, DAILY, WEEKLY = Rule.When.AT_ONCE, Rule.When.DAILY, Rule.When.WEEKLY
+ONLY_DIGESTS = {"data-only-when": f"when={DAILY}|{WEEKLY}"}
+ALERTING = [(metric.key, metric.label) for metric in METRICS.values() if metric.alerts]
+ALL = "None: all."
+
+
+def model_choices() -> list[tuple[str, str]]:
+    models = Benchmark.objects.filter(retired=False).order_by("model")
+    return [(name, name) for name in models.values_list("model", flat=True).distinct()]
+
+
+class WordsField(forms.MultipleChoiceField):
+    """Words to choose from; none means all."""
+
+    def __init__(self, choices: Any, help_text: str = ALL, **options: Any) -> None:
+        options = {"required": False, "widget": Picker(), **options}
+        super().__init__(choices=choices, help_text=help_text, **options)
+
+
+class RowsField(forms.ModelMultipleChoiceField):
+    """Rows to choose from; none means all."""
+
+    def __init__(self, model: type[Model], help_text: str = ALL, *, required: bool = False) -> None:
+        rows: QuerySet[Any] = model._default_manager.all()
+        super().__init__(rows, widget=Picker(), help_text=help_text, required=required)
+
+
+class RuleForm(WithoutHiddenForm):
+    """Which events, to which channels, when."""
+
+    name = forms.CharField(
+        max_length=100,
+        required=False,
+        widget=UnfoldAdminTextInputWidget(),
+        help_text="Empty: made from the choices above.",
+    )
+    channels = RowsField(Channel, "Where the messages go; made under Channels.", required=True)
+    minimum_severity = forms.ChoiceField(
+        choices=[
+            (Severity.LOW, "Any"),
+            (Severity.MEDIUM, "Medium or high"),
+            (Severity.HIGH, "High only"),
+        ],
+        widget=UnfoldAdminSelectWidget(),
+        label="Severity",
+    )
+    when = forms.ChoiceField(
+        choices=[
+            (AT_ONCE, "At once, one message for each alert"),
+            (DAILY, "Once a day, one message for all"),
+            (WEEKLY, "Once a week, one message for all"),
+        ],
+        widget=UnfoldAdminSelectWidget(),
+        label="How often",
+    )
+    at = forms.TimeField(required=False, initial="08:00", widget=TimeOfDay(ONLY_DIGESTS))
+    weekday = forms.TypedChoiceField(
+        choices=list(enumerate(WEEKDAYS)),
+        coerce=int,
+        empty_value=None,
+        required=False,
+        widget=UnfoldAdminSelectWidget({"data-only-when": f"when={WEEKLY}"}),
+        label="Day",
+    )
+    time_zone = forms.ChoiceField(
+        choices=[(zone, zone) for zone in sorted(available_timezones())],
+        initial="UTC",
+        widget=UnfoldAdminSelect2Widget(ONLY_DIGESTS),
+    )
+    families = WordsField(family_choices)
+    model_names = WordsField(model_choices, label="Models")
+    metric_keys = WordsField(ALERTING, "None: all that are judged.", label="Metrics")
+    machines = RowsField(Machine)
+    tracks = RowsField(Track)
+    states = WordsField(
+        AlertState.choices,
+        "None: confirmed, missing reports, and recovered after that. Choose suspected to hear of "
+        "what is not proven.",
+    )
+
+    class Meta:
+        model = Rule
+        fields = (
+            "channels",
+            "minimum_severity",
+            "when",
+            "weekday",
+            "at",
+            "time_zone",
+            "name",
+            "enabled",
+            "families",
+            "model_names",
+            "metric_keys",
+            "machines",
+            "tracks",
+            "minimum_effect_percent",
+            "states",
+            "improvements",
+        )
+        labels = {"minimum_effect_percent": "Changes of at least, %"}
+        help_texts = {
+            "minimum_effect_percent": "Of the largest change of the alert. Status words and "
+            "counts are always reported.",
+            "improvements": "Also report what got better.",
+        }
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        when = cleaned.get("when")
+        if when != AT_ONCE and not cleaned.get("at"):
+            self.add_error("at", "Say at what time the digest is sent.")
+        if when == WEEKLY and cleaned.get("weekday") is None:
+            self.add_error("weekday", "Say on which day the digest is sent.")
+        if when == AT_ONCE:
+            cleaned["at"] = cleaned["weekday"] = None
+        if not self.errors and not cleaned["name"]:
+            cleaned["name"] = self._free_name(cleaned)
+        return cleaned
+
+    def _free_name(self, cleaned: dict[str, Any]) -> str:
+        """As "ops, team: high, daily"; with a number where a rule has that name already."""
+        names = ", ".join(channel.name for channel in cleaned["channels"])
+        often = Rule.When(cleaned["when"]).label.lower()
+        name = f"{names[:70]}: {cleaned['minimum_severity']}, {often}"
+        taken = set(Rule.objects.exclude(pk=self.instance.pk).values_list("name", flat=True))
+        number = 2
+        free = name
+        while free in taken:
+            free, number = f"{name} ({number})", number + 1
+        return free
+
+
+@admin.register(Rule)
+class RuleAdmin(PlainChoicesAdmin):
+    form = RuleForm
+    list_display = (
+        "name",
+        "enabled",
+        "when",
+        "minimum_severity",
+        "minimum_effect_percent",
+        "notifies",
+        "last_digest_at",
+    )
+    list_filter = ("enabled", "when", "channels")
+    search_fields = ("name",)
+    fieldsets = (
+        (
+            None,
+            {"fields": ("channels", "minimum_severity", "when", "weekday", "at", "time_zone")},
+        ),
+        (None, {"fields": ("name", "enabled")}),
+        (
+            "Only for …",
+            {
+                "classes": ["collapse"],
+                "fields": (
+                    "families",
+                    "model_names",
+                    "metric_keys",
+                    "machines",
+                    "tracks",
+                    "minimum_effect_percent",
+                    "states",
+                    "improvements",
+                ),
+            },
+        ),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Rule]:
+        rules: QuerySet[Rule] = super().get_queryset(request)
+        return rules.prefetch_related("channels")
+
+    @admin.display(description="Notifies")
+    def notifies(self, rule: Rule) -> str:
+        return ", ".join(channel.name for channel in rule.channels.all()) or "nobody"
