@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from dashboard.comparisons.services.comparisons import settle
 from dashboard.models import Comparison
 from tests.builders import releases
-from tests.builders.chromium import DESK, PHONE, accessibility_violations, drawn, phone_problems
+from tests.builders.chromium import PHONE, accessibility_violations, drawn, phone_problems
 from tests.builders.comparisons import (
     comparison_jobs,
     deliver_result,
