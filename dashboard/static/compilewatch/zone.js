@@ -44,5 +44,6 @@ document.addEventListener("click", ({ target }) => {
   nameZone();
   document.dispatchEvent(new Event("zonechange"));
 });
-document.addEventListener("DOMContentLoaded", nameZone);
+// As soon as the page is read, which is before any of it is seen
+document.addEventListener("readystatechange", nameZone, { once: true });
 document.addEventListener("htmx:afterSettle", nameZone);

@@ -1,4 +1,4 @@
-"""What a first visit loads, with static files as every site sends them: compressed, once collected."""
+"""What a first visit loads; static files as every site sends them: collected and compressed."""
 
 import importlib.util
 import re
