@@ -131,7 +131,7 @@ def test_schedule_says_when_it_runs_next(page: Page) -> None:
 
 def test_rule_needs_three_choices(page: Page) -> None:
     open_form(page, "rule")
-    expect(page.get_by_label("Metrics")).to_be_hidden()
+    expect(page.locator(".field-metric_keys")).to_be_hidden()
     page.locator("#id_channels + .select2").click()
     page.keyboard.press("Enter")
     page.get_by_label("Severity").select_option("high")

@@ -39,7 +39,7 @@ class WordsField(forms.MultipleChoiceField):
         super().__init__(choices=choices, help_text=help_text, **options)
 
 
-class RowsField(forms.ModelMultipleChoiceField):
+class RowsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]  # none at run time
     """Rows to choose from; none means all."""
 
     def __init__(self, model: type[Model], help_text: str = ALL, *, required: bool = False) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dashboard.notifications.core.kinds import MAIL_PREFIX, WEBHOOK_PREFIX
 from dashboard.notifications.transports import mail, services, webhook
 from dashboard.notifications.transports.message import Address, Message
 
@@ -24,8 +25,8 @@ class Transport:
 
 
 TRANSPORTS = (
-    Transport(webhook.PREFIX, webhook.send, webhook.target_of, webhook.masked),
-    Transport(mail.PREFIX, mail.send, mail.recipients_of, mail.masked),
+    Transport(WEBHOOK_PREFIX, webhook.send, webhook.target_of, webhook.masked),
+    Transport(MAIL_PREFIX, mail.send, mail.recipients_of, mail.masked),
     Transport("", services.send, services.service_of, services.masked),
 )
 

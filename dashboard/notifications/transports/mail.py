@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.mail import EmailMultiAlternatives
 from django.core.validators import validate_email
 
-from dashboard.notifications.core.kinds import MAIL_PREFIX as PREFIX
+from dashboard.notifications.core.kinds import MAIL_PREFIX
 from dashboard.notifications.transports.message import IMAGE_NAME, Address, Message, NotSent
 
 NO_SERVER = (
@@ -27,7 +27,8 @@ def send(to: Address, message: Message, delivery: str) -> str:
     )
     mail.attach_alternative(message.html, "text/html")
     if message.image is not None:
-        mail.mixed_subtype = "related"  # the chart stands within the text
+        # The chart stands within the text; the stubs are those of a later Django
+        mail.mixed_subtype = "related"  # type: ignore[attr-defined]
         image = MIMEImage(message.image)
         image["Content-ID"] = f"<{IMAGE_NAME}>"
         image["Content-Disposition"] = f'inline; filename="{IMAGE_NAME}"'
@@ -41,7 +42,7 @@ def send(to: Address, message: Message, delivery: str) -> str:
 
 def recipients_of(to: Address) -> list[str]:
     """The addresses of a channel. Raises NotSent for one that is none, or without a server."""
-    recipients = to.url.removeprefix(PREFIX).replace(",", " ").split()
+    recipients = to.url.removeprefix(MAIL_PREFIX).replace(",", " ").split()
     if not recipients:
         raise NotSent("Write at least one e-mail address, as team@example.org.", permanent=True)
     for recipient in recipients:
@@ -56,4 +57,4 @@ def recipients_of(to: Address) -> list[str]:
 
 def masked(url: str) -> str:
     """The recipients: nothing in them is secret."""
-    return url.removeprefix(PREFIX)
+    return url.removeprefix(MAIL_PREFIX)

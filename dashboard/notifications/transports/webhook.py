@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 import httpx
 import orjson
 
-from dashboard.notifications.core.kinds import WEBHOOK_PREFIX as PREFIX
+from dashboard.notifications.core.kinds import WEBHOOK_PREFIX
 from dashboard.notifications.transports.addresses import checked_address
 from dashboard.notifications.transports.message import Address, Message, NotSent
 
@@ -37,7 +37,7 @@ def send(to: Address, message: Message, delivery: str) -> str:
 def target_of(to: Address) -> SplitResult:
     """The parts of a webhook's address. Raises NotSent for one that is malformed."""
     try:
-        parts = urlsplit(to.url.removeprefix(PREFIX))
+        parts = urlsplit(to.url.removeprefix(WEBHOOK_PREFIX))
         if parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0:
             return parts
     except ValueError:
@@ -47,8 +47,8 @@ def target_of(to: Address) -> SplitResult:
 
 def masked(url: str) -> str:
     """The address without what may be secret: account, path and query."""
-    parts = urlsplit(url.removeprefix(PREFIX))
-    return f"{PREFIX}{parts.scheme}://{parts.hostname}/…"
+    parts = urlsplit(url.removeprefix(WEBHOOK_PREFIX))
+    return f"{WEBHOOK_PREFIX}{parts.scheme}://{parts.hostname}/…"
 
 
 def headers_for(body: bytes, secret: str, delivery: str, timestamp: int) -> dict[str, str]:

@@ -122,13 +122,13 @@ class ScheduleForm(WithoutHiddenForm):
         how_often: Any = self.fields["how_often"]
         if timing is None:
             how_often.choices = [*how_often.choices, (AS_IT_IS, f"As it is: {row.human_readable}")]
-            self.initial |= {"how_often": AS_IT_IS, "time_zone": str(row.timezone)}
+            self.initial.update(how_often=AS_IT_IS, time_zone=str(row.timezone))
             return
-        self.initial |= {"time_zone": timing.zone, "weekdays": sorted(timing.weekdays)}
+        self.initial.update(time_zone=timing.zone, weekdays=sorted(timing.weekdays))
         if timing.at is not None:
-            self.initial |= {"how_often": DAILY, "at": timing.at}
+            self.initial.update(how_often=DAILY, at=timing.at)
         else:
-            self.initial |= {"how_often": HOURLY, "every_hours": timing.every_hours}
+            self.initial.update(how_often=HOURLY, every_hours=timing.every_hours)
 
     def clean_repeats(self) -> int:
         return self.cleaned_data["repeats"] or 0
