@@ -220,7 +220,7 @@ def test_job_page_shows_everything_in_the_result(busy_site: Run, reader: Client)
     shown = text(reader, f"/jobs/{full_job().pk}/")
     document = pages.result_document()
     parts = (
-        "cpu_pressure",
+        "CPU busy with other work",
         "call to warnings.warn",
         "modeling_gpt2.py:812",
         "size mismatch",
