@@ -210,7 +210,7 @@ def test_better_and_worse_in_one_case_is_a_trade_off() -> None:
     group = AlertGroup.objects.get()
     assert group.direction == "trade_off"
     assert group.severity == "high"
-    expected = "mlp inference: 20.0 % heavier, but 3 fewer graph breaks in inductor since 2.14.0"
+    expected = "mlp inference: 20.0 % more memory, but 3 fewer graph breaks in inductor since 2.14.0"
     assert group.title == expected
 
 

@@ -69,7 +69,7 @@ def test_a_status_change_and_its_speed_change_are_one_line() -> None:
 
 
 def test_title_of_a_trade_off_names_both_sides() -> None:
-    expected = "sd_unet inference: 6.2 % slower, but 8.0 % lighter in inductor"
+    expected = "sd_unet inference: 6.2 % slower, but 8.0 % less memory in inductor"
     assert title([SLOWER, LIGHTER], "") == expected
 
 
@@ -90,7 +90,7 @@ def test_several_configs_are_listed_and_many_are_counted() -> None:
             replace(SLOWER, metric="graph_breaks", effect=2.0, unit="difference"),
             "2 more graph breaks",
         ),
-        (replace(SLOWER, metric="drift", effect=120.0), "output 120 % further from fp64"),
+        (replace(SLOWER, metric="drift", effect=120.0), "output 120 % less accurate"),
         (FAILS, "fail_accuracy (was pass)"),
     ],
 )
