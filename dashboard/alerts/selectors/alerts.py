@@ -8,6 +8,7 @@ from django.contrib.auth import get_user_model
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from dashboard.catalog.selectors.lookups import offered_keys
+from dashboard.language import states
 from dashboard.language.metrics import Metric
 from dashboard.language.wording import ValueChange, effect, levels, metric_of, span
 from dashboard.models import (
@@ -193,7 +194,7 @@ class AlertSummary:
         series = self.alert.series
         what = "changed"
         if self.words:
-            before, what = self.words
+            before, what = map(states.label, self.words)
             if before:
                 what += f" (was {before})"
         elif self.change:

@@ -84,7 +84,7 @@ def test_pages_of_one_thing_need_ten_queries_at_most(
 
 
 def test_job_whose_case_was_compiled_ahead_says_so(busy_site: Run, reader: Client) -> None:
-    job, note = full_job(), "ahead of the job, beside other cases"
+    job, note = full_job(), "ahead of the job, next to other cases"
     assert note not in text(reader, f"/jobs/{job.pk}/")
     Result.objects.filter(job=job).update(
         document=job.result.document | {"starts": {"ahead": {"status": "pass"}}}
