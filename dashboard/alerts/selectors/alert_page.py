@@ -45,7 +45,8 @@ class Evidence:
 
 
 def evidence(group: AlertGroup) -> Evidence:
-    strong, weak = [], []
+    strong: list[dict[str, str]] = []
+    weak: list[dict[str, str]] = []
     for fact in group.evidence:
         supports_a_cause = fact.get("supports") not in (None, "", Cause.UNKNOWN)
         (strong if supports_a_cause else weak).append(fact)

@@ -42,9 +42,9 @@ def _about(word: str) -> Q:
     of_series = Q(series__benchmark__name__icontains=word) | Q(series__config__name__icontains=word)
     about = of_series | Q(series__metric__in=metrics)
     of_group = Alert.objects.filter(about, group=OuterRef("pk"))
-    own = Q(title__icontains=word) | Q(cause__in=causes)
+    own = Q(title__icontains=word) | Q(cause__in=causes) | Q(Exists(of_group))
     related = Q(assignee__username__icontains=word) | Q(machine__key__icontains=word)
-    return own | related | Q(new__label__icontains=word) | Exists(of_group)
+    return own | related | Q(new__label__icontains=word)
 
 
 def opened(groups: QuerySet[AlertGroup], since: str, now: datetime) -> QuerySet[AlertGroup]:
