@@ -35,7 +35,7 @@ from dashboard.models.catalog import (
 )
 from dashboard.models.fleet import Worker
 from dashboard.models.notifications import Channel, Delivery, Rule
-from dashboard.models.people import SavedView
+from dashboard.models.people import SavedView, StarredModel
 from dashboard.models.results import (
     Artifact,
     Datum,

@@ -28,3 +28,21 @@ class SavedView(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class StarredModel(models.Model):
+    """A model that somebody depends on: pages can show those alone."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="starred_models"
+    )
+    model = models.CharField(max_length=200)  # as benchmarks name it
+
+    class Meta:
+        ordering = ["model"]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "model"], name="starred_model_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.model

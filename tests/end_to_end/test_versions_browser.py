@@ -79,7 +79,8 @@ def test_only_what_is_significant_is_in_the_address_and_back_undoes_it(page: Pag
 def test_a_phone_shows_the_answer_and_folds_the_reasons(page: Page) -> None:
     page.set_viewport_size(PHONE)
     page.goto(COMPARE)
-    cases, why = page.locator("#cases-section tbody tr").first, page.locator("#why-sd_unet")
+    cases = page.locator("#cases-section tbody tr").first
+    why = page.locator("#why-sd_unet-inference")
     expect(page.locator(".answer")).to_be_in_viewport()
     expect(cases).to_be_hidden()
     why.get_by_text("Why").click()
@@ -89,9 +90,17 @@ def test_a_phone_shows_the_answer_and_folds_the_reasons(page: Page) -> None:
     page.get_by_label("Sort").select_option("name")
     page.wait_for_url(re.compile("sort=name"))
     expect(cases).to_be_visible()  # what was opened is not folded again
-    page.set_viewport_size(DESK)
-    expect(page.get_by_text("Why", exact=True).nth(1)).to_be_hidden()
-    expect(page.locator("#why-gpt2")).to_contain_text("Better: gpt2")
+
+
+def test_star_marks_a_model_which_is_then_shown_alone(page: Page) -> None:
+    page.goto(COMPARE)
+    rows = page.locator(".verdicts tbody")
+    everything = rows.count()
+    page.get_by_role("button", name="Add gpt2 to your models").first.click()
+    page.get_by_label("Only my models").check()
+    page.wait_for_url(re.compile("starred=1"))
+    expect(rows).not_to_have_count(everything)
+    expect(rows.first).to_contain_text("gpt2")
 
 
 def test_another_base_is_chosen_and_compared(page: Page) -> None:
@@ -130,7 +139,7 @@ def test_a_comparison_is_followed_until_its_report(page: Page, comparison: Compa
     settle(comparison_id=comparison.pk)  # it is suspected to be faster: measured again
     for job in comparison_jobs(comparison)[8:]:
         deliver_result(job, 2.0 if job.run.build == comparison.base else 1.8)
-    expect(page.locator("#report .answer")).to_have_text("Yes", timeout=15_000)
+    expect(page.locator("#report .answer")).to_have_text("Move", timeout=15_000)
     expect(page.locator("#live")).not_to_have_attribute("hx-trigger", re.compile(".*"))
     expect(page.get_by_role("button", name="Measure more …")).to_be_visible()
 

@@ -39,8 +39,8 @@ SLOWER_CASES = 10
 DEVICE_TIME = "device_ms"
 # The GPU is busy for nearly all of the step
 BUSY = CaseSamples(1, (), None, n=2, least=97.0, most=97.0, mean=97.0)
-REGRESSION_WORDS = {"Not yet", "No", "It depends", "Yes, at a cost"}
-PASSED_WORDS = {"Yes", "It makes no difference", "No regression found"}
+REGRESSION_WORDS = {"Stay: new failures", "Stay", "It depends", "Move, at a cost"}
+PASSED_WORDS = {"Move", "No change", "No regression found"}
 
 
 class Process(NamedTuple):
@@ -259,7 +259,7 @@ class Counts:
         rows = judgement.tables[page.situation.metric].rows
         table = any(row.effect.verdict == "worse" for row in rows)
         is_worse = table or bool(judgement.means_of("worse"))
-        agrees = word in expected.get(gate.state, {"Not known yet"})
+        agrees = word in expected.get(gate.state, {"Not enough data"})
         self.disagree += not agrees or is_worse != (gate.state == "regression")
         for model in range(MODELS):
             part = judgement.of_cases(lambda case, model=model: case.model == f"model{model}")

@@ -5,7 +5,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import path
 
 from dashboard.accounts import single_sign_on
-from dashboard.accounts.pages import saved_views, tokens
+from dashboard.accounts.pages import saved_views, starred_models, tokens
 
 urlpatterns = [
     path("tokens/", tokens.listing, name="tokens"),
@@ -13,6 +13,7 @@ urlpatterns = [
     path("views/", saved_views.listing, name="saved_views"),
     path("views/save", saved_views.save, name="saved_view_save"),
     path("views/<int:pk>", saved_views.change, name="saved_view"),
+    path("models/star", starred_models.change, name="star_model"),
     path(
         "sign-in/",
         saved_views.SignIn.as_view(extra_context={"single_sign_on": settings.OIDC_ISSUER}),

@@ -94,6 +94,9 @@ class ComparisonAdmin(_FollowedAdmin):
         newest = sorted(plain, key=lambda build: version_order(build.version))[-2:]
         sides = dict(zip(("base", "new"), newest, strict=False))
         named: dict[str, Any] = super().get_changeform_initial_data(request)
+        for field, of_name in (("benchmarks", Benchmark), ("configs", Config)):
+            if names := named.get(field):
+                named[field] = of_name.objects.filter(name__in=names.split(","))
         return {**sides, "machine": machine, "repeats": REPEATS, **named}
 
     def save_model(

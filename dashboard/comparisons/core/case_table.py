@@ -29,8 +29,8 @@ SHOWS = {
 FILTERS = ("family", "mode", "model", "config")
 _BADNESS: dict[EffectVerdict, int] = {"worse": 1, "better": -1}
 # Of the axis on which intervals are drawn, percent at either end
-_MIN_REACH, _MAX_REACH = 5.0, 60.0
-_FITTING_SHARE = 0.97  # of the intervals
+_REACHES = (2.0, 5.0, 10.0, 20.0, 50.0)
+_FITTING_SHARE = 0.85  # of the intervals
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,26 +107,24 @@ def _rank(row: ComparisonRow, order: str) -> Any:
 
 
 def axis_reach(rows: Sequence[ComparisonRow]) -> float:
-    """Percent at the ends of the drawn axis: nearly all intervals fit."""
-    if not rows:
-        return _MIN_REACH
-    reaches = sorted(_reach(row.effect.ratio) for row in rows)
-    return reaches[int(_FITTING_SHARE * (len(reaches) - 1))]
+    """Percent at the ends of the drawn axis of cases."""
+    return _reach([row.effect.ratio for row in rows])
 
 
-def family_reach(report: UpgradeReport) -> float:
-    """Percent at the ends of the axis of all families: every interval fits."""
-    widest = _MIN_REACH
-    for group in report.families:
-        for mean in group.means:
-            widest = max(widest, _reach(mean.ratio))
-    return widest
+def model_reach(report: UpgradeReport) -> float:
+    """Percent at the ends of the axis of all models' steps."""
+    means = [group.mean_of(key) for group in report.models for key in ("latency_ms", "device_ms")]
+    return _reach([mean.ratio for mean in means if mean])
 
 
-def _reach(ratio: Ratio | None) -> float:
-    if ratio is None:
-        return _MIN_REACH
-    reach = abs(ratio.percent)
-    if ratio.is_known:
-        reach = max(abs(ratio.low), abs(ratio.high))
-    return min(max(_MIN_REACH, reach), _MAX_REACH)
+def _reach(ratios: Sequence[Ratio | None]) -> float:
+    """The smallest of _REACHES that most intervals fit: an arrow stands for the end of one that
+    does not, so that one wide interval does not flatten all others.
+    """
+    ends = []
+    for ratio in ratios:
+        if ratio is not None and ratio.is_known:
+            ends.append(max(abs(ratio.low), abs(ratio.high)))
+    ends.sort()
+    widest = ends[int(_FITTING_SHARE * (len(ends) - 1))] if ends else 0.0
+    return next((reach for reach in _REACHES if reach >= widest), _REACHES[-1])

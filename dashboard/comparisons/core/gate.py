@@ -164,7 +164,7 @@ def markdown(gate: Gate, *, base: str, new: str, machine: str, address: str = ""
         worse = ", ".join(f"{mean.name} {mean.change.text}" for mean in means)
         parts.append(f"**Worse on average**: {worse}")
     parts += _findings("Worse", gate.regressions)
-    parts += _findings("Not known yet", gate.unknown)
+    parts += _findings("Not enough data", gate.unknown)
     parts += _findings("Better", gate.improvements)
     if absent := gate.judgement.absent:
         rows = [(out.case.benchmark, out.case.config, out.text) for out in absent]

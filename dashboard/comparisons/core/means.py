@@ -49,7 +49,7 @@ class MetricMean:
 
     @property
     def name(self) -> str:
-        return _NAMES.get(self.key, self.metric.label.lower())
+        return mean_name(self.key)
 
     @property
     def p(self) -> float:
@@ -82,6 +82,11 @@ class MetricMean:
         if not self.ratio.is_known:
             return self.name
         return f"{self.name} ({span(self.metric, self.ratio.low, self.ratio.high)})"
+
+
+def mean_name(key: str) -> str:
+    """What a metric is called where several cases' are averaged."""
+    return _NAMES.get(key, METRICS[key].label.lower())
 
 
 def means_of(tables: Mapping[str, Table]) -> list[MetricMean]:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from dashboard.comparisons.core.judgement import Finding, Judgement
 from dashboard.comparisons.core.matching import Key
@@ -12,23 +12,25 @@ from dashboard.comparisons.core.metric_effects import CHANGED
 from dashboard.language.wording import Tone, plural
 
 Recommendation = Literal[
-    "Yes",
-    "Yes, at a cost",
+    "Stay: new failures",
+    "Stay",
     "It depends",
-    "No",
-    "Not yet",
-    "It makes no difference",
+    "Move, at a cost",
+    "Move",
+    "No change",
     "No regression found",
-    "Not known yet",
+    "Not enough data",
 ]
 
+# What needs a decision comes first, what is not known last
+VERDICTS: tuple[Recommendation, ...] = get_args(Recommendation)
 _TONES: dict[Recommendation, Tone] = {
-    "Yes": "good",
-    "Yes, at a cost": "good",
-    "No": "bad",
-    "Not yet": "bad",
+    "Move": "good",
+    "Move, at a cost": "good",
+    "Stay": "bad",
+    "Stay: new failures": "bad",
 }
-UNKNOWN: Recommendation = "Not known yet"
+UNKNOWN: Recommendation = "Not enough data"
 NOTHING_MEASURED = "No case was measured on both sides."
 _MAX_NAMED = 3
 _STEPS = {"latency_ms", "device_ms"}  # of the whole step, and of the GPU in it
@@ -36,20 +38,25 @@ _STEPS = {"latency_ms", "device_ms"}  # of the whole step, and of the GPU in it
 
 @dataclass(frozen=True, slots=True)
 class UpgradeAnswer:
-    """A recommendation in a word or two, and the sentence that explains it."""
+    """A recommendation in a word or two, and what explains it, the weightiest sentence first."""
 
     word: Recommendation
     tone: Tone
-    sentence: str
+    sentences: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """All of them."""
+        return " ".join(self.sentences)
 
 
 def answer(judgement: Judgement) -> UpgradeAnswer:
     """What to do, from what is known. The word is a regression's exactly where the judgement's
-    state is: Not yet, No, It depends, or Yes at a cost.
+    state is: Stay, It depends, or Move at a cost.
     """
     word = _recommendation(judgement)
-    sentences = " ".join(_sentences(judgement))
-    return UpgradeAnswer(word, _TONES.get(word, "none"), sentences or NOTHING_MEASURED)
+    sentences = tuple(_sentences(judgement)) or (NOTHING_MEASURED,)
+    return UpgradeAnswer(word, _TONES.get(word, "none"), sentences)
 
 
 def _recommendation(judgement: Judgement) -> Recommendation:
@@ -58,16 +65,16 @@ def _recommendation(judgement: Judgement) -> Recommendation:
     )
     if judgement.state == "regression":
         if judgement.breaks:
-            return "Not yet"
+            return "Stay: new failures"
         if not gains:
-            return "No"
-        return "Yes, at a cost" if _only_steps_gain(judgement) else "It depends"
+            return "Stay"
+        return "Move, at a cost" if _only_steps_gain(judgement) else "It depends"
     if judgement.state == "unknown":
         return UNKNOWN
     if gains:
-        return "Yes"
+        return "Move"
     is_same = all(finding.kind == "unchanged" for finding in judgement.findings)
-    return "It makes no difference" if is_same else "No regression found"
+    return "No change" if is_same else "No regression found"
 
 
 def _only_steps_gain(judgement: Judgement) -> bool:

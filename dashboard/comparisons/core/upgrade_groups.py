@@ -1,5 +1,5 @@
-"""A comparison divided into groups of cases, each with its own answer: all, by model, by family.
-Pure.
+"""A comparison divided into groups of cases, each with its own answer: all, by model and mode, by
+family and mode. Pure.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,23 +13,31 @@ from dashboard.comparisons.core.judgement import (
 )
 from dashboard.comparisons.core.matching import ComparedCase, Side, Table
 from dashboard.comparisons.core.means import MetricMean
+from dashboard.comparisons.core.shortfall import Shortfall, shortfall
 from dashboard.comparisons.core.upgrade_answer import NOTHING_MEASURED, UpgradeAnswer, answer
 
 # What `build_report` needs of each side
 REPORT_METRICS = tuple(dict.fromkeys([*PART_METRICS, *JUDGED_METRICS]))
 
-GroupName = tuple[str, str]  # a model and "", or a family and its mode
+GroupName = tuple[str, str]  # a model or a family, and its mode
 NameOf = Callable[[ComparedCase], GroupName]
 
 
 @dataclass(frozen=True, slots=True)
 class CaseGroup:
-    """Some of the cases: of one model, or of one family and mode, or all."""
+    """Some of the cases: of one model in one mode, of one family in one mode, or all.
+
+    Training and inference are never averaged: what helps one may cost the other.
+    """
 
     name: str
     mode: str
     judgement: Judgement
     answer: UpgradeAnswer
+
+    @property
+    def title(self) -> str:
+        return f"{self.name} {self.mode}".rstrip()
 
     @property
     def is_matched(self) -> bool:
@@ -41,9 +49,21 @@ class CaseGroup:
         return self.judgement.means
 
     @property
+    def answers(self) -> bool:
+        """Whether it has a compiled case on both sides, or got worse: eager alone answers nothing
+        about compiling.
+        """
+        return self.steps is not None or self.judgement.state == "regression"
+
+    @property
     def steps(self) -> MetricMean | None:
         """The mean of its compiled steps."""
         return next((mean for mean in self.means if mean.key == "latency_ms"), None)
+
+    @property
+    def shortfall(self) -> Shortfall | None:
+        """What more to measure until its answer is known."""
+        return shortfall(self.judgement)
 
     def mean_of(self, key: str) -> MetricMean | None:
         return next((mean for mean in self.means if mean.key == key), None)
@@ -76,7 +96,7 @@ def build_report(
     in_order = sorted(cases, key=lambda case: case.place)
     return UpgradeReport(
         CaseGroup("all", "", judgement, answer(judgement)),
-        models=_groups(judgement, in_order, lambda case: (case.model, "")),
+        models=_groups(judgement, in_order, lambda case: (case.model, case.mode)),
         families=_groups(judgement, in_order, lambda case: (case.family, case.mode)),
     )
 

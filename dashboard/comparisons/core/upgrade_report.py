@@ -119,7 +119,7 @@ def document(
     answer = report.overall.answer
     models = {}
     for group in report.models:
-        models[group.name] = {"answer": group.answer.word, "sentence": group.answer.sentence}
+        models[group.title] = {"answer": group.answer.word, "sentence": group.answer.sentence}
     return {
         "question": question,
         "answer": answer.word,
@@ -156,7 +156,7 @@ def markdown(
     on.
     """
     answer, latency = report.overall.answer, report.latency
-    models = [(group.name, group.answer.word, group.answer.sentence) for group in report.models]
+    models = [(group.title, group.answer.word, group.answer.sentence) for group in report.models]
     means = report.overall.means
     changed = latency.significant
     matched = plural(len(latency.rows), "matched case")

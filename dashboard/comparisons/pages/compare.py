@@ -1,7 +1,6 @@
 """Two builds, machines, tracks or configs side by side, from what is stored."""
 
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -34,7 +33,7 @@ def show(request: HttpRequest) -> HttpResponse:
         "machines": sorted({tested.machine_key for tested in offered}),
         "builds": labels_newest_first(offered),
         "tracks": sorted({tested.track_key for tested in offered}),
-        "search": _search_query(choice),
+        "measure": _both_builds(choice),
         "commits": commits.between(base.git_sha, new.git_sha),
         "flavours": flavour_note(base.label, new.label),
         **report_pages.context(
@@ -61,14 +60,14 @@ def _metrics(choice: Choice) -> list[Metric]:
     return comparable_metrics(choice.base.tested.device_kind, choice.new.tested.device_kind)
 
 
-def _search_query(choice: Choice) -> str:
-    """What a search between both builds begins with; empty where the sides differ in something else
-    too.
+def _both_builds(choice: Choice) -> dict[str, int] | None:
+    """What the form that measures both asks for; None where the sides are not two builds of one
+    machine.
     """
     if choice.differs != ["build"]:
-        return ""
+        return None
     base, new = choice.base.tested, choice.new.tested
-    return urlencode({"base": base.build, "new": new.build, "machine": new.machine})
+    return {"base": base.build, "new": new.build, "machine": new.machine}
 
 
 def export(request: HttpRequest, form: str) -> HttpResponse:

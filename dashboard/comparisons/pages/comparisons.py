@@ -52,9 +52,11 @@ def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
         "commits": commits.between(comparison.base.git_sha, comparison.new.git_sha),
         "flavours": flavour_note(comparison.base.label, comparison.new.label),
         "has_data": results.has_data,
-        "search": (
-            f"base={comparison.base_id}&new={comparison.new_id}&machine={comparison.machine_id}"
-        ),
+        "measure": {
+            "base": comparison.base_id,
+            "new": comparison.new_id,
+            "machine": comparison.machine_id,
+        },
         "libraries": ", ".join(f"{name} {version}" for name, version in libraries),
         "bridge": results.bridge,
         "own_libraries": results.own_libraries,

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 from django.http import HttpRequest, HttpResponse
 
+from dashboard.accounts.selectors import starred_models
 from dashboard.comparisons.core import upgrade_report
 from dashboard.comparisons.core.case_table import (
     ORDERS,
@@ -16,15 +17,18 @@ from dashboard.comparisons.core.case_table import (
     CaseFilter,
     ReportWithTable,
     axis_reach,
-    family_reach,
     filter_choices,
+    model_reach,
     shown_rows,
 )
-from dashboard.comparisons.core.upgrade_answer import UNKNOWN
+from dashboard.comparisons.core.matching import Key
 from dashboard.comparisons.core.upgrade_groups import UpgradeReport
+from dashboard.comparisons.core.upgrade_report import CaseKernels
 from dashboard.comparisons.selectors import case_kernels
+from dashboard.comparisons.selectors.model_rows import ModelRow, ModelTable, model_table
 from dashboard.comparisons.selectors.versions import MeasuredSide
 from dashboard.language.metrics import METRICS, Metric
+from dashboard.results.core.kernel_profile import EXPLAINED_METRICS
 from dashboard.ui.pages import parameters
 
 _MAX_ROWS = 100
@@ -62,26 +66,48 @@ def context(
     rows = shown_rows(table, case_filter)
     listed = rows if "all" in request.GET else rows[:_MAX_ROWS]
     judgement = report.overall.judgement
-    certain = judgement.of_kind("regression") + judgement.of_kind("improvement")
-    models = [group for group in report.models if group.is_matched]
+    kernels = case_kernels.sentences(report, base, new)
+    starred = starred_models.of_user(request.user.pk)
+    models = model_table(report, kernels, new[0].machine, starred)
     return {
         "report": report,
-        # What is known comes first
-        "models": sorted(models, key=lambda group: group.answer.word == UNKNOWN),
-        "unmatched": [group.name for group in report.models if not group.is_matched],
-        "certain": certain,
+        "models": models,
+        "model_rows": _shown_models(request, models, case_filter),
+        "only_starred": bool(request.GET.get("starred")),
+        "certain": judgement.of_kind("regression") + judgement.of_kind("improvement"),
         "table": table,
         "metrics": offered,
         "rows": listed,
-        "kernel_jobs": case_kernels.jobs_of_cases(listed, base, new),
+        "kernels": _kernels_by_case(kernels, table.metric),
         "shown": len(rows),
         "significant": len(table.significant),
         **_filter_context(case_filter, choices),
         "reach": axis_reach(table.rows),
-        "family_reach": family_reach(report),
+        "model_reach": model_reach(report),
         "any_libraries": request.GET.get("libraries") == "any",
         "has_other_libraries": any(out.why == "libraries" for out in table.left_out),
     }
+
+
+def _kernels_by_case(kernels: Sequence[CaseKernels], metric: Metric) -> dict[Key, CaseKernels]:
+    """None for a metric that kernels do not explain."""
+    if metric.key not in EXPLAINED_METRICS:
+        return {}
+    return {each.row.case.key: each for each in kernels}
+
+
+def _shown_models(
+    request: HttpRequest, models: ModelTable, case_filter: CaseFilter
+) -> list[ModelRow]:
+    """The rows of the models and modes that the filters let through."""
+    model, mode = case_filter.values.get("model"), case_filter.values.get("mode")
+    only_starred = bool(request.GET.get("starred"))
+    shown = []
+    for row in models.rows:
+        fits = model in {"", None, row.group.name} and mode in {"", None, row.group.mode}
+        if fits and (row.is_starred or not only_starred):
+            shown.append(row)
+    return shown
 
 
 def _filter_context(

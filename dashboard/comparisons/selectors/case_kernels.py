@@ -63,7 +63,7 @@ class CaseJobs:
     new: UUID
 
 
-def jobs_of_cases(
+def _jobs_of_cases(
     rows: Iterable[ComparisonRow], base: MeasuredSide, new: MeasuredSide
 ) -> dict[Key, CaseJobs]:
     """The jobs of those cases that changed, in a metric which kernels can explain. Two queries."""
@@ -133,7 +133,7 @@ def sentences(report: UpgradeReport, base: MeasuredSide, new: MeasuredSide) -> l
                 changed.setdefault(row.case.key, row)
     rows = sorted(changed.values(), key=lambda row: not row.effect.is_significant)[:MOST_SENTENCES]
 
-    jobs = jobs_of_cases(rows, base, new)
+    jobs = _jobs_of_cases(rows, base, new)
     profiles = profiles_of({job for each in jobs.values() for job in (each.base, each.new)})
     kernels = []
     for row in rows:

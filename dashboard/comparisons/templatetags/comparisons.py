@@ -3,30 +3,35 @@ site.
 """
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django import template
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from dashboard.comparisons.core.matching import ComparisonRow
-from dashboard.comparisons.core.means import MetricMean
+from dashboard.comparisons.core.means import MetricMean, mean_name
 from dashboard.comparisons.core.metric_effects import Effect
+from dashboard.comparisons.core.shortfall import MOST_PAIRS
 from dashboard.comparisons.core.upgrade_groups import CaseGroup
+from dashboard.comparisons.selectors.model_rows import Need
 from dashboard.language import wording
 from dashboard.language.metrics import Metric
-from dashboard.language.wording import plural, quantity
+from dashboard.language.wording import duration, plural, quantity
 
 register = template.Library()
+register.simple_tag(mean_name)
 
 _SIGNS = {"better": "▲", "worse": "▼", "same": "=", "unknown": "?"}
-_NOT_KNOWN = "not known yet"
+_NOT_CERTAIN = "not certain yet"
+_NO_INTERVAL = "no interval yet"
 _BOTH_WAYS = 2  # percentages of an interval that says by itself that better and worse are possible
 
 
 @register.simple_tag
 def whisker(of: Effect | MetricMean | None, reach: float) -> SafeString | str:
-    """An interval as a small drawing: −reach … reach percent, the middle is no change. The text
-    next to it says it.
+    """An interval as a small drawing: −reach … reach percent, the middle is no change; an arrow
+    where an end lies beyond. The text next to it says it.
     """
     if of is None or of.ratio is None or not of.ratio.is_known:
         return ""
@@ -35,16 +40,22 @@ def whisker(of: Effect | MetricMean | None, reach: float) -> SafeString | str:
         max(-100.0, min(100.0, percent * scale))
         for percent in (of.ratio.low, of.ratio.percent, of.ratio.high)
     )
+    arrows = SafeString()
+    if of.ratio.low < -reach:
+        arrows += mark_safe('<path class="beyond" d="M-97 1 l-7 6 7 6"/>')
+    if of.ratio.high > reach:
+        arrows += mark_safe('<path class="beyond" d="M97 1 l7 6 -7 6"/>')
     return format_html(
         '<svg class="whisker {}" viewBox="-104 0 208 14" preserveAspectRatio="none" '
         'aria-hidden="true" focusable="false">'
         '<line class="zero" x1="0" y1="0" x2="0" y2="14"/>'
         '<rect class="reach" x="{}" y="5" width="{}" height="4"/>'
-        '<rect class="middle" x="{}" y="1" width="4" height="12"/></svg>',
+        '<rect class="middle" x="{}" y="1" width="4" height="12"/>{}</svg>',
         of.verdict,
         f"{low:.1f}",
         f"{max(high - low, 0.5):.1f}",
         f"{middle - 2:.1f}",
+        arrows,
     )
 
 
@@ -55,10 +66,7 @@ def effect(of: Effect | MetricMean | None) -> SafeString | str:
     """
     if of is None:
         return "–"
-    change, _, interval = of.change.text.partition(" (")
-    if of.verdict == "same":
-        interval = f"{change}, {interval}" if interval else ""
-        change = "the same"
+    change, interval = _change_and_interval(of)
     remarks = SafeString()
     if interval:
         remarks += format_html(" <small>({}</small>", interval)
@@ -74,13 +82,41 @@ def effect(of: Effect | MetricMean | None) -> SafeString | str:
     )
 
 
+@register.simple_tag
+def brief(of: MetricMean | None) -> SafeString | str:
+    """As `effect`, in as few words as a table of many metrics bears."""
+    if of is None:
+        return "–"
+    change, interval = _change_and_interval(of)
+    return format_html(
+        '<span class="change {}" title="{}"><span aria-hidden="true">{}</span> {}</span>',
+        of.change.tone,
+        interval.rstrip(")") or _NO_INTERVAL,
+        _SIGNS[of.verdict],
+        change,
+    )
+
+
+def _change_and_interval(of: Effect | MetricMean) -> tuple[str, str]:
+    """A change in words; and the rest of the brackets that hold its interval, empty without one."""
+    change, _, interval = of.change.text.partition(" (")
+    if of.verdict == "same":
+        return "the same", f"{change}, {interval}" if interval else ""
+    return change, interval
+
+
 def _why_unknown(of: Effect | MetricMean, interval: str) -> str:
+    """A mean of one case is that case."""
+    if isinstance(of, MetricMean) and of.matched == 1:
+        of = of.effects[0]
     if isinstance(of, Effect):
         if of.lacks:
             return of.lacks
         if of.suspected:
             return f"suspected: {plural(of.processes, 'process', 'processes')} a side"
-    return "" if interval.count("%") == _BOTH_WAYS else _NOT_KNOWN
+    if interval.count("%") == _BOTH_WAYS:
+        return ""
+    return _NOT_CERTAIN if interval else _NO_INTERVAL
 
 
 @register.simple_tag
@@ -90,6 +126,24 @@ def move(base: object, new: object) -> SafeString:
         format_html('<span class="sides">{}</span>', words) for words in wording.MOVE
     )
     return format_html("{} {} {} {}{}", before, base, between, new, after)
+
+
+@register.filter
+def urlquery(parameters: dict[str, Any]) -> str:
+    """Parameters as a part of an address."""
+    return urlencode(parameters)
+
+
+@register.simple_tag
+def need(of: Need) -> str:
+    """What to measure until there is a verdict: "3 more pairs, about 6 min"."""
+    if of.shortfall.is_hopeless:
+        return f"more than {MOST_PAIRS} pairs: too noisy"
+    text = plural(of.shortfall.pairs, "more pair")
+    if of.seconds is None:
+        return text
+    minutes = max(round(of.seconds / 60), 1)
+    return f"{text}, about {duration(minutes * 60)}"
 
 
 @register.filter

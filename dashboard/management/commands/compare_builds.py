@@ -107,7 +107,7 @@ class Command(BaseCommand):
         overall = upgrade.overall.answer
         self.stdout.write(f"\n{overall.word}. {overall.sentence}")
         for group in upgrade.models:
-            self.stdout.write(f"  {group.name}: {group.answer.word}. {group.answer.sentence}")
+            self.stdout.write(f"  {group.title}: {group.answer.word}. {group.answer.sentence}")
         for out in upgrade.latency.left_out:
             self.stdout.write(f"  left out: {out.case.benchmark} {out.case.config}: {out.text}")
 

@@ -1,5 +1,6 @@
-"""The first page: what needs attention, what changed, how each family stands, who works."""
+"""The first page: what changed, the newest release, how each family stands, who works."""
 
+from datetime import timedelta
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -7,14 +8,19 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 
 from dashboard.accounts.selectors import saved_views
+from dashboard.comparisons.selectors.newest_release import newest_release
 from dashboard.language.metrics import METRICS, SUMMARY
 from dashboard.notifications.selectors import channels
+from dashboard.overview.pages.last_look import last_look, remember
 from dashboard.overview.selectors import families, overview
 from dashboard.overview.selectors.attention import attention
+from dashboard.overview.selectors.changes import drawn_change
 from dashboard.results.selectors import rollup
 from dashboard.runs.selectors import runs
 from dashboard.ui.locations import SeriesLocation, offered
 from dashboard.ui.pages import parameters
+
+_FIRST_LOOK = timedelta(days=7)  # what a browser that was never here is shown as new
 
 
 def show(request: HttpRequest) -> HttpResponse:
@@ -23,6 +29,8 @@ def show(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     locations = rollup.series_locations(landed=True)
     place = parameters.place(request, locations)
+    looked_at = last_look(request, now)
+    since = looked_at or now - _FIRST_LOOK
     workers = overview.fleet(now)
     waiting = {line.machine: line.waiting for line in workers}
     schedules = overview.schedules(now)
@@ -34,7 +42,11 @@ def show(request: HttpRequest) -> HttpResponse:
         "place": place,
         "active": runs.active_runs(),
         "open_alerts": alerts,
-        "attention": attention(now, place, alerts, workers, schedules),
+        "looked_at": looked_at,
+        "since": since,
+        "opened": sum(group.created_at >= since for group in alerts.newest),
+        "drawn": drawn_change(alerts.newest, since),
+        "attention": attention(now, place, workers, schedules),
         "workers": workers,
         "alive": sum(line.state not in {"", "silent"} for line in workers),
         "signed_in": sum(bool(line.name) for line in workers),
@@ -44,7 +56,9 @@ def show(request: HttpRequest) -> HttpResponse:
     }
     if place is not None:
         context |= _results(request, place)
-    return render(request, "overview/overview.html", context)
+    response = render(request, "overview/overview.html", context)
+    remember(response, request, now)
+    return response
 
 
 def _default_view(request: HttpRequest) -> str:
@@ -64,6 +78,7 @@ def _results(request: HttpRequest, place: SeriesLocation) -> dict[str, Any]:
     configs = families.configs()
     config = parameters.one_of(request, "config", configs)
     return {
+        "release": newest_release(place.machine.key),
         "configs": configs,
         "config": config,
         "families": families.read(place, config),

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 from django.urls import reverse
 
-from dashboard.language.wording import duration, plural
-from dashboard.overview.selectors.overview import OpenAlerts, ScheduleLine, WorkerLine
+from dashboard.language.wording import duration
+from dashboard.overview.selectors.overview import ScheduleLine, WorkerLine
 from dashboard.ui.locations import SeriesLocation
 
 _OLD = timedelta(hours=36)  # a nightly schedule has missed a night
@@ -24,17 +24,11 @@ class Attention:
 def attention(
     now: datetime,
     place: SeriesLocation | None,
-    alerts: OpenAlerts,
     workers: Sequence[WorkerLine],
     schedules: Sequence[ScheduleLine],
 ) -> list[Attention]:
-    """Severe alerts, then silent workers, then schedules, then results that are old."""
-    notes: list[Attention] = []
-    if alerts.untaken:
-        text = f"{plural(alerts.untaken, 'alert')} of high severity that nobody has taken."
-        query = {"severity": "high", "workflow_state": "new", "assignee": "nobody"}
-        notes.append(Attention(text, reverse("alerts", query=query)))
-    notes += [*_silent(workers), *_overdue(schedules, now)]
+    """Silent workers, then schedules, then results that are old."""
+    notes = [*_silent(workers), *_overdue(schedules, now)]
     if place and schedules and now - place.at > _OLD:
         notes.append(
             Attention(f"The newest result here is {_ago(now, place.at)} old.", reverse("runs"))
@@ -43,8 +37,6 @@ def attention(
 
 
 def _silent(workers: Sequence[WorkerLine]) -> Iterable[Attention]:
-    if workers and not any(line.name for line in workers):
-        yield Attention("No worker has signed in: nothing is measured.", reverse("fleet"))
     silent = [line.name for line in workers if line.state == "silent"]
     if not silent:
         return
@@ -52,7 +44,7 @@ def _silent(workers: Sequence[WorkerLine]) -> Iterable[Attention]:
     if len(silent) > 3:
         names += f" and {len(silent) - 3} more"
     noun = "workers" if len(silent) > 1 else "worker"
-    yield Attention(f"Not heard of: {noun} {names}.", reverse("fleet"))
+    yield Attention(f"No sign of life: {noun} {names}.", reverse("fleet"))
 
 
 def _overdue(schedules: Sequence[ScheduleLine], now: datetime) -> Iterable[Attention]:

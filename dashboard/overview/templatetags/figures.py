@@ -1,10 +1,11 @@
 """How the overview shows a figure of a family: its value, and a small drawing of its month."""
 
 from django import template
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from dashboard.language import wording
+from dashboard.overview.core.change_drawing import HEIGHT, WIDTH, ChangeDrawing, DrawnLevel, Mark
 from dashboard.overview.core.summary import FamilyFigure, span
 
 register = template.Library()
@@ -43,3 +44,38 @@ def spark(figure: FamilyFigure) -> SafeString | str:
         x,
         y,
     )
+
+
+@register.simple_tag
+def change_drawing(drawing: ChangeDrawing) -> SafeString:
+    """Circles before the change, diamonds from it on, and the two levels."""
+    return format_html(
+        '<svg class="change-drawing" viewBox="0 0 {} {}" role="img" aria-label="{}">'
+        '<line class="edge" x1="{}" x2="{}" y1="0" y2="{}"/>{}{}{}</svg>',
+        WIDTH,
+        HEIGHT,
+        f"From {drawing.before.text} to {drawing.after.text}",
+        drawing.edge,
+        drawing.edge,
+        HEIGHT,
+        _level(drawing.before, "old"),
+        _level(drawing.after, "new"),
+        format_html_join("", "{}", ((_mark(mark),) for mark in drawing.marks)),
+    )
+
+
+def _level(level: DrawnLevel, side: str) -> SafeString:
+    return format_html(
+        '<line class="level {}" x1="{}" x2="{}" y1="{}" y2="{}"/>',
+        side,
+        level.x,
+        level.end,
+        level.y,
+        level.y,
+    )
+
+
+def _mark(mark: Mark) -> SafeString:
+    if mark.is_after:
+        return format_html('<path class="new" d="M{} {}l6 6-6 6-6-6z"/>', mark.x, mark.y - 6)
+    return format_html('<circle class="old" cx="{}" cy="{}" r="4"/>', mark.x, mark.y)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import fmean
+from typing import Any
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
@@ -165,17 +166,29 @@ def expected_seconds(run: Run) -> dict[tuple[int, int], float]:
 
     One query.
     """
-    series = Series.objects.filter(
-        machine=run.machine,
-        metric=STATUS_METRIC,
-        last_job__claimed_at__isnull=False,
-        benchmark__in=run.jobs.order_by().values("benchmark"),
-    )
-    took = F("last_job__finished_at") - F("last_job__claimed_at")
+    of_run = Series.objects.filter(benchmark__in=run.jobs.order_by().values("benchmark"))
+    return _seconds(of_run, run.machine_id, "benchmark_id", "config_id")
+
+
+def seconds_by_case(machine_id: int) -> dict[tuple[str, str], float]:
+    """How long each case's last job took on the machine; keys are names of benchmark and config.
+
+    One query.
+    """
+    return _seconds(Series.objects.all(), machine_id, "benchmark__name", "config__name")
+
+
+def _seconds(
+    series: QuerySet[Series], machine_id: int, benchmark: str, config: str
+) -> dict[tuple[Any, Any], float]:
+    """By the two fields that name a case."""
+    rows = series.filter(
+        machine=machine_id, metric=STATUS_METRIC, last_job__claimed_at__isnull=False
+    ).annotate(took=F("last_job__finished_at") - F("last_job__claimed_at"))
     seconds = {}
-    for row in series.annotate(took=took).values("benchmark_id", "config_id", "took"):
+    for row in rows.values(benchmark, config, "took"):
         if row["took"]:
-            seconds[row["benchmark_id"], row["config_id"]] = row["took"].total_seconds()
+            seconds[row[benchmark], row[config]] = row["took"].total_seconds()
     return seconds
 
 

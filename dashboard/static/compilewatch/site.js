@@ -105,12 +105,15 @@ document.addEventListener("click", (event) => {
   if ("closes" in button.dataset) button.closest("dialog").close();
 });
 
-// --- What is folded on a phone, so that the answer is not a long way from the reasons; open elsewhere and without scripts --
+// --- data-folds: folded on a phone, so that the answer is not a long way from the reasons; open elsewhere and without scripts.
+// data-keeps: folded everywhere. Both stay as somebody left them when their part of the page is asked for again --
 const narrow = matchMedia("(max-width: 40rem)");
 const unfolded = new Set(); // by id: what was opened stays so when its part of the page is asked for again
 
 function fold(within) {
-  for (const part of within.querySelectorAll("details[data-folds]")) part.open = !narrow.matches || unfolded.has(part.id);
+  for (const part of within.querySelectorAll("details:is([data-folds], [data-keeps])")) {
+    part.open = ("folds" in part.dataset && !narrow.matches) || unfolded.has(part.id);
+  }
 }
 narrow.addEventListener("change", () => fold(document));
 // A chart that was folded away knows its width only now
@@ -119,7 +122,7 @@ document.addEventListener("toggle", ({ target }) => {
 }, true);
 document.addEventListener("click", ({ target }) => {
   const part = target.closest?.("summary")?.parentElement;
-  if (part?.matches("[data-folds]")) unfolded[part.open ? "delete" : "add"](part.id);
+  if (part?.matches("[data-folds], [data-keeps]")) unfolded[part.open ? "delete" : "add"](part.id);
 });
 
 // --- Choices that submit themselves; without htmx or scripts the form has a button --------------------------------

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from dashboard.comparisons.selectors.newest_release import newest_release
 from dashboard.comparisons.selectors.versions import (
     MeasuredBuild,
     builds_by_version,
@@ -39,7 +40,9 @@ def select(request: HttpRequest, measured: Sequence[MeasuredBuild]) -> VersionsS
     if not newest_first:
         raise Http404(f"Nothing was measured on a machine “{machine}”.")
 
-    builds = newest_first[:_MOST_BUILDS][::-1]
+    releases = [build for build in newest_first if build.base is None]
+    with_variants = "variants" in request.GET or len(releases) < 2
+    builds = (newest_first if with_variants else releases)[:_MOST_BUILDS][::-1]
     base = _base(request, newest_first, builds)
     if base not in builds:
         builds = [base, *builds[1:]]
@@ -49,6 +52,8 @@ def select(request: HttpRequest, measured: Sequence[MeasuredBuild]) -> VersionsS
         machine=newest_first[0],
         builds=builds,
         total=len(newest_first),
+        variants=len(newest_first) - len(releases),
+        with_variants=with_variants,
         base=base,
         metric=METRICS[metric],
         benchmark=request.GET.get("benchmark", ""),
@@ -81,6 +86,7 @@ def show(request: HttpRequest) -> HttpResponse:
             {build.machine_key for build in [*visible(measured), selection.machine]}
         ),
         "metrics": comparable_metrics(selection.machine.device_kind),
+        "release": newest_release(selection.machine.machine_key),
         "query": f"machine={selection.machine.machine_key}&metric={selection.metric.key}",
         **versions_page(selection, all_rows="all" in request.GET),
     }

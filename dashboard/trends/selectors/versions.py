@@ -45,13 +45,16 @@ EXPORT_FIELDS = (
 class VersionsSelection:
     """Which builds of one machine, and what of them.
 
-    builds: shown, oldest first. total: how many builds the machine measured.
+    builds: shown, oldest first; variants only where asked for. total: how many builds the machine
+        measured, of which `variants` are builds with other settings.
     base: what the matrix compares with. benchmark: of the chart, by name; empty: not chosen.
     """
 
     machine: MeasuredBuild
     builds: list[MeasuredBuild]
     total: int
+    variants: int
+    with_variants: bool
     base: MeasuredBuild
     metric: Metric
     benchmark: str
@@ -86,18 +89,20 @@ def versions_page(selection: VersionsSelection, *, all_rows: bool) -> dict[str, 
     else five.
 
     columns: builds with their short names. benchmark: of the chart. table: the chart's numbers.
-    total_rows: all cases, of which `rows` may be the first ones.
+    total_rows: all cases, of which `rows` may be the first ones. alone: how many more were measured
+    on one build alone, which says nothing of versions.
     """
     comparison = compare_versions(selection)
     benchmarks = list(dict.fromkeys(case.benchmark for case in comparison.cases))
     benchmark = selection.benchmark
     if benchmark not in benchmarks:
-        # The one with the most to show: cases on builds
-        counts = _case_counts(comparison.sides)
-        benchmark = max(counts, key=counts.__getitem__, default="")
+        benchmark = _most_changed(comparison)
     lines = release_lines(comparison.sides, selection.labels, benchmark, selection.metric.key)
 
-    cases = comparison.cases if all_rows else comparison.cases[:_MOST_ROWS]
+    cases = comparison.cases
+    shared = _measured_twice(comparison)
+    if not all_rows:
+        cases = shared[:_MOST_ROWS]
     names = short_names(list(selection.labels.values()))
     columns = []
     for build in selection.columns:
@@ -107,7 +112,9 @@ def versions_page(selection: VersionsSelection, *, all_rows: bool) -> dict[str, 
     return {
         "columns": [(build, names[build.label]) for build in selection.columns],
         "rows": version_rows(cases, columns, selection.metric),
-        "total_rows": len(comparison.cases),
+        "total_rows": len(shared),
+        "alone": len(comparison.cases) - len(shared),
+        "all_rows": all_rows,
         "benchmarks": benchmarks,
         "benchmark": benchmark,
         "table": table_rows(lines),
@@ -148,6 +155,24 @@ def _ordered_cases(sides: Iterable[Side]) -> list[ComparedCase]:
     ordered = sorted(cases.values(), key=attrgetter("place"))
     families = list(dict.fromkeys(case.family for case in ordered))
     return sorted(ordered, key=lambda case: families.index(case.family))
+
+
+def _measured_twice(comparison: VersionComparison) -> list[ComparedCase]:
+    """The cases that two builds or more measured; all of them where there is one build."""
+    if len(comparison.sides) < 2:
+        return comparison.cases
+    counts = Counter(key for side in comparison.sides.values() for key in side)
+    return [case for case in comparison.cases if counts[case.key] > 1]
+
+
+def _most_changed(comparison: VersionComparison) -> str:
+    """The benchmark to begin with: the one that changed most, else one with the most cases."""
+    rows = [row for table in comparison.tables.values() for row in table.rows]
+    changed = [row for row in rows if row.effect.is_changed]
+    if changed:
+        return max(changed, key=lambda row: row.effect.size).case.benchmark
+    counts = _case_counts(comparison.sides)
+    return max(counts, key=counts.__getitem__, default="")
 
 
 def _case_counts(sides: Mapping[int, Side]) -> Counter[str]:

@@ -89,7 +89,15 @@ PAGES = {
         READERS,
     ),
     **dict.fromkeys(
-        ("tokens", "token_revoke", "remark_add", "remark_remove", "saved_view_save", "saved_view"),
+        (
+            "tokens",
+            "token_revoke",
+            "remark_add",
+            "remark_remove",
+            "saved_view_save",
+            "saved_view",
+            "star_model",
+        ),
         PEOPLE,
     ),
     **dict.fromkeys(("alerts_bulk", "alert_act"), TRIAGERS),
@@ -110,6 +118,7 @@ POSTED = {
     "comparison_more",
     "bisection_cancel",
     "saved_view_save",
+    "star_model",
     "saved_view",
 }
 API = {

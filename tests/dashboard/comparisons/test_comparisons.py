@@ -49,7 +49,7 @@ def test_report_of_a_comparison_is_of_its_own_runs_alone(operator: Client) -> No
         deliver_result(job, 2.0)
     settle(comparison_id=comparison.pk)
     shown = text(operator, comparison.get_absolute_url())
-    assert "It makes no difference" in shown
+    assert "No change" in shown
     assert "Measure more …" in shown
     assert 'hx-trigger="every' not in shown
 
@@ -144,7 +144,7 @@ def test_command_follows_until_the_answer(
     Command().follow(comparison)
     shown = capsys.readouterr().out
     assert "24 of 24 jobs, 0 not passed" in shown  # what was suspected was measured again
-    assert "\nYes. Better: " in shown
+    assert "\nMove. Better: " in shown
     assert "10.0 % faster" in shown
 
 
@@ -171,7 +171,7 @@ def test_answer_of_a_comparison_that_runs_is_one_so_far(reader: Client) -> None:
     comparison = started_comparison()
     for job in comparison_jobs(comparison)[:4]:
         deliver_result(job, 2.0)
-    assert "Not known yet, so far" in text(reader, comparison.get_absolute_url())
+    assert "Not enough data, so far" in text(reader, comparison.get_absolute_url())
 
 
 def test_following_says_which_build_is_being_installed() -> None:

@@ -32,8 +32,8 @@ def overall(new: Side, base: Side | None = None) -> CaseGroup:
 @pytest.mark.parametrize(
     ("factor", "word", "sentence"),
     [
-        (1.42, "No", "Worse: gpt2.training inductor device time 42.0 % slower ("),
-        (0.85, "Yes", "Better: gpt2.training inductor device time 15.0 % faster ("),
+        (1.42, "Stay", "Worse: gpt2.training inductor device time 42.0 % slower ("),
+        (0.85, "Move", "Better: gpt2.training inductor device time 15.0 % faster ("),
         (1.0, "No regression found", "Nothing got significantly worse."),
     ],
 )
@@ -48,7 +48,7 @@ def test_gpu_time_of_two_processes_decides_where_the_step_waits_for_it(
 
 def test_small_change_of_two_processes_may_be_inductors_choice_of_block_sizes() -> None:
     group = overall(gpu_case(1.03))
-    assert group.answer.word == "Not known yet"
+    assert group.answer.word == "Not enough data"
     assert "Suspected, not certain: gpt2.training inductor device time 3.0 % slower (" in (
         group.answer.sentence
     )
@@ -78,14 +78,14 @@ def test_six_processes_are_certain_where_no_two_of_both_sides_took_the_same(
 def test_step_that_waits_for_the_host_is_not_known_by_the_gpu() -> None:
     hosted = gpu_case(share=40.0)
     group = overall(hosted, hosted)
-    assert group.answer.word == "Not known yet"
+    assert group.answer.word == "Not enough data"
     assert STANDS_FOR_IT not in group.answer.sentence
     assert decide(hosted, hosted).state == "unknown"
 
 
 def test_more_gpu_time_is_worse_also_where_the_step_waits_for_the_host() -> None:
     group = overall(gpu_case(1.2, share=40.0), gpu_case(share=40.0))
-    assert group.answer.word == "No"
+    assert group.answer.word == "Stay"
     assert "1 result of 2 not known yet" in group.answer.sentence
 
 
@@ -94,7 +94,7 @@ def test_gpu_time_that_scatters_decides_nothing() -> None:
     [measured] = new.values()
     measured.samples["device_ms"] = [samples((93.3, 96.5), factor=1.1)]
     group = overall(new)
-    assert group.answer.word == "Not known yet"
+    assert group.answer.word == "Not enough data"
 
 
 def test_cpu_time_is_no_second_clock() -> None:
@@ -111,7 +111,7 @@ def test_what_is_known_of_the_step_is_said_where_other_things_are_not() -> None:
         return given
 
     answer = overall(with_one_start(), with_one_start()).answer
-    assert answer.word == "Not known yet"
+    assert answer.word == "Not enough data"
     assert "The step of 1 case is at most 0." in answer.sentence
     scattered = overall(gpu_case(share=40.0), gpu_case(share=40.0)).answer
     assert "at most" not in scattered.sentence

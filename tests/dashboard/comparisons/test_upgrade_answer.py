@@ -17,12 +17,12 @@ from tests.builders.compared import samples, side
 @pytest.mark.parametrize(
     ("new", "word"),
     [
-        (side({"latency_ms": samples(factor=0.9)}), "Yes"),
-        (side({"latency_ms": samples(factor=1.1)}), "No"),
-        (side({"latency_ms": samples()}), "It makes no difference"),
+        (side({"latency_ms": samples(factor=0.9)}), "Move"),
+        (side({"latency_ms": samples(factor=1.1)}), "Stay"),
+        (side({"latency_ms": samples()}), "No change"),
         (
             side({"latency_ms": samples(factor=0.9), "cold_start_s": samples(factor=1.3)}),
-            "Yes, at a cost",
+            "Move, at a cost",
         ),
         (
             side({"latency_ms": samples(factor=1.1), "cold_start_s": samples(factor=0.7)}),
@@ -30,16 +30,16 @@ from tests.builders.compared import samples, side
         ),
         (
             side({"latency_ms": samples((90.0, 110.0)), "cold_start_s": samples(factor=0.7)}),
-            "Not known yet",
+            "Not enough data",
         ),
         (
             side({"latency_ms": samples((98.0, 102.0) * 3), "cold_start_s": samples(factor=0.7)}),
-            "Yes",
+            "Move",
         ),
         (side({"latency_ms": samples((98.0, 102.0) * 3)}), "No regression found"),
-        (side({}, failures={"crashed": 1}), "Not known yet"),
-        (side({}, failures={"fail_to_compile": 1}), "Not yet"),
-        ({}, "Not known yet"),
+        (side({}, failures={"crashed": 1}), "Not enough data"),
+        (side({}, failures={"fail_to_compile": 1}), "Stay: new failures"),
+        ({}, "Not enough data"),
     ],
 )
 def test_answer_in_a_word(new: Side, word: str) -> None:
@@ -65,7 +65,7 @@ def test_answer_in_a_sentence_names_gain_cost_and_failures() -> None:
 
 
 def test_headline_table_and_gate_are_one_judgement() -> None:
-    """Ten of sixty cases 5 % slower are no "It makes no difference"."""
+    """Ten of sixty cases 5 % slower are no "No change"."""
     base, new = {}, {}
     for number in range(60):
         case = ComparedCase(f"m{number}.training", "inductor", f"m{number}", "llm", "training")
@@ -74,12 +74,10 @@ def test_headline_table_and_gate_are_one_judgement() -> None:
         base[case.key] = CaseMeasurements(case, {"latency_ms": [samples()]})
         new[case.key] = CaseMeasurements(case, {"latency_ms": [samples(factor=factor)]})
     report = build_report(base, new)
-    assert report.overall.answer.word == "No"
+    assert report.overall.answer.word == "Stay"
     assert len(report.latency.significant) == 10
     assert decide(base, new).state == "regression"
-    assert [group.answer.word for group in report.models[:11]] == ["No"] * 10 + [
-        "It makes no difference"
-    ]
+    assert [group.answer.word for group in report.models[:11]] == ["Stay"] * 10 + ["No change"]
 
 
 def test_two_devices_for_all_cases_do_not_make_the_mean_certain() -> None:
@@ -90,7 +88,7 @@ def test_two_devices_for_all_cases_do_not_make_the_mean_certain() -> None:
         slower = samples(factor=1.02, device="other")
         new[case.key] = CaseMeasurements(case, {"latency_ms": [slower]})
     report = build_report(base, new)
-    assert report.overall.answer.word == "Not known yet"
+    assert report.overall.answer.word == "Not enough data"
     assert "(not measured in turn on one device)" in report.overall.answer.sentence
 
 

@@ -120,7 +120,7 @@ def finished(*latencies: float) -> str:
 def test_comparison_is_followed_to_its_report(caller: Caller) -> None:
     pk = finished()
     assert caller.get(f"comparisons/{pk}")["state"] == "completed"
-    assert caller.get(f"comparisons/{pk}/report")["answer"] == "No"
+    assert caller.get(f"comparisons/{pk}/report")["answer"] == "Stay"
     text = caller.client.get(f"{API}comparisons/{pk}/report.md").content.decode()
     assert text.startswith(f"# Move from {comparisons.BASE} to {comparisons.NEW}? On cpu-2c")
 

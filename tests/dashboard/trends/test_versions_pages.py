@@ -135,7 +135,7 @@ def test_matrix_has_variants_last_and_the_chart_only_measured_ones(
     base = TorchBuild.objects.get(label=releases.BASE)
     variant = add_variant(base=base, name="tuned", inductor={"max_autotune": True})
     releases.add_failed_run(variant)
-    page = page_text(reader.get("/versions/?machine=h100"))
+    page = page_text(reader.get("/versions/?machine=h100&variants=1"))
     assert re.findall(r"<th scope=\"col\"><[^>]*title=\"([^\"]+)", page) == [
         releases.BASE,
         releases.NEW,
@@ -143,6 +143,24 @@ def test_matrix_has_variants_last_and_the_chart_only_measured_ones(
     ]
     figure = reader.get(f"/versions/data.json?machine=h100&benchmark={GPT2}").json()
     assert figure["layout"]["xaxis"]["categoryarray"] == [releases.BASE, releases.NEW]
+
+
+def test_matrix_begins_with_releases_alone(two_releases: None, reader: Client) -> None:
+    base = TorchBuild.objects.get(label=releases.BASE)
+    releases.add_failed_run(add_variant(base=base, name="tuned", inductor={"max_autotune": True}))
+    selection = reader.get("/versions/?machine=h100").context["selection"]
+    assert [build.label for build in selection.builds] == [releases.BASE, releases.NEW]
+    assert selection.variants == 1
+
+
+def test_case_of_one_build_is_shown_where_asked(two_releases: None, reader: Client) -> None:
+    def shown(address: str) -> set[str]:
+        rows = reader.get(address).context["rows"]
+        return {case.benchmark for case, _ in rows}
+
+    alone = "captioning"  # fails to compile in the newer one
+    assert shown("/versions/?machine=h100") <= shown("/versions/?machine=h100&all=1")
+    assert any(name.startswith(alone) for name in shown("/versions/?machine=h100&all=1"))
 
 
 def test_matrix_compares_with_a_plain_build_even_if_a_variant_came_first(

@@ -1,0 +1,118 @@
+"""A comparison as one verdict a row: a model in a mode, its numbers, and what is missing."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from dashboard.comparisons.core.matching import Key
+from dashboard.comparisons.core.means import MetricMean
+from dashboard.comparisons.core.shortfall import Shortfall
+from dashboard.comparisons.core.upgrade_answer import VERDICTS
+from dashboard.comparisons.core.upgrade_groups import CaseGroup, UpgradeReport
+from dashboard.comparisons.core.upgrade_report import CaseKernels
+from dashboard.runs.selectors.runs import seconds_by_case
+
+# What people decide by: the whole step, the GPU in it, the start, memory, exactness
+_COLUMNS = ("latency_ms", "device_ms", "cold_start_s", "peak_memory_gb", "drift")
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What to measure until a row has a verdict.
+
+    seconds: of both builds together, by how long the cases took before; None where that is not
+    known. query: of the form that measures it.
+    """
+
+    shortfall: Shortfall
+    seconds: float | None
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """One model in one mode. cells: in the order of ModelTable.columns; None: not measured."""
+
+    group: CaseGroup
+    cells: list[MetricMean | None]
+    need: Need | None
+    kernels: list[CaseKernels]
+    is_starred: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTable:
+    """columns: metrics that any row has. tally: verdicts and how many rows have each. unmatched:
+    what was not measured on both sides.
+    """
+
+    columns: list[str]
+    rows: list[ModelRow]
+    tally: list[tuple[str, str, int]]
+    unmatched: list[str]
+
+
+def model_table(
+    report: UpgradeReport, kernels: Iterable[CaseKernels], machine: int, starred: Collection[str]
+) -> ModelTable:
+    """What needs a decision first. One query, where something is missing."""
+    matched = [group for group in report.models if group.answers]
+    matched.sort(key=lambda group: VERDICTS.index(group.answer.word))
+    columns = [key for key in _COLUMNS if any(group.mean_of(key) for group in matched)]
+    needs = _needs(matched, machine)
+    of_case = {each.row.case.key: each for each in kernels}
+    rows = []
+    for group in matched:
+        row = ModelRow(
+            group,
+            cells=[group.mean_of(key) for key in columns],
+            need=needs.get(group.title),
+            kernels=_kernels_of(group, of_case),
+            is_starred=group.name in starred,
+        )
+        rows.append(row)
+    return ModelTable(
+        columns,
+        rows,
+        _tally(matched),
+        unmatched=[group.title for group in report.models if not group.is_matched],
+    )
+
+
+def _tally(groups: Sequence[CaseGroup]) -> list[tuple[str, str, int]]:
+    counts = Counter((group.answer.word, group.answer.tone) for group in groups)
+    return [(word, tone, count) for (word, tone), count in counts.items()]
+
+
+def _kernels_of(group: CaseGroup, of_case: Mapping[Key, CaseKernels]) -> list[CaseKernels]:
+    keys = {finding.row.case.key for finding in group.judgement.findings}
+    return [kernels for key, kernels in of_case.items() if key in keys]
+
+
+def _needs(groups: Sequence[CaseGroup], machine: int) -> dict[str, Need]:
+    """By the group's title."""
+    shortfalls = {}
+    for group in groups:
+        shortfall = group.shortfall
+        if shortfall is not None:
+            shortfalls[group.title] = shortfall
+    if not shortfalls:
+        return {}
+    seconds = seconds_by_case(machine)
+    return {title: _need(shortfall, seconds) for title, shortfall in shortfalls.items()}
+
+
+def _need(shortfall: Shortfall, seconds: Mapping[tuple[str, str], float]) -> Need:
+    query = urlencode(
+        {
+            "benchmarks": ",".join(sorted({key.benchmark for key in shortfall.cases})),
+            "configs": ",".join(sorted({key.config for key in shortfall.cases})),
+            "repeats": shortfall.pairs,
+        }
+    )
+    took = [seconds.get((key.benchmark, key.config)) for key in shortfall.cases]
+    known = [each for each in took if each is not None]
+    if len(known) < len(took):
+        return Need(shortfall, None, query)
+    return Need(shortfall, 2 * shortfall.pairs * sum(known), query)

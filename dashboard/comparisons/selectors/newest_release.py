@@ -1,0 +1,49 @@
+"""How the newest release does against the one before it, family by family."""
+
+from dataclasses import dataclass
+
+from dashboard.comparisons.core.means import MetricMean
+from dashboard.comparisons.core.upgrade_answer import VERDICTS
+from dashboard.comparisons.core.upgrade_groups import CaseGroup, UpgradeReport
+from dashboard.comparisons.selectors.side_choice import (
+    Choice,
+    NotMeasuredError,
+    RequestedSide,
+    choose_sides,
+)
+from dashboard.comparisons.selectors.stored_reports import stored_report
+from dashboard.comparisons.selectors.versions import measured_builds
+from dashboard.language.metrics import METRICS
+
+_SHOWN = ("latency_ms", "device_ms", "cold_start_s", "peak_memory_gb")
+
+
+@dataclass(frozen=True, slots=True)
+class NewestRelease:
+    """choice: the two builds. groups: families by mode that both measured, what needs a decision
+    first.
+    """
+
+    choice: Choice
+    report: UpgradeReport
+    groups: list[CaseGroup]
+
+    @property
+    def means(self) -> list[MetricMean]:
+        """Of all cases, in the metrics that are shown."""
+        return [mean for mean in self.report.overall.means if mean.key in _SHOWN]
+
+
+def newest_release(machine: str) -> NewestRelease | None:
+    """On that machine; None where it measured fewer than two builds. Eight queries at most."""
+    side = RequestedSide("", machine, "", "")
+    try:
+        choice = choose_sides(side, side, measured_builds())
+    except NotMeasuredError:
+        return None
+    if choice is None:
+        return None
+    report = stored_report(choice, METRICS["latency_ms"], any_libraries=False).report
+    groups = [group for group in report.families if group.answers]
+    groups.sort(key=lambda group: VERDICTS.index(group.answer.word))
+    return NewestRelease(choice, report, groups)
