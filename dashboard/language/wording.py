@@ -21,8 +21,8 @@ _DIRECTIONS = {
     "s": ("faster", "slower"),
     "µs": ("faster", "slower"),
     "/s": ("slower", "faster"),
-    "GB": ("lighter", "heavier"),
-    "MB": ("lighter", "heavier"),
+    "GB": ("less memory", "more memory"),
+    "MB": ("less memory", "more memory"),
     "steps": ("sooner", "later"),
 }
 
@@ -226,7 +226,7 @@ def _percent(percent: float) -> str:
 
 def _direction(metric: Metric, *, larger: bool) -> str:
     if "drift" in metric.key:
-        return "further from fp64" if larger else "closer to fp64"
+        return "less accurate" if larger else "more accurate"
     return _DIRECTIONS.get(metric.unit, ("lower", "higher"))[larger]
 
 

@@ -188,6 +188,11 @@ class Job(models.Model):
     def get_absolute_url(self) -> str:
         return reverse("job", args=[self.pk])
 
+    @property
+    def outcome(self) -> str:
+        """Its status; until it has one, its state."""
+        return self.status or self.state
+
 
 class Schedule(models.Model):
     """A run that triggers itself: what to measure, and the beat task that says when."""

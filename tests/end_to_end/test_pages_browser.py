@@ -210,6 +210,7 @@ def test_an_operator_cancels_a_run_and_is_asked_before(page: Page, run: Run) -> 
 def test_the_command_that_repeats_a_job_is_copied(page: Page, context: BrowserContext) -> None:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(f"/jobs/{full_job().pk}/")
+    page.get_by_role("heading", name="Reproduce").click()
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     assert "python -m benchmarks_suite run" in page.evaluate("navigator.clipboard.readText()")

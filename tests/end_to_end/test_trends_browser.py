@@ -254,7 +254,7 @@ def test_from_a_red_cell_to_the_command_that_repeats_it_in_three_clicks(page: Pa
     job = pages.fail_newest("fail_to_compile")
     page.goto(f"/benchmarks/?machine={KEY}&track={KEY}")
     page.locator("td a.failed", has_text="fail_to_compile").first.click()
-    drawn(page).get_by_role("row").filter(has_text="fail_to_compile").get_by_role(
+    drawn(page).get_by_role("row").filter(has_text="failed to compile").get_by_role(
         "link"
     ).first.click()
     page.wait_for_url(f"**/jobs/{job.pk}/")

@@ -13,6 +13,7 @@ from typing import Literal
 
 from scipy.stats import false_discovery_control
 
+from dashboard.language import states
 from dashboard.language.metrics import EAGER
 from dashboard.language.wording import effect, metric_of, plural
 
@@ -217,9 +218,9 @@ def _worst_first(suspicion: Suspicion) -> tuple[bool, float]:
 
 
 def sentence(suspicion: Suspicion) -> str:
-    """What changed: "6.2 % slower", "fail_accuracy (was pass)", "2 more graph breaks"."""
+    """What changed: "6.2 % slower", "accuracy failed (was passed)", "2 more graph breaks"."""
     if suspicion.words is not None:
-        before, after = suspicion.words
+        before, after = map(states.label, suspicion.words)
         return f"{after} (was {before})" if before else after
     metric = metric_of(suspicion.metric)
     change = effect(metric, suspicion.effect, None, None, suspicion.unit)

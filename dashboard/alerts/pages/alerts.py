@@ -1,15 +1,25 @@
 """The inbox of alerts, one alert laid out as an argument, and the figures of both."""
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from csp.decorators import csp_update
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
+from django.utils import timezone
 
 from dashboard.alerts.core import alert_charts
-from dashboard.alerts.selectors import alert_data, alert_page, alerts, facts, kernels, verdicts
+from dashboard.alerts.selectors import (
+    alert_data,
+    alert_page,
+    alerts,
+    facts,
+    inbox,
+    kernels,
+    verdicts,
+)
 from dashboard.alerts.selectors import code as code_selector
 from dashboard.alerts.selectors.alerts import AlertSummary
 from dashboard.alerts.services import triage
@@ -20,31 +30,61 @@ from dashboard.ui.pages.feed_keys import key_of
 from dashboard.ui.pages.figures import figure_response
 
 _PAGE_SIZE = 50
+_LONGEST_SEARCH = 100  # characters
 TRIAGE = "dashboard.change_alertgroup"  # the permission that every act of triage needs
 BULK_MOVES = ("acknowledged", "fixed", "wontfix", "invalid")
 KEYS = (
     ("j, k", "down and up"),
-    ("x", "choose it, or not"),
-    ("Enter", "open it"),
-    ("a", "acknowledge what is chosen"),
-    ("f", "to the first filter"),
-    ("?", "show these keys"),
+    ("x", "select, or not"),
+    ("Enter", "open"),
+    ("a", "acknowledge what is selected"),
+    ("f", "to the search of alerts"),
+    ("?", "show these shortcuts"),
 )
+FIRST_FILTERS = ("evidence_state", "workflow_state", "severity", "cause")
+FILTER_LABELS = {"evidence_state": "Evidence", "workflow_state": "Status", "cause": "Likely cause"}
+
+
+class Filter(NamedTuple):
+    """A list of choices in the form above the inbox; chosen: empty where it is not set."""
+
+    name: str
+    label: str
+    choices: Sequence[str]
+    chosen: str
+
+
+def chosen_filters(request: HttpRequest, choices: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The filters, the search and "opened" of the address, by name; empty: not set."""
+    words = request.GET.get("q", "")[:_LONGEST_SEARCH].replace("\x00", "")  # Postgres takes no NUL
+    since = parameters.one_of(request, "opened", [*inbox.OPENED])
+    return parameters.filters(request, choices) | {"q": words, "opened": since}
 
 
 def listing(request: HttpRequest) -> HttpResponse:
     """The inbox: open groups without improvements, unless the address asks for others."""
     choices = alerts.choices(request.GET.get("machine", ""), request.GET.get("track", ""))
-    chosen = parameters.filters(request, choices)
-    groups = alerts.listing(chosen)
+    chosen = chosen_filters(request, choices)
+    groups = inbox.listing(chosen, timezone.now())
+    page = parameters.page(request, groups, _PAGE_SIZE)
     # Its other words, of older links, are those of the two fields
     offered = choices | {"state": [chosen["state"] or alerts.EVERYTHING]}
     # With the viewer's key, where the feed needs one
     feed_query = {**chosen, "key": key_of(request.user)}
+    filters = []
+    for name in alerts.FILTERS:
+        label = FILTER_LABELS.get(name, name.capitalize())
+        filters.append(Filter(name, label, offered[name], chosen[name]))
+    further = [field for field in filters if field.name not in FIRST_FILTERS]
     context = {
-        "page": parameters.page(request, alerts.with_counts(groups), _PAGE_SIZE),
+        "page": page,
+        "rows": inbox.rows(page.object_list),
+        "chosen": chosen,
+        "opened": inbox.OPENED,
+        "filters": [field for field in filters if field.name in FIRST_FILTERS],
+        "further_filters": further,
+        "is_further_filtered": any(field.chosen for field in further),
         "tally": alerts.tally(groups),
-        "filters": [(name, offered[name], chosen[name]) for name in alerts.FILTERS],
         "is_filtered": any(chosen.values()),
         "is_empty_site": not AlertGroup.objects.exists(),
         "may_triage": request.user.has_perm(TRIAGE),
@@ -59,7 +99,7 @@ def listing(request: HttpRequest) -> HttpResponse:
 
 @csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments
 def show(request: HttpRequest, pk: int) -> HttpResponse:
-    """One group as an argument: what changed, how sure, since which build, whose fault."""
+    """One group as an argument: what changed, how sure, the likely cause, since which build."""
     group = get_object_or_404(alert_page.groups(), pk=pk)
     rows = alerts.alerts_of([pk])
     main = _main(request, rows)
@@ -74,6 +114,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
         "moves": triage.possible(group=group),
         "can_measure_again": bool(rows) and triage.can_measure_again(group=group),
         "cause_in_words": facts.cause_in_words(group),
+        "evidence": alert_page.evidence(group),
         "commit_range": alert_page.commit_range(group),
     }
     if main:

@@ -9,15 +9,16 @@ from django.contrib.syndication.views import Feed
 from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.feedgenerator import Atom1Feed
 from django.utils.html import format_html, format_html_join
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import conditional_page
 
-from dashboard.alerts.selectors import alerts
+from dashboard.alerts.pages.alerts import chosen_filters
+from dashboard.alerts.selectors import alerts, inbox
 from dashboard.models import AlertGroup
 from dashboard.ui.badges import FRESH_S, badge_response
-from dashboard.ui.pages import parameters
 from dashboard.ui.pages.feed_keys import for_readers, may_read
 
 _MOST_ITEMS = 50
@@ -26,7 +27,7 @@ _MOST_ITEMS = 50
 def _filters(request: HttpRequest) -> dict[str, str]:
     """The filters of the address, as the inbox has them."""
     choices = alerts.choices(request.GET.get("machine", ""), request.GET.get("track", ""))
-    return parameters.filters(request, choices)
+    return chosen_filters(request, choices)
 
 
 class AlertsFeed(Feed):  # type: ignore[type-arg]  # none at run time
@@ -48,7 +49,7 @@ class AlertsFeed(Feed):  # type: ignore[type-arg]  # none at run time
         return reverse("alerts")
 
     def items(self, chosen: Mapping[str, str]) -> list[AlertGroup]:
-        groups = alerts.listing(chosen).annotate(moved_at=Max("events__at"))
+        groups = inbox.listing(chosen, timezone.now()).annotate(moved_at=Max("events__at"))
         newest: list[AlertGroup] = list(groups[:_MOST_ITEMS])
         rows = alerts.alerts_of([group.pk for group in newest])
         for group in newest:
@@ -98,7 +99,7 @@ def feed(request: HttpRequest) -> HttpResponse:
 @cache_control(max_age=FRESH_S)
 def alerts_badge(request: HttpRequest) -> HttpResponse:
     """How many alerts are open, with the inbox's filters."""
-    count = alerts.listing(_filters(request)).count()
+    count = inbox.listing(_filters(request), timezone.now()).count()
     label = request.GET.get("label", "")[:60] or "torch.compile alerts"
     if count:
         return badge_response(label, f"{count} open", "bad")

@@ -28,6 +28,12 @@ from dashboard.models import AlertGroup, AlertState, InvalidPoint, Job, Series, 
 
 Row = TypeVar("Row", bound=Model)
 Act = Callable[[AlertGroup, QueryDict, User], str]
+MOVED = {
+    AlertState.ACKNOWLEDGED: "Acknowledged.",
+    AlertState.FIXED: "Marked fixed.",
+    AlertState.WONTFIX: "Marked won't fix.",
+    AlertState.INVALID: "Marked as not a regression.",
+}
 may_triage = permission_required(TRIAGE, raise_exception=True)
 
 
@@ -36,12 +42,12 @@ def move(group: AlertGroup, form: QueryDict, by: User) -> str:
     if to not in AlertState.values:
         raise ActionNotAllowed(f"There is no state “{to}”: use the buttons of the page.")
     triage.move(group=group, to=AlertState(to), by=by, why=form.get("why", ""))
-    return f"It is {to} now."
+    return MOVED[AlertState(to)]
 
 
 def again(group: AlertGroup, form: QueryDict, by: User) -> str:
     measure_again(group=group, by=by, why=form.get("why", ""), now=timezone.now())
-    return "It is measured again now; this page shows the new pairs as they come."
+    return "Measuring again; this page shows the new pairs as they come."
 
 
 def assign(group: AlertGroup, form: QueryDict, by: User) -> str:
@@ -55,7 +61,7 @@ def assign(group: AlertGroup, form: QueryDict, by: User) -> str:
 
 def note(group: AlertGroup, form: QueryDict, by: User) -> str:
     triage.note(group=group, text=form.get("text", ""), by=by)
-    return "The note is in the history."
+    return "Note added to the history."
 
 
 def link(group: AlertGroup, form: QueryDict, by: User) -> str:
@@ -67,7 +73,7 @@ def link(group: AlertGroup, form: QueryDict, by: User) -> str:
 def nudge(group: AlertGroup, form: QueryDict, by: User) -> str:
     build = _row(TorchBuild.objects.all(), form.get("to"), "build")
     triage.move_change_point(group=group, to=build, by=by, why=form.get("why", ""))
-    return f"The change begins with {build} now."
+    return f"The change now begins with {build}."
 
 
 def split(group: AlertGroup, form: QueryDict, by: User) -> str:
@@ -86,7 +92,7 @@ def invalidate(group: AlertGroup, form: QueryDict, by: User) -> str:
     series = _series_of(group, form)
     job = _row(Job.objects.all(), form.get("job"), "job")
     triage.mark_invalid(series=series, job=job, reason=form.get("reason", ""), by=by)
-    return "The point is left out; the series is judged again within a minute."
+    return "The point is excluded; the series is judged again within a minute."
 
 
 def bring_back(group: AlertGroup, form: QueryDict, by: User) -> str:
@@ -152,7 +158,7 @@ def bulk(request: HttpRequest) -> HttpResponse:
     groups = list(AlertGroup.objects.filter(pk__in=keys).order_by("pk"))
     done, refused = _on_each(groups, request.POST, cast(User, request.user))
     if not groups:
-        messages.error(request, "Choose alerts first: the boxes at the left, or the key x.")
+        messages.error(request, "Select alerts first: the boxes at the left, or the key x.")
     if done:
         messages.success(request, f"Done with {done} of {len(groups)}.")
     for refusal in refused:
@@ -164,7 +170,7 @@ def _on_each(groups: list[AlertGroup], form: QueryDict, by: User) -> tuple[int, 
     """How many groups the act was done to, and what was refused."""
     refused = []
     if form.get("act") == "merge" and len(groups) < 2:
-        return 0, ["Choose two alerts or more to merge them."]
+        return 0, ["Select two alerts or more to merge them."]
     for group in groups:
         try:
             _bulk_act(group, groups[0], form, by)

@@ -13,7 +13,7 @@ from django.utils import timezone
 from dashboard.alerts.selectors.alert_data import AroundChange
 from dashboard.alerts.selectors.alerts import OPEN, AlertSummary
 from dashboard.catalog.core import commits
-from dashboard.models import Alert, AlertGroup, InvalidPoint, Mute, Result, TorchBuild
+from dashboard.models import Alert, AlertGroup, Cause, InvalidPoint, Mute, Result, TorchBuild
 from dashboard.runs.core.reproduce import command
 from dashboard.ui.charts import ChartLine, first_seen
 
@@ -34,6 +34,23 @@ def commit_range(group: AlertGroup) -> str:
     if group.base is None or group.new is None:
         return ""
     return commits.between(group.base.git_sha, group.new.git_sha)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What was looked at for the cause: what supports one, and what is shown folded."""
+
+    strong: list[dict[str, str]]
+    weak: list[dict[str, str]]
+
+
+def evidence(group: AlertGroup) -> Evidence:
+    strong: list[dict[str, str]] = []
+    weak: list[dict[str, str]] = []
+    for fact in group.evidence:
+        supports_a_cause = fact.get("supports") not in (None, "", Cause.UNKNOWN)
+        (strong if supports_a_cause else weak).append(fact)
+    return Evidence(strong, weak)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 
 from django.contrib.auth import get_user_model
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from dashboard.catalog.selectors.lookups import offered_keys
+from dashboard.language import states
 from dashboard.language.metrics import Metric
-from dashboard.language.wording import ValueChange, effect, levels, metric_of
+from dashboard.language.wording import ValueChange, effect, levels, metric_of, span
 from dashboard.models import (
     Alert,
     AlertGroup,
@@ -192,7 +194,7 @@ class AlertSummary:
         series = self.alert.series
         what = "changed"
         if self.words:
-            before, what = self.words
+            before, what = map(states.label, self.words)
             if before:
                 what += f" (was {before})"
         elif self.change:
@@ -203,6 +205,22 @@ class AlertSummary:
         if self.levels and not self.first:
             sentence += f", {self.levels}"
         return sentence
+
+    @property
+    def estimate(self) -> ValueChange | None:
+        """`change` without its interval: "6.2 % slower"."""
+        size = self.alert.size
+        return effect(self.metric, size.effect, None, None, size.unit)
+
+    @property
+    def interval(self) -> str:
+        """The interval of `change`: "5.1 to 7.4 % slower"; empty where it has no ends."""
+        size = self.alert.size
+        if size.unit != "percent" or size.low is None or size.high is None:
+            return ""
+        if size.low == size.high or not isfinite(size.high - size.low):
+            return ""
+        return span(self.metric, size.low, size.high)
 
     @property
     def can_show(self) -> float | None:

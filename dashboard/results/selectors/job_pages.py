@@ -7,6 +7,7 @@ from dashboard.models import Job
 from dashboard.results.core import job_pairs, report
 from dashboard.results.core.code_diff import ARCHIVE
 from dashboard.results.core.environments import environment_differences
+from dashboard.results.core.headline import headline
 from dashboard.results.core.kernel_profile import arm_profiles
 from dashboard.results.core.kernel_words import ONE_PROFILE
 from dashboard.results.core.shape_sweep import shape_sweep
@@ -29,6 +30,7 @@ def job_page(job: Job) -> dict[str, Any]:
         "has_samples": job.samples.exists(),
         "has_code": any(artifact.name == ARCHIVE for artifact in job.artifacts.all()),
         "profiles": arm_profiles(document).values(),
+        "headline": headline(document),
         "groups": report.metric_groups(document),
         "sweep": shape_sweep(document),
         "soak": soak(document),

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST
 
 from dashboard.catalog.selectors.lookups import offered_keys
 from dashboard.language.wording import plural
-from dashboard.models import Machine, Purpose, Run, RunState, Track
+from dashboard.models import Machine, Purpose, Run, RunState, Status, Track
 from dashboard.runs.selectors import runs
 from dashboard.runs.services.runs import cancel_run, retry_failed_jobs
 from dashboard.ui.pages import parameters
@@ -21,6 +21,7 @@ may_change_runs = permission_required("dashboard.change_run", raise_exception=Tr
 
 def listing(request: HttpRequest) -> HttpResponse:
     choices = {
+        "outcome": [*runs.OUTCOMES],
         "state": RunState.values,
         "purpose": Purpose.values,
         "machine": offered_keys(Machine, request.GET.get("machine", "")),
@@ -33,6 +34,7 @@ def listing(request: HttpRequest) -> HttpResponse:
         "rows": runs.with_counts(page.object_list),
         "filters": [(name, choices[name], chosen[name]) for name in choices],
         "is_filtered": any(chosen.values()),
+        "outcomes": runs.OUTCOMES,
     }
     return render(request, "runs/list.html", context)
 
@@ -47,9 +49,12 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
         now = timezone.now()
         workers = runs.workers_alive(run.machine_id, now)
         seconds_left = runs.seconds_left(jobs, runs.expected_seconds(run), workers, now)
+    shown = jobs if "all" in request.GET else jobs[:_SHOWN_JOBS]
     context = {
         "run": run,
-        "jobs": jobs if "all" in request.GET else jobs[:_SHOWN_JOBS],
+        "jobs": shown,
+        "attention": [job for job in shown if job.status != Status.PASS],
+        "passed": [job for job in shown if job.status == Status.PASS],
         "counts": runs.count_jobs(jobs),
         "is_active": is_active,
         "workers": workers,

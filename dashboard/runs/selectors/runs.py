@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from statistics import fmean
 from typing import Any
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from dashboard.language.metrics import STATUS_METRIC
 from dashboard.models import Job, JobState, Run, RunState, Series, Status, Worker
@@ -110,9 +110,22 @@ def listing(**only: str) -> QuerySet[Run]:
     return runs.select_related("build", "track", "machine", "created_by", "schedule")
 
 
-def listed(*, machine: str, track: str, **only: str) -> QuerySet[Run]:
-    """As `listing`, without those of hidden machines and tracks that are not named."""
+OUTCOMES = {"failures": "with failures", "passed": "all passed"}  # value of the filter -> its label
+
+
+def listed(*, machine: str, track: str, outcome: str = "", **only: str) -> QuerySet[Run]:
+    """As `listing`, without those of hidden machines and tracks that are not named.
+
+    outcome: one of OUTCOMES; empty for all.
+    """
     runs = listing(machine__key=machine, track__key=track, **only)
+    jobs = Job.objects.filter(run=OuterRef("pk"))
+    not_passed = jobs.exclude(state=JobState.DONE, status=Status.PASS)
+    if outcome == "failures":
+        ended = not_passed.filter(state__in=ENDED).exclude(state=JobState.CANCELLED)
+        runs = runs.filter(Exists(ended))
+    elif outcome == "passed":
+        runs = runs.filter(Exists(jobs), ~Exists(not_passed))
     if not machine:
         runs = runs.exclude(machine__hidden=True)
     if not track:

@@ -1,4 +1,4 @@
-// The inbox with the keyboard: j and k move, x chooses, Enter opens, a acknowledges, f goes to the filters, ? helps.
+// The inbox with the keyboard: j and k move, x selects, Enter opens, a acknowledges, f goes to the search, ? helps.
 // What the keys do can be done with the mouse, too.
 
 const inbox = () => document.querySelector("[data-inbox]");
@@ -25,7 +25,7 @@ function acknowledge() {
   if (button && inbox().querySelector("[name=group]:checked")) button.click();
 }
 
-// One box chooses all; without scripts it is not shown.
+// One box selects all; without scripts it is not shown.
 function offerAll() {
   for (const box of document.querySelectorAll("[data-choose-all]")) box.hidden = false;
 }
@@ -42,7 +42,7 @@ const keys = {
   k: () => move(-1),
   x: choose,
   a: acknowledge,
-  f: () => document.querySelector(".filters select")?.focus(),
+  f: () => document.getElementById("filter-q")?.focus(),
   "?": () => document.getElementById("keys").showModal(),
 };
 

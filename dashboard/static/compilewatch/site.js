@@ -42,7 +42,8 @@ function localTime(element) {
   const at = new Date(element.dateTime);
   const seconds = (at - Date.now()) / 1000;
   const step = steps.find(([limit]) => Math.abs(seconds) < limit);
-  element.textContent = step && !onPaper.matches ? relative.format(Math.round(seconds / step[2]), step[1]) : absolute(at);
+  const isRelative = step && !onPaper.matches && !("exact" in element.dataset);
+  element.textContent = isRelative ? relative.format(Math.round(seconds / step[2]), step[1]) : absolute(at);
   element.title = `${absolute(at)} (${at.toISOString().slice(0, 16).replace("T", " ")} UTC)`;
 }
 
@@ -117,6 +118,10 @@ function fold(within) {
   }
 }
 narrow.addEventListener("change", () => fold(document));
+// A chart that was folded away knows its width only now
+document.addEventListener("toggle", ({ target }) => {
+  if (target.open && target.querySelector(".plot")) dispatchEvent(new Event("resize"));
+}, true);
 document.addEventListener("click", ({ target }) => {
   const part = target.closest?.("summary")?.parentElement;
   if (part?.matches("[data-folds], [data-keeps]")) unfolded[part.open ? "delete" : "add"](part.id);

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from dashboard.language import wording
+from dashboard.language import states, wording
 from dashboard.language.glossary import anchor, explain
 from dashboard.language.metrics import Metric
 from dashboard.models import Job, Series
@@ -75,22 +75,25 @@ _SIGNS = {
     "expired": ("quiet", "–"),
 }
 
-# Status words stay as the suite writes them
-_SPACED = {"trade_off", "not_reproduced", "missing_report"}
-
 register.filter("anchored", anchor)
 register.filter("duration", wording.duration)
 register.filter("number", wording.number)
 register.filter("grouped", wording.grouped)
+register.filter("label", states.label)
 
 
 @register.simple_tag
 def word(text: str) -> SafeString:
-    """A status or state word with its sign and colour; explained where the glossary knows it."""
+    """A status or state as people read it, with its sign and colour.
+
+    The title has the code, where it differs, and what the glossary says of it.
+    """
     tone, sign = _SIGNS.get(text, ("bad", "✕"))
+    shown = states.label(text)
     about = explain(text)
+    if shown != text:
+        about = f"{text}: {about}".rstrip(": ")
     attribute = format_html(' title="{}"', about) if about else ""
-    shown = spaced(text) if text in _SPACED else text
     return format_html(
         '<span class="word {}"{}><span aria-hidden="true">{}</span> {}</span>',
         tone,
@@ -100,24 +103,10 @@ def word(text: str) -> SafeString:
     )
 
 
-_DEEDS = {
-    "acknowledged": "Acknowledge",
-    "fixed": "It is fixed",
-    "wontfix": "It stays so",
-    "invalid": "No change at all",
-}
-
-
 @register.filter
-def deed(state: str) -> str:
+def act_label(state: str) -> str:
     """What a person does who moves an alert to ``state``: the label of the button."""
-    return _DEEDS.get(state, state)
-
-
-@register.filter
-def spaced(word: str) -> str:
-    """A word of the database as people write it: trade_off -> trade off."""
-    return word.replace("_", " ")
+    return states.ACTS.get(state, state)
 
 
 @register.filter
@@ -189,14 +178,18 @@ def changed(change: wording.ValueChange | None) -> SafeString | str:
 
 
 @register.simple_tag
-def when(at: datetime | None) -> SafeString | str:
-    """A time that the browser shows in the viewer's zone; without scripts, UTC."""
+def when(at: datetime | None, form: str = "") -> SafeString | str:
+    """A time that the browser shows in the viewer's zone; without scripts, UTC.
+
+    form: "exact" for date and time also of what was lately; else "2 hours ago".
+    """
     if at is None:
         return "–"
     utc = at.astimezone(UTC)
     return format_html(
-        '<time datetime="{}">{} UTC</time>',
+        '<time datetime="{}"{}>{} UTC</time>',
         utc.isoformat(timespec="seconds"),
+        mark_safe(" data-exact") if form == "exact" else "",
         utc.strftime("%Y-%m-%d %H:%M"),
     )
 

@@ -24,7 +24,7 @@ def fail(hour: float = 0, status: str = "fail_accuracy", **fields: Any) -> None:
 def test_first_measurement_with_wrong_gradients_is_an_alert(purpose: str, reader: Client) -> None:
     fail(purpose=purpose)
     group = AlertGroup.objects.get()
-    assert group.title == f"mlp inference: fail_accuracy in inductor on {site.BUILD}"
+    assert group.title == f"mlp inference: accuracy failed in inductor on {site.BUILD}"
     assert (group.severity, group.evidence_state) == ("high", "suspected")
     assert "1 of high severity without an owner" in text(reader, "/")
     assert "it has never passed on this build" in text(reader, group.get_absolute_url())

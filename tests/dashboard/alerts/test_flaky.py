@@ -74,7 +74,7 @@ def test_a_case_is_flaky_when_its_status_went_to_and_fro(
 def test_flaky_case_raises_one_alert_and_not_one_each_turn() -> None:
     history(TO_AND_FRO)
     assert states() == ["recovered", "inconclusive"]
-    assert flaky().title.startswith("mlp inference: flaky (was pass) in inductor")
+    assert flaky().title.startswith("mlp inference: flaky (was passed) in inductor")
 
 
 def test_flaky_alert_says_how_often_the_case_failed() -> None:
@@ -108,7 +108,7 @@ def test_a_flaky_case_that_fails_for_long_is_suspected_again() -> None:
     history("PPPFPF" + "F" * flakiness.SETTLED)
     group = AlertGroup.objects.latest("pk")
     assert group.state == "suspected"
-    assert group.title.startswith("mlp inference: fail_accuracy (was pass) in inductor")
+    assert group.title.startswith("mlp inference: accuracy failed (was passed) in inductor")
 
 
 def test_flaky_series_that_is_read_again_raises_nothing_new() -> None:

@@ -67,6 +67,13 @@ def test_acknowledged_alert_has_no_button_that_closes_it_where_acknowledge_was(
     assert "main-button" not in shown[shown.index('id="triage"') :].partition("</form>")[0]
 
 
+def test_first_response_is_offered_to_those_who_may_only(triager: Client) -> None:
+    address = alerting.group().get_absolute_url()
+    assert 'aria-label="First response"' in page_text(triager.get(address))
+    triager.logout()
+    assert 'aria-label="First response"' not in page_text(triager.get(address))
+
+
 @pytest.mark.parametrize("act", ["move", "bulk"])
 def test_get_request_changes_nothing(triager: Client, act: str) -> None:
     path = "/alerts/bulk" if act == "bulk" else f"/alerts/{alerting.group().pk}/{act}"
@@ -81,7 +88,7 @@ def test_the_page_offers_what_is_possible_now(triager: Client) -> None:
 
 def test_a_closed_alert_can_be_opened_again(triager: Client) -> None:
     group = alerting.group(state=AlertState.FIXED, closed_at=timezone.now())
-    assert "Open again" in page_text(triager.get(group.get_absolute_url()))
+    assert "Reopen" in page_text(triager.get(group.get_absolute_url()))
     do(triager, group, "move", to="acknowledged")
     assert reloaded(group).state == "acknowledged"
     assert reloaded(group).closed_at is None
@@ -93,7 +100,7 @@ def test_a_closed_alert_can_be_opened_again(triager: Client) -> None:
 def test_a_move_is_in_the_history_with_who_and_why(triager: Client) -> None:
     group = alerting.group()
     said = do(triager, group, "move", to="acknowledged", why="looking at it")
-    assert "It is acknowledged now." in said
+    assert "Acknowledged." in said
     shown = page_text(triager.get(group.get_absolute_url()))
     assert "<b>ada</b>" in shown
     assert "looking at it" in shown
@@ -206,7 +213,7 @@ def test_inconclusive_alert_can_be_measured_again(triager: Client) -> None:
     )
     alerting.alert(group)
     assert "Measure again" in page_text(triager.get(group.get_absolute_url()))
-    assert "It is measured again now" in do(triager, group, "again", why="busy")
+    assert "Measuring again" in do(triager, group, "again", why="busy")
     assert reloaded(group).state == "confirming"
     assert ">Measure again<" not in page_text(triager.get(group.get_absolute_url()))
 
@@ -299,7 +306,7 @@ def test_several_alerts_are_assigned_and_merged(triager: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("act", "chosen", "expected"), [("fixed", 0, "Choose alerts first"), ("merge", 1, "two alerts")]
+    ("act", "chosen", "expected"), [("fixed", 0, "Select alerts first"), ("merge", 1, "two alerts")]
 )
 def test_too_few_chosen_alerts_are_reported(
     triager: Client, act: str, chosen: int, expected: str

@@ -72,7 +72,7 @@ def test_one_process_a_side_has_no_verdict_and_says_why() -> None:
     effect = only(base, new, "peak_memory_gb")
     assert effect.verdict == "unknown"
     assert effect.lacks == "one process on a side"
-    assert effect.change.text == "10.0 % heavier"
+    assert effect.change.text == "10.0 % more memory"
 
 
 @pytest.mark.parametrize(("processes", "verdict"), [(3, "unknown"), (6, "worse")])

@@ -93,7 +93,7 @@ def test_pages_of_one_thing_need_ten_queries_at_most(
 
 
 def test_job_whose_case_was_compiled_ahead_says_so(busy_site: Run, reader: Client) -> None:
-    job, note = full_job(), "ahead of the job, beside other cases"
+    job, note = full_job(), "ahead of the job, next to other cases"
     assert note not in text(reader, f"/jobs/{job.pk}/")
     Result.objects.filter(job=job).update(
         document=job.result.document | {"starts": {"ahead": {"status": "pass"}}}
@@ -229,7 +229,7 @@ def test_job_page_shows_everything_in_the_result(busy_site: Run, reader: Client)
     shown = text(reader, f"/jobs/{full_job().pk}/")
     document = pages.result_document()
     parts = (
-        "cpu_pressure",
+        "CPU busy with other work",
         "call to warnings.warn",
         "modeling_gpt2.py:812",
         "size mismatch",

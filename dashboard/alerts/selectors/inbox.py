@@ -1,0 +1,103 @@
+"""What the inbox adds to the filters of `alerts.listing`: a search, since when, and each row."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Exists, Min, OuterRef, Q, QuerySet
+
+from dashboard.alerts.selectors import alerts, facts
+from dashboard.alerts.selectors.alerts import AlertSummary, alerts_of
+from dashboard.catalog.core.versions import version_order
+from dashboard.language.metrics import METRICS
+from dashboard.models import Alert, AlertGroup, Cause, Run, TorchBuild
+
+OPENED = {  # value of the filter -> its label
+    "day": "last 24 h",
+    "week": "last 7 days",
+    "release": "since the newest release",
+}
+_LENGTHS = {"day": timedelta(days=1), "week": timedelta(days=7)}
+
+
+def listing(chosen: Mapping[str, str], now: datetime) -> QuerySet[AlertGroup]:
+    """As `alerts.listing`, narrowed by the search `q` and by when it was `opened`."""
+    groups = matching(alerts.listing(chosen), chosen.get("q", ""))
+    return opened(groups, chosen.get("opened", ""), now)
+
+
+def matching(groups: QuerySet[AlertGroup], text: str) -> QuerySet[AlertGroup]:
+    """Groups in which each word of ``text`` is found: a model, metric, cause, build or assignee."""
+    for word in text.split():
+        groups = groups.filter(_about(word))
+    return groups
+
+
+def _about(word: str) -> Q:
+    wanted = word.lower()
+    metrics = [
+        key for key, metric in METRICS.items() if wanted in key or wanted in metric.label.lower()
+    ]
+    causes = [cause for cause in Cause if wanted in cause.value or wanted in cause.label.lower()]
+    of_series = Q(series__benchmark__name__icontains=word) | Q(series__config__name__icontains=word)
+    about = of_series | Q(series__metric__in=metrics)
+    of_group = Alert.objects.filter(about, group=OuterRef("pk"))
+    own = Q(title__icontains=word) | Q(cause__in=causes) | Q(Exists(of_group))
+    related = Q(assignee__username__icontains=word) | Q(machine__key__icontains=word)
+    return own | related | Q(new__label__icontains=word)
+
+
+def opened(groups: QuerySet[AlertGroup], since: str, now: datetime) -> QuerySet[AlertGroup]:
+    """Groups that were opened in the last day or week, or since the newest release came here."""
+    moment = _newest_release_at() if since == "release" else None
+    if length := _LENGTHS.get(since):
+        moment = now - length
+    return groups.filter(created_at__gte=moment) if moment else groups
+
+
+def _newest_release_at() -> datetime | None:
+    """When the newest release was first run here: alerts about it cannot be older. Two queries."""
+    releases = TorchBuild.objects.filter(channel=TorchBuild.Channel.RELEASE, runs__isnull=False)
+    versions = set(releases.values_list("version", flat=True))
+    if not versions:
+        return None
+    newest = max(versions, key=_release_order).partition("+")[0]
+    of_release = [version for version in versions if version.partition("+")[0] == newest]
+    runs = Run.objects.filter(build__version__in=of_release)
+    first: datetime | None = runs.aggregate(at=Min("created_at"))["at"]
+    return first
+
+
+def _release_order(version: str) -> tuple[bool, object]:
+    return version_order(version.partition("+")[0])
+
+
+@dataclass(frozen=True, slots=True)
+class InboxRow:
+    """One group as a line.
+
+    main: the alert that stands for it, as on its page; None where it has none.
+    others: how many more series changed with it.
+    cause: the likely cause in words.
+    """
+
+    group: AlertGroup
+    main: AlertSummary | None
+    others: int
+    cause: str
+
+
+def rows(groups: Iterable[AlertGroup]) -> list[InboxRow]:
+    """The groups of one page as lines. One query."""
+    listed = list(groups)
+    by_group: dict[int, list[AlertSummary]] = {group.pk: [] for group in listed}
+    for summary in alerts_of(by_group):
+        by_group[summary.alert.group_id].append(summary)
+
+    inbox = []
+    for group in listed:
+        summaries = by_group[group.pk]
+        main = summaries[0] if summaries else None
+        cause = facts.cause_in_words(group)
+        inbox.append(InboxRow(group, main, max(len(summaries) - 1, 0), cause))
+    return inbox

@@ -1,0 +1,46 @@
+"""The list of runs, and the page of one: what went wrong comes first."""
+
+import pytest
+from django.test import Client
+
+from dashboard.models import JobState, Run, RunState, Status
+from tests.builders import site
+from tests.builders.reading import text
+
+pytestmark = pytest.mark.django_db
+
+
+def ended(status: str, label: str = "") -> Run:
+    """A run of one job that ended with this status."""
+    run = site.run(label=label)
+    run.jobs.update(state=JobState.DONE, status=status)
+    Run.objects.filter(pk=run.pk).update(state=RunState.COMPLETED, finished_at=run.created_at)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("query", "labels"),
+    [("", {"good", "bad"}), ("?outcome=failures", {"bad"}), ("?outcome=passed", {"good"})],
+)
+def test_runs_are_filtered_by_outcome(reader: Client, query: str, labels: set[str]) -> None:
+    ended(Status.PASS, "good")
+    ended(Status.FAIL_TO_RUN, "bad")
+    rows = reader.get(f"/runs/{query}").context["rows"]
+    assert {row.run.label for row in rows} == labels
+
+
+def test_cancelled_run_is_neither_failed_nor_passed(reader: Client) -> None:
+    site.run().jobs.update(state=JobState.CANCELLED)
+    assert not reader.get("/runs/?outcome=failures").context["rows"]
+    assert not reader.get("/runs/?outcome=passed").context["rows"]
+
+
+def test_list_says_what_failed_of_how_many(reader: Client) -> None:
+    ended(Status.FAIL_TO_RUN)
+    assert "1 of 1 failed" in text(reader, "/runs/")
+
+
+def test_page_of_a_run_has_human_words(reader: Client) -> None:
+    shown = text(reader, ended(Status.FAIL_TO_RUN).get_absolute_url())
+    assert "failed to run" in shown
+    assert "Jobs that passed" not in shown
