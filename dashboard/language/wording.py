@@ -111,6 +111,8 @@ def quantity(
         return _ABSENT
     if is_count(metric):
         return grouped(value)
+    if metric.unit == "steps":
+        return f"{whole(value)} steps"
     has_interval = low is not None and high is not None
     if metric.unit == "×" and not has_interval and value >= LEAST_SHORT:
         return f"{value:.2f}×"

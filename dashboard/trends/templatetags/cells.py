@@ -123,9 +123,9 @@ def _line(line: BenchmarkLine, columns: Sequence[str], query: str, toggle: str) 
 def _best(line: BenchmarkLine, address: str) -> str:
     if line.best is None:
         return f'<td><span class="none" title="{_ALONE}">–</span></td>'
-    config = escape(line.best.case.config)
+    config = breakable(line.best.case.config)
     if line.tied_with:
-        config += f" or {escape(line.tied_with)}"
+        config += f" or {breakable(line.tied_with)}"
     cell = _cell(line.best, address)
     return f'<td class="best" data-label="best">{cell} <small>{config}</small></td>'
 
@@ -151,6 +151,6 @@ def _opened(line: BenchmarkLine, columns: Sequence[str], address: str) -> str:
 
 def _named(cell: MatrixCell, address: str) -> str:
     return (
-        f'<span class="config"><small>{escape(cell.case.config)}</small> '
+        f'<span class="config"><small>{breakable(cell.case.config)}</small> '
         f"{_cell(cell, address)}</span>"
     )

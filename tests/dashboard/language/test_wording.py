@@ -221,5 +221,9 @@ def test_numbers_of_a_column_have_its_decimals() -> None:
     assert fixed_interval(latency, 12.3, 12.4, 2) == "12.30 to 12.40 ms"
 
 
+def test_steps_have_two_digits_that_count() -> None:
+    assert quantity(METRICS["break_even_steps"], 627892.0) == "630\u2009000 steps"
+
+
 def test_count_has_no_decimals_whatever_its_column() -> None:
     assert fixed(METRICS["graph_breaks"], 3.0, 2) == "3"
