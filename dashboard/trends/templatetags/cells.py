@@ -123,7 +123,7 @@ def _line(line: BenchmarkLine, columns: Sequence[str], query: str, toggle: str) 
 def _best(line: BenchmarkLine, address: str) -> str:
     if line.best is None:
         return f'<td><span class="none" title="{_ALONE}">–</span></td>'
-    config = breakable(line.best.case.config)
+    config: str = breakable(line.best.case.config)
     if line.tied_with:
         config += f" or {breakable(line.tied_with)}"
     cell = _cell(line.best, address)
