@@ -1,7 +1,9 @@
 """Numbers and changes as people read them: units, sensible digits, directions in words. Pure."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import Literal
 
 from dashboard.language.metrics import METRICS, Metric
@@ -109,6 +111,8 @@ def quantity(
         return _ABSENT
     if is_count(metric):
         return grouped(value)
+    if metric.unit == "steps":
+        return f"{whole(value)} steps"
     has_interval = low is not None and high is not None
     if metric.unit == "×" and not has_interval and value >= LEAST_SHORT:
         return f"{value:.2f}×"
@@ -116,6 +120,42 @@ def quantity(
     if metric.unit == "×":
         return f"{text}×"
     return f"{text} {metric.unit}".rstrip()
+
+
+def column_decimals(values: Iterable[float], half_widths: Iterable[float] = ()) -> int | None:
+    """The decimals that all numbers of a column have, so that they can be compared down it.
+
+    Three digits of the smallest value, four where the usual interval supports them; None for values
+    that are written as powers of ten.
+    """
+    sizes = [abs(value) for value in values if value and math.isfinite(value)]
+    if not sizes:
+        return 0
+    magnitude = math.floor(math.log10(min(sizes)))
+    if _is_far(magnitude) or _is_far(math.floor(math.log10(max(sizes)))):
+        return None
+    decimals = 2 - magnitude
+    widths = [width for width in half_widths if width > 0]
+    if widths:
+        decimals = min(decimals + 1, 1 - math.floor(math.log10(median(widths))))
+    return max(decimals, 0)
+
+
+def fixed(metric: Metric, value: float | None, decimals: int | None) -> str:
+    """``value`` with the decimals of its column; as `quantity` writes it where it has none."""
+    if value is None or decimals is None or not math.isfinite(value) or is_count(metric):
+        return quantity(metric, value)
+    separator = "" if metric.unit == "×" else " "
+    return f"{grouped(value, decimals)}{separator}{metric.unit}".rstrip()
+
+
+def fixed_interval(
+    metric: Metric, low: float | None, high: float | None, decimals: int | None
+) -> str:
+    """`interval` with the decimals of its column."""
+    if low is None or high is None or decimals is None or is_count(metric):
+        return interval(metric, low, high)
+    return f"{grouped(low, decimals)} to {fixed(metric, high, decimals)}"
 
 
 def signed(percent: float) -> str:

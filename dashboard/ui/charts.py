@@ -18,7 +18,8 @@ Figure = dict[str, Any]
 Trace = dict[str, Any]
 
 SLOTS = 8  # colours in the stylesheet: --series-0 … --series-7
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+# Eager, the first config, is the dashed line that others are compared with
+DASHES = ("dash", "solid", "dot", "dashdot", "longdash", "longdashdot")
 # The trend's purposes; the others measure old builds again: the line would go back and forth
 TREND_PURPOSES = frozenset({"scheduled", "manual", "import"})
 PURPOSE_SYMBOLS = {

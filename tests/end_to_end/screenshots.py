@@ -30,7 +30,7 @@ LINKS = {  # page -> where a link to it is found, and which
     "alert_quality": ("/alerts/quality/", None),
     "alert_rules": ("/alerts/rules/", None),
     "benchmarks": ("/benchmarks/", None),
-    "series": ("/benchmarks/", "table.matrix tbody th a"),
+    "series": ("/benchmarks/", "table.lines tbody th a"),
     "advisor_list": ("/advisor/", None),
     "advisor": ("/advisor/", "tbody th a"),
     "versions": ("/versions/", None),

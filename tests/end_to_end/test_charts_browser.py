@@ -130,6 +130,27 @@ def test_a_zoom_reaches_address_table_and_second_chart(page: Page) -> None:
     page.wait_for_function(f"new Set({RANGES}.map(String)).size === 1")
 
 
+def test_two_metrics_share_axis_edge_zoom_and_the_hovered_point(page: Page) -> None:
+    charts = plots(page, "?config=inductor&metric=latency_ms&second=cold_start_s")
+    page.wait_for_function(f"new Set({RANGES}.map(String)).size === 1")
+    edges = "[...document.querySelectorAll('.plot')].map(plot => plot._fullLayout._size.l)"
+    page.wait_for_function(f"new Set({edges}).size === 1")
+
+    above = hovered(page, charts.first)
+    below = charts.nth(1).locator(".hovertext")
+    expect(below).to_contain_text("inductor")
+    moment = re.compile(r"\d+ \w{3} \d{4} \d\d:\d\d")
+    assert moment.findall(below.text_content() or "") == moment.findall(above)
+    page.mouse.move(0, 0)
+    expect(below).to_have_count(0)
+
+    drag(page, charts.first, 0.2, 0.6)
+    page.wait_for_url(re.compile("from=.*to="))
+    assert "second=cold_start_s" in page.url
+    drawn(page)
+    page.wait_for_function(f"new Set({RANGES}.map(String)).size === 1")
+
+
 def test_values_fit_what_is_zoomed_where_nothing_is_asked_for_again(page: Page) -> None:
     page.goto(f"/embed/series/{benchmark()}/?config=eager")
     plot = drawn(page).locator(".plot")

@@ -44,6 +44,7 @@ def addresses(run: Run) -> list[str]:
     return [
         "/",
         "/benchmarks/",
+        "/benchmarks/?configs=all",
         "/search/?q=in",
         "/views/",
         "/runs/",
@@ -149,9 +150,11 @@ def test_choosing_a_config_changes_chart_table_and_address_and_back_undoes_it(pa
 
 def test_a_filter_that_is_not_set_is_not_in_the_address(page: Page) -> None:
     page.goto("/benchmarks/")
+    page.get_by_text("Filters", exact=True).click()
     page.get_by_label("Family").select_option("llm")
     page.wait_for_url(re.compile("family=llm"))
     assert "status=" not in page.url
+    expect(page.get_by_label("Family")).to_have_value("llm")  # a filter that is set stays in sight
 
 
 def test_a_chart_without_its_data_says_so(page: Page) -> None:
@@ -253,6 +256,7 @@ def test_escape_leaves_the_search(page: Page) -> None:
 
 def test_a_page_is_saved_as_it_is_set_and_opened_again_from_another(page: Page) -> None:
     page.goto("/benchmarks/")
+    page.get_by_text("Filters", exact=True).click()
     page.get_by_label("Family").select_option("llm")
     page.wait_for_url(re.compile("family=llm"))
     page.get_by_text("Views", exact=True).click()
@@ -266,12 +270,40 @@ def test_a_page_is_saved_as_it_is_set_and_opened_again_from_another(page: Page) 
 
 
 def test_a_column_of_the_matrix_sorts_by_its_head(page: Page) -> None:
-    page.goto("/benchmarks/")
+    page.goto("/benchmarks/?configs=all")
     page.get_by_role("link", name="regional", exact=True).click()
     page.wait_for_url(re.compile("sort=regional"))
     expect(page.get_by_role("columnheader", name="regional")).to_have_attribute(
         "aria-sort", "descending"
     )
+
+
+def test_other_configs_of_a_benchmark_are_opened_and_closed_in_place(page: Page) -> None:
+    page.goto("/benchmarks/")
+    folded = page.locator(".opens").first
+    folded.click()
+    expect(page.locator(".opened")).to_have_count(1)
+    page.wait_for_url(re.compile("open="))
+    assert page.evaluate("document.activeElement.className") == "opens"
+    page.go_back()
+    expect(page.locator(".opened")).to_have_count(0)
+
+
+def test_heads_of_the_benchmarks_stay_while_the_page_scrolls(page: Page) -> None:
+    page.goto("/benchmarks/")
+    page.mouse.wheel(0, 700)
+    page.wait_for_function("scrollY > 300")
+    head = page.get_by_role("columnheader", name="Model").bounding_box()
+    assert head
+    assert head["y"] == pytest.approx(0, abs=1)
+
+
+def test_a_benchmark_is_in_sight_at_twice_the_size(page: Page) -> None:
+    page.set_viewport_size({"width": 720, "height": 450})
+    page.goto("/benchmarks/")
+    row = page.locator(".lines tbody tr:not(.group)").first.bounding_box()
+    assert row
+    assert row["y"] + row["height"] <= 450
 
 
 def test_open_menus_and_hits_pass_axe(page: Page) -> None:

@@ -84,6 +84,7 @@ def addresses() -> list[str]:
         f"/advisor/{job.benchmark}/?steps=5000&hours=1",
         f"/series/{job.benchmark}/?config=eager&config=inductor&layout=multiples&scale=relative",
         f"/series/{job.benchmark}/?config=inductor&samples=1",
+        f"/series/{job.benchmark}/?config=inductor&second=cold_start_s",
         f"/jobs/pair/?{pair}",
         "/jobs/pair/",
     ]

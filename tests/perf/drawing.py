@@ -76,7 +76,7 @@ def click(page: Page, series: Series) -> float:
     drawn.
     """
     page.goto(f"/benchmarks/?{place(series)}&metric=latency_ms")
-    page.locator("table.matrix tbody td a").first.click(no_wait_after=True)
+    page.locator("table.lines tbody td a").first.click(no_wait_after=True)
     page.wait_for_url("**/series/**", wait_until="commit")
     return float(page.wait_for_function(_SINCE_THE_CLICK, timeout=60_000).json_value())
 

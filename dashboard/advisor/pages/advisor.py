@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404, render
 
 from dashboard.advisor.core import advice_charts
 from dashboard.advisor.core.advice_export import EXPORT_FIELDS
+from dashboard.advisor.core.advice_rows import ORDERS
 from dashboard.advisor.selectors.advice import (
     AdvisedBuild,
     advised_builds,
@@ -18,7 +19,7 @@ from dashboard.advisor.selectors.advice import (
 )
 from dashboard.advisor.selectors.advice_page import (
     AdviceSelection,
-    advice_lines,
+    advice_list,
     advice_page,
     export_document,
     export_table,
@@ -83,16 +84,18 @@ def _select_measured(request: HttpRequest, name: str) -> AdviceSelection:
 
 
 def listing(request: HttpRequest) -> HttpResponse:
-    """Every benchmark of one machine and build with its advice in a line."""
+    """Every benchmark of one machine and build with its advice in a row."""
     builds = advised_builds()
     if not builds:
         return render(request, "advisor/list.html", {})
     build, start = _build(request, builds), _start(request)
+    order = parameters.one_of(request, "sort", list(ORDERS))
     context = {
         **place_choices(builds, build),
         "where": build,
         "start": start,
-        **advice_lines(build, start),
+        "order": order,
+        **advice_list(build, start, order),
     }
     return render(request, "advisor/list.html", context)
 

@@ -9,6 +9,7 @@ import numpy as np
 from dashboard.advisor.core import advice_text
 from dashboard.advisor.core.advice import Advice, advise, by_steps, by_time
 from dashboard.advisor.core.advice_export import EXPORT_FIELDS, export_rows, total_times
+from dashboard.advisor.core.advice_rows import advice_row, ordered
 from dashboard.advisor.selectors import advice as selector
 from dashboard.advisor.selectors.advice import AdvisedBuild
 from dashboard.comparisons.core.running_costs import Option
@@ -50,8 +51,8 @@ def place_choices(builds: Sequence[AdvisedBuild], chosen: AdvisedBuild) -> dict[
     return {"machines": list(labels), "builds": labels[chosen.machine_key]}
 
 
-def advice_lines(build: AdvisedBuild, start: Start) -> dict[str, Any]:
-    """Every benchmark that leaves a choice with its advice in a line. Four queries.
+def advice_list(build: AdvisedBuild, start: Start, order: str) -> dict[str, Any]:
+    """Every benchmark that leaves a choice with its advice in a row. Four queries.
 
     alone: how many benchmarks leave none.
     """
@@ -60,10 +61,8 @@ def advice_lines(build: AdvisedBuild, start: Start) -> dict[str, Any]:
     rows = []
     for name, options in measured.items():
         if any(option.config != EAGER and option.levels for option in options):
-            advice = advise(options, start, rng)
-            sentence = advice_text.sentence(advice)
-            rows.append((name, {"sentence": sentence, "configs": len(advice.candidates)}))
-    return {"rows": rows, "alone": len(measured) - len(rows)}
+            rows.append(advice_row(name, advise(options, start, rng)))
+    return {"rows": ordered(rows, order), "alone": len(measured) - len(rows)}
 
 
 def advice_page(selection: AdviceSelection) -> dict[str, Any]:

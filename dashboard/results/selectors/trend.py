@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
+from scipy.stats import t as student
 
 from dashboard.language.metrics import Metric, is_artefact
-from dashboard.language.wording import ValueChange, change, quiet
+from dashboard.language.wording import ValueChange, change, effect, is_count, quiet
 from dashboard.models import Benchmark, Config, Series
 from dashboard.ui.charts import ChartLine
 from dashboard.ui.downsampling import Floats
@@ -20,6 +21,7 @@ from dashboard.ui.locations import SeriesLocation
 
 _DAY_MS = 86_400_000
 _END = 5  # points at each end of a trend that are compared in words
+_LEAST_REPEATS = 10  # of builds, before their spread gives a change an interval
 # In plain SQL: the ORM takes three times as long for the same rows, most of it in making datetimes.
 # Each series is read backwards along the primary key; LIMIT NULL reads all of it. Of the series in
 # `failures` only the data without a value come: the failures of the cases in `series`.
@@ -142,7 +144,8 @@ def _line(series: Series, rows: list[tuple[Any, ...]]) -> ChartLine:
 class LineSummary:
     """One config of a series page in a line of words.
 
-    newest, low, high: the last value that is not a failure. since_first: median of the last five
+    newest, low, high: the last value that is not a failure. since_previous: with its 95 % interval
+    where repeats show the spread between processes. since_first: median of the last five
     against the first five. A change that the spread may explain has no good or bad tone.
     between_percent: robust standard deviation between processes as percent of the value, over
     builds with repeats; None without repeats. repeats: how many data those builds have.
@@ -178,7 +181,7 @@ def summary(line: ChartLine, metric: Metric) -> LineSummary:
         newest=_number_at(line.value, last),
         low=_number_at(line.low, last),
         high=_number_at(line.high, last),
-        since_previous=_since_previous(metric, values),
+        since_previous=_since_previous(metric, line, good, between, repeats),
         since_first=since_first,
         between_percent=between,
         repeats=repeats,
@@ -192,10 +195,46 @@ def _number_at(values: Floats, index: int | None) -> float | None:
     return float(values[index])
 
 
-def _since_previous(metric: Metric, values: Floats) -> ValueChange | None:
-    if len(values) < 2:
+def _since_previous(
+    metric: Metric,
+    line: ChartLine,
+    good: NDArray[np.intp],
+    between_percent: float | None,
+    repeats: int,
+) -> ValueChange | None:
+    """The last value against the one before it.
+
+    Its interval is ln(new / old) ± t · √2 · s, with s the spread between processes. Of repeats that
+    are all of one day, s says nothing of points on two days: then there is no interval.
+    """
+    if len(good) < 2:
         return None
-    return quiet(change(metric, float(values[-2]), float(values[-1])), metric)
+    old, new = float(line.value[good[-2]]), float(line.value[good[-1]])
+    plain = quiet(change(metric, old, new), metric)
+    if is_count(metric) or not between_percent or repeats < _LEAST_REPEATS or min(old, new) <= 0:
+        return plain
+    days = line.at_ms // _DAY_MS
+    is_one_day = days[good[-1]] == days[good[-2]]
+    if not is_one_day and not _repeats_span_days(line, good, days):
+        return plain
+
+    spread = math.sqrt(2) * math.log1p(between_percent / 100)
+    half_width = float(student.ppf(0.975, repeats - 1)) * spread
+    ratio = math.log(new / old)
+    percent, low, high = (
+        100 * math.expm1(end) for end in (ratio, ratio - half_width, ratio + half_width)
+    )
+    moved = effect(metric, percent, low, high, "percent")
+    return quiet(moved, metric, is_shown=low > 0 or high < 0)
+
+
+def _repeats_span_days(line: ChartLine, good: NDArray[np.intp], days: NDArray[np.int64]) -> bool:
+    """Whether a build was measured on more than one day."""
+    first_day: dict[str, int] = {}
+    return any(
+        first_day.setdefault(line.build[index], int(days[index])) != days[index]
+        for index in good.tolist()
+    )
 
 
 def _since_first(metric: Metric, values: Floats, at_ms: NDArray[np.int64]) -> ValueChange | None:

@@ -1,4 +1,6 @@
-"""The matrix: benchmarks × configs, of the newest results or one build, against any base."""
+"""Benchmarks, each in a line or with all configs, of the newest results or one build, against any
+base.
+"""
 
 from typing import Any
 
@@ -9,6 +11,7 @@ from dashboard.language.metrics import METRICS
 from dashboard.models import Status
 from dashboard.results.selectors import rollup
 from dashboard.trends.core.heat import change_steps
+from dashboard.trends.selectors.benchmark_lines import line_columns, line_families
 from dashboard.trends.selectors.benchmarks import (
     EXPORT_FIELDS,
     FILTERS,
@@ -21,6 +24,9 @@ from dashboard.trends.selectors.matrix import ORDERS
 from dashboard.ui.locations import offered
 from dashboard.ui.pages import parameters
 from dashboard.ui.pages.exports import table_file
+
+# What the form folds away, unless the address sets one of them
+_FURTHER = ("build", "base", "family", "mode", "dtype", "size", "status", "sort")
 
 
 def _parameters(request: HttpRequest) -> BenchmarksParameters:
@@ -37,30 +43,61 @@ def _parameters(request: HttpRequest) -> BenchmarksParameters:
 def show(request: HttpRequest) -> HttpResponse:
     locations = rollup.series_locations()
     place = parameters.place(request, locations)
-    context: dict[str, Any] = {"places": offered(locations, place), "place": place}
+    places = offered(locations, place)
+    context: dict[str, Any] = {"places": places, "place": place}
     if place:
         page = benchmarks_page(place, _parameters(request))
-        context |= {
-            "page": page,
-            "matrix": page.matrix,
-            "heads": [(config, *_sorting(config, page)) for config in page.matrix.configs],
-            "filters": [(name, page.choices[name], page.chosen[name]) for name in FILTERS],
-            "metrics": [
-                metric
-                for metric in METRICS.values()
-                if metric.key in page.metrics and metric.aggregate != "share"
-            ],
-            "statuses": Status.values,
-            "orders": ORDERS.items(),
-            "steps": change_steps(page.query.metric),
-            # What the address names and was not measured
-            "missing": [
-                name
-                for name in ("build", "base")
-                if request.GET.get(name) and not getattr(page, name)
-            ],
-        }
+        context |= {"page": page, "matrix": page.matrix, **_form(request, page)}
+        context["other_tracks"] = [
+            other.track.key
+            for other in places
+            if other.machine == place.machine and other.track != place.track
+        ]
+        context["has_all_configs"] = request.GET.get("configs") == "all"
+        columns = page.matrix.configs
+        if not context["has_all_configs"]:
+            columns = line_columns(page.matrix, page.query)
+            context |= {"columns": columns, **_lines(request, page)}
+        context["heads"] = [(config, *_sorting(config, page)) for config in columns]
     return render(request, "trends/benchmarks.html", context)
+
+
+def _form(request: HttpRequest, page: BenchmarksPage) -> dict[str, Any]:
+    """What the form offers, and whether the address sets what it folds away."""
+    filters = {name: (name, page.choices[name], page.chosen[name]) for name in FILTERS}
+    return {
+        "model_filter": filters.pop("model"),
+        "filters": list(filters.values()),
+        "has_filters": any(request.GET.get(name) for name in _FURTHER),
+        "metrics": [
+            metric
+            for metric in METRICS.values()
+            if metric.key in page.metrics and metric.aggregate != "share"
+        ],
+        "statuses": Status.values,
+        "orders": ORDERS.items(),
+        "steps": change_steps(page.query.metric),
+        # What the address names and was not measured
+        "missing": [
+            name for name in ("build", "base") if request.GET.get(name) and not getattr(page, name)
+        ],
+    }
+
+
+def _lines(request: HttpRequest, page: BenchmarksPage) -> dict[str, Any]:
+    """The short table: its lines, and the addresses that open and close each."""
+    opened = request.GET.getlist("open")
+    toggles = {}
+    for row in page.matrix.rows:
+        query = request.GET.copy()
+        query.setlist("open", [name for name in opened if name != row.benchmark])
+        if row.benchmark not in opened:
+            query.appendlist("open", row.benchmark)
+        toggles[row.benchmark] = f"?{query.urlencode()}"
+    return {
+        "families": line_families(page.matrix, page.query, opened),
+        "toggles": toggles,
+    }
 
 
 def _sorting(config: str, page: BenchmarksPage) -> tuple[str, str]:

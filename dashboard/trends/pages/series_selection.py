@@ -32,12 +32,23 @@ def select(request: HttpRequest, name: str) -> SeriesSelection:
     recorded = trend.recorded_series(benchmark, place) if place else trend.TrendSeries([])
 
     metric = parameters.one_of(request, "metric", list(METRICS)) or default_metric(recorded)
+    others = recorded.metrics() - {metric}
+    second = parameters.one_of(request, "second", [key for key in METRICS if key in others])
     configs = request.GET.getlist("config")
     series = recorded.choose(metric, configs)
     if not configs:
         series = series[:_MOST_DEFAULT_CONFIGS]
     window = Window(_moment(request, "from"), _moment(request, "to"))
-    return SeriesSelection(benchmark, places, place, recorded, METRICS[metric], series, window)
+    return SeriesSelection(
+        benchmark=benchmark,
+        places=places,
+        place=place,
+        recorded=recorded,
+        metric=METRICS[metric],
+        series=series,
+        within=window,
+        second=METRICS.get(second),
+    )
 
 
 def _moment(request: HttpRequest, name: str) -> datetime | None:
@@ -57,4 +68,5 @@ def chart_options(request: HttpRequest, metric: Metric) -> ChartOptions:
         scale=parameters.one_of(request, "scale", list(SCALES)),
         apart=parameters.one_of(request, "layout", ["multiples"]) == "multiples",
         samples="samples" in request.GET and metric.key in SAMPLED,
+        has_legend=request.GET.get("legend") != "none",
     )

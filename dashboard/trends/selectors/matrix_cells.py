@@ -11,6 +11,7 @@ from dashboard.results.selectors.rollup import CaseRollup
 from dashboard.trends.core.heat import change_heat, speedup_heat
 
 SPEEDUP = METRICS["speedup"]
+_CONTROL = METRICS["eager_latency_ms"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,10 @@ class MatrixQuery:
     @property
     def metrics(self) -> set[str]:
         """The metrics that its cells need."""
-        return {"speedup", "latency_ms", self.metric.key}
+        keys = {"speedup", "latency_ms", self.metric.key}
+        if self.metric == SPEEDUP:
+            keys.add(_CONTROL.key)
+        return keys
 
     def base_of(self, case: CaseRollup) -> CaseRollup | None:
         """The same case on the base build; None where it was not measured there."""
@@ -76,6 +80,15 @@ def make_cell(case: CaseRollup, query: MatrixQuery) -> MatrixCell:
         return _change_cell(case, newest.value, query)
     ends = interval(metric, newest.low, newest.high)
     return _value_cell(case, newest.value, ends, metric)
+
+
+def control_cell(case: CaseRollup) -> MatrixCell | None:
+    """Eager as the jobs of a compiled case measured it, where eager has no job of its own."""
+    control = case.value(_CONTROL.key)
+    if control is None or case.failed:
+        return None
+    about = f"the eager control in the jobs of {case.config}"
+    return MatrixCell(case, quantity(_CONTROL, control), 0, about)
 
 
 def _value_cell(case: CaseRollup, value: float, ends: str, metric: Metric) -> MatrixCell:
@@ -138,7 +151,8 @@ def _latency(case: CaseRollup) -> str:
     latency = case.newest.get("latency_ms")
     if not latency:
         return "no latency"
-    return quantity(METRICS["latency_ms"], latency.value, latency.low, latency.high)
+    # Without its interval, whose width would give each cell of a column other digits
+    return quantity(METRICS["latency_ms"], latency.value)
 
 
 def _speedup(case: CaseRollup) -> str:

@@ -1,6 +1,6 @@
 """The configs of one benchmark over the releases that were measured."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from django.db.models import F
 
@@ -39,11 +39,12 @@ def _release(build: str, measured: CaseMeasurements, metric: str) -> Release:
 
 
 def releases_of(
-    benchmark: Benchmark, machine: int, metric: str
+    benchmark: Benchmark, machine: int, metrics: Sequence[str]
 ) -> tuple[list[ReleaseLine], list[str]]:
     """Every config of a benchmark over all builds that a machine measured, and the builds' labels.
 
-    A build comes before its variants. Five queries.
+    metrics: that of the lines first; a build that has any of them has a label, so that charts
+        above each other share their builds. A build comes before its variants. Five queries.
     """
     runs = Run.objects.filter(machine=machine, jobs__benchmark=benchmark)
     rows = (
@@ -54,7 +55,7 @@ def releases_of(
     by_version = sorted(rows, key=lambda row: version_order(row[2]))
     labels = {pk: label for pk, label, _ in by_version}
 
-    sides = by_build(SideSource(machine, benchmark=benchmark.pk), labels, [metric])
-    lines = release_lines(sides, labels, benchmark.name, metric)
-    measured = measured_labels(lines)
-    return lines, [label for label in labels.values() if label in measured]
+    sides = by_build(SideSource(machine, benchmark=benchmark.pk), labels, metrics)
+    by_metric = [release_lines(sides, labels, benchmark.name, metric) for metric in metrics]
+    measured = set().union(*map(measured_labels, by_metric))
+    return by_metric[0], [label for label in labels.values() if label in measured]

@@ -25,6 +25,8 @@ def trend_figure(selection: SeriesSelection, options: ChartOptions) -> Figure:
         figure = _by_release(selection, selection.place)
     else:
         figure = _by_time(selection, options)
+    if not options.has_legend:
+        figure["layout"]["showlegend"] = False
     if options.scale == "log":
         return series_scales.logarithmic(figure)
     return figure
@@ -33,7 +35,8 @@ def trend_figure(selection: SeriesSelection, options: ChartOptions) -> Figure:
 def _by_release(selection: SeriesSelection, place: SeriesLocation) -> Figure:
     """The chosen configs over every build that the machine measured, on whatever track."""
     metric, configs = selection.metric, selection.configs
-    lines, builds = releases_of(selection.benchmark, place.machine.pk, metric.key)
+    metrics = [part.metric.key for part in selection.parts]
+    lines, builds = releases_of(selection.benchmark, place.machine.pk, metrics)
     return release_figure([line for line in lines if line.name in configs], metric, builds)
 
 
@@ -53,8 +56,8 @@ def _by_time(selection: SeriesSelection, options: ChartOptions) -> Figure:
     figure = mark_charts.with_marks(
         figure, marked, remarks_on_chart(marks), environment_moves.moves(lines)
     )
-    # A chart of one config has its name above it
-    figure["layout"]["showlegend"] = not options.apart
+    if options.apart:  # its name is above it
+        figure["layout"]["showlegend"] = False
     return _zoomed(figure, selection.within)
 
 

@@ -1,15 +1,19 @@
-"""The page of one benchmark's trend: the newest data in words and as a table.
+"""The page of one benchmark's trend: the answers, the newest data in words and as a table.
 
 Its figures are in series_figures.py.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from dashboard.alerts.selectors import controls
-from dashboard.language.metrics import METRICS
+from dashboard.language.metrics import METRICS, Metric
 from dashboard.results.selectors import trend
-from dashboard.trends.selectors.marks import Marks, marked_lines, read_marks
+from dashboard.results.selectors.trend import LineSummary
+from dashboard.trends.selectors.marks import AlertMark, Marks, marked_lines, read_marks
 from dashboard.trends.selectors.own_revisions import side_by_side
 from dashboard.trends.selectors.series_selection import SAMPLED, SeriesSelection
 from dashboard.ui.charts import ChartLine
@@ -18,41 +22,83 @@ _MOST_READ = 200  # points of each config, for the words
 # Of the table, unless more are requested: rendering them is most of what the page takes
 _TABLE_ROWS = 50
 
+Point = tuple[ChartLine, int]  # a line and the place of a datum in it
+Number = tuple[float, float, float]  # value, low, high; NaN where there is none
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesAnswer:
+    """One config in one metric: its newest value, and whether its level changed.
+
+    alert: the newest one in what is shown. can_show: the smallest change in percent that detection
+    can show; None: not known yet. not_judged: why nothing was looked for, or empty.
+    """
+
+    summary: LineSummary
+    alert: AlertMark | None
+    can_show: float | None
+    not_judged: str
+
+
+@dataclass(frozen=True, slots=True)
+class MetricAnswers:
+    """The answers in one metric, and the lines that they are read from."""
+
+    metric: Metric
+    lines: list[ChartLine]
+    marks: Marks
+    answers: list[SeriesAnswer]
+
 
 def series_page(selection: SeriesSelection, *, more_rows: bool) -> dict[str, Any]:
-    """What the page shows of the selection, by the names of its template. At most five queries."""
+    """What the page shows of the selection, by the names of its template. At most seven queries."""
     series, metric = selection.series, selection.metric
-    lines = selection.lines(newest=_MOST_READ)
-    marks = read_marks(selection.benchmark, series, metric)
+    parts = [_answers(part) for part in selection.parts]
+    lines, marks = parts[0].lines, parts[0].marks
     measured = selection.recorded.metrics()
     invalid: dict[str, str] = {}
     for reasons in marks.invalid.values():
         invalid |= reasons
-    names, can_show = {}, {}
-    for row in series:
-        names[row.pk] = row.config.name
-        can_show[row.config.name] = marks.can_show.get(row.pk)
     counts = [row.count for row in series]
+    points = newest_points(lines, _MOST_READ if more_rows else _TABLE_ROWS)
     return {
         "has_samples": metric.key in SAMPLED,
         "controls": controls.series(series),
         "metrics": [metric for metric in METRICS.values() if metric.key in measured],
         "configs": selection.recorded.configs(metric.key),
         "chosen": selection.configs,
-        "summaries": [
-            trend.summary(line.valid, metric) for line in marked_lines(lines, series, marks)
-        ],
+        "parts": parts,
         "marks": marks,
         "not_judged": why_not_judged(selection, marks),
         "revisions": side_by_side(selection),
-        "can_show": can_show,
-        "names": names,
+        "names": {row.pk: row.config.name for row in series},
         "invalid": invalid,
-        "table": newest_points(lines, _MOST_READ if more_rows else _TABLE_ROWS),
+        "table": points,
+        "columns": [(part.metric, _numbers(points, part.lines)) for part in parts],
         "total": sum(counts),
         "most_read": _MOST_READ,
         "is_cut": max(counts, default=0) > _MOST_READ,
     }
+
+
+def _answers(selection: SeriesSelection) -> MetricAnswers:
+    lines = selection.lines(newest=_MOST_READ)
+    marks = read_marks(selection.benchmark, selection.series, selection.metric)
+    newest_alert = {alert.series: alert for alert in marks.alerts}  # in time order: the last stays
+    keys = {row.config.name: row.pk for row in selection.series}
+    reason = why_not_judged(selection, marks)
+    answers = []
+    for line in marked_lines(lines, selection.series, marks):
+        key = keys[line.line.name]
+        answers.append(
+            SeriesAnswer(
+                summary=trend.summary(line.valid, selection.metric),
+                alert=newest_alert.get(key),
+                can_show=marks.can_show.get(key),
+                not_judged="" if key in marks.can_show else reason or "Not judged yet",
+            )
+        )
+    return MetricAnswers(selection.metric, lines, marks, answers)
 
 
 def why_not_judged(selection: SeriesSelection, marks: Marks) -> str:
@@ -66,8 +112,8 @@ def why_not_judged(selection: SeriesSelection, marks: Marks) -> str:
     return "Nothing was judged here yet: detection reads scheduled runs alone"
 
 
-def newest_points(lines: Sequence[ChartLine], most: int) -> list[tuple[ChartLine, int]]:
-    """The newest ``most`` points of all lines, newest first, as (line, index)."""
+def newest_points(lines: Sequence[ChartLine], most: int) -> list[Point]:
+    """The newest ``most`` points of all lines, newest first."""
     points = []
     for number, line in enumerate(lines):
         count = len(line.value)
@@ -75,3 +121,15 @@ def newest_points(lines: Sequence[ChartLine], most: int) -> list[tuple[ChartLine
             points.append((int(line.at_ms[index]), number, index))
     points.sort(reverse=True)
     return [(lines[number], index) for _, number, index in points[:most]]
+
+
+def _numbers(points: Sequence[Point], lines: Sequence[ChartLine]) -> list[Number]:
+    """What the job of each point measured in the metric of ``lines``."""
+    by_line = {line.name: _by_job(line) for line in lines}
+    absent = (np.nan, np.nan, np.nan)
+    return [by_line.get(line.name, {}).get(line.job[index], absent) for line, index in points]
+
+
+def _by_job(line: ChartLine) -> Mapping[str, Number]:
+    numbers = zip(line.value.tolist(), line.low.tolist(), line.high.tolist(), strict=True)
+    return dict(zip(line.job, numbers, strict=True))

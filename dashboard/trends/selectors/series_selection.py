@@ -1,6 +1,6 @@
 """Which series of one benchmark are shown, of what stretch of time, and how they are drawn."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dashboard.language.metrics import METRICS, Metric
 from dashboard.models import Benchmark, Series
@@ -17,6 +17,7 @@ class SeriesSelection:
     """Which series, and when.
 
     places: where the benchmark was measured. recorded: all its series at the place.
+    second: the metric below the first one, if there is one.
     """
 
     benchmark: Benchmark
@@ -26,10 +27,26 @@ class SeriesSelection:
     metric: Metric
     series: list[Series]
     within: Window
+    second: Metric | None = None
 
     @property
     def configs(self) -> set[str]:
         return {series.config.name for series in self.series}
+
+    @property
+    def other(self) -> "SeriesSelection | None":
+        """The same configs in the second metric; None without one."""
+        if self.second is None:
+            return None
+        series = []
+        if self.series:
+            series = self.recorded.choose(self.second.key, self.configs)
+        return replace(self, metric=self.second, series=series, second=self.metric)
+
+    @property
+    def parts(self) -> list["SeriesSelection"]:
+        """The selection in its first metric, and in its second one."""
+        return [part for part in (self, self.other) if part]
 
     def lines(self, newest: int | None = None) -> list[ChartLine]:
         """The data of the series. newest: only so many of each. One query."""
@@ -41,12 +58,14 @@ class ChartOptions:
     """How they are drawn.
 
     axis: "release", or empty: time. scale: of SCALES. apart: a chart for each config.
+    has_legend: not where the chart above has it.
     """
 
     axis: str
     scale: str
     apart: bool
     samples: bool
+    has_legend: bool = True
 
 
 def default_metric(recorded: TrendSeries) -> str:

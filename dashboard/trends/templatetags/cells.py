@@ -1,6 +1,6 @@
-"""The rows of the matrix, made in Python: thousands of cells take a template longer."""
+"""The rows of the benchmarks' tables, made in Python: thousands of cells take a template longer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from django import template
@@ -8,6 +8,8 @@ from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 
 from dashboard.language.metrics import EAGER
+from dashboard.language.wording import plural
+from dashboard.trends.selectors.benchmark_lines import BenchmarkLine, LineFamily
 from dashboard.trends.selectors.matrix import Matrix, MatrixRow
 from dashboard.trends.selectors.matrix_cells import SPEEDUP, MatrixCell, MatrixQuery
 from dashboard.ui.locations import SeriesLocation
@@ -15,15 +17,22 @@ from dashboard.ui.templatetags.compilewatch import breakable, heat_class
 
 register = template.Library()
 
+_ALONE = "fewer than two configs can be compared"
 
+
+# --- The matrix: a column for every config
 @register.simple_tag
 def matrix_rows(matrix: Matrix, query: MatrixQuery, place: SeriesLocation) -> SafeString:
     """Every row; in their own order, a family's line before its first row."""
+    rows = _rows(matrix, _trend_query(query, place), by_family=not query.order)
+    return mark_safe("".join(rows))  # noqa: S308 - escaped below
+
+
+def _trend_query(query: MatrixQuery, place: SeriesLocation) -> str:
     address = place.trend_query
     if query.metric != SPEEDUP:
         address += f"&metric={query.metric.key}"
-    rows = _rows(matrix, escape(address), by_family=not query.order)
-    return mark_safe("".join(rows))  # noqa: S308 - escaped below
+    return escape(address)
 
 
 def _rows(matrix: Matrix, address: str, *, by_family: bool) -> Iterator[str]:
@@ -39,21 +48,109 @@ def _rows(matrix: Matrix, address: str, *, by_family: bool) -> Iterator[str]:
 
 
 def _row(row: MatrixRow, query: str) -> str:
-    address = f"{reverse('series', args=[row.benchmark])}?{query}"
+    address = _trend(row, query)
     link = f'<a class="name" href="{address}">{breakable(row.benchmark)}</a>'
-    cells = "".join(_cell(cell, address) for cell in row.cells)
+    cells = "".join(f"<td>{_cell(cell, address)}</td>" for cell in row.cells)
     return f'<tr><th scope="row">{link}</th>{cells}</tr>'
+
+
+def _trend(row: MatrixRow, query: str) -> str:
+    return f"{reverse('series', args=[row.benchmark])}?{query}"
 
 
 def _cell(cell: MatrixCell | None, address: str) -> str:
     if cell is None:
-        return '<td><span class="none" title="not measured">·</span></td>'
+        return '<span class="none" title="not measured">·</span>'
     css_class = "failed" if cell.case.failed else heat_class(cell.heat)
     about = escape(cell.about)
     address += f"&amp;config={escape(cell.case.config)}"
     if cell.case.config != EAGER:
         address += f"&amp;config={EAGER}"
     return (
-        f'<td><a class="{css_class}" title="{about}" href="{address}">'
-        f'{escape(cell.text)}<span class="visually-hidden">, {about}</span></a></td>'
+        f'<a class="{css_class}" title="{about}" href="{address}">'
+        f'{escape(cell.text)}<span class="visually-hidden">, {about}</span></a>'
+    )
+
+
+# --- The short table: a line for each benchmark
+@register.simple_tag
+def benchmark_lines(
+    families: Sequence[LineFamily],
+    columns: Sequence[str],
+    query: MatrixQuery,
+    place: SeriesLocation,
+    toggles: dict[str, str],
+) -> SafeString:
+    """Every benchmark in a line, those that are open with all their configs below it.
+
+    toggles: benchmark -> the address of the page with the benchmark opened, or closed again.
+    """
+    address = _trend_query(query, place)
+    rows: list[str] = []
+    for family in families:
+        if family.name:
+            rows.append(_family(family, columns))
+        for line in family.lines:
+            rows.append(_line(line, columns, address, escape(toggles[line.row.benchmark])))
+            if line.is_open:
+                rows.append(_opened(line, columns, address))
+    return mark_safe("".join(rows))  # noqa: S308 - escaped above and below
+
+
+def _family(family: LineFamily, columns: Sequence[str]) -> str:
+    cells = ""
+    for config, mean in zip(columns, family.means, strict=True):
+        cells += f'<td class="number" data-label="{escape(config)}">{escape(mean)}</td>'
+    head = f'<th scope="rowgroup" colspan="2">{escape(family.name)}</th>'
+    return f'<tr class="group">{head}{cells}<td></td><td></td></tr>'
+
+
+def _line(line: BenchmarkLine, columns: Sequence[str], query: str, toggle: str) -> str:
+    row, address = line.row, _trend(line.row, query)
+    name = escape(row.benchmark)
+    cells = ""
+    for config, cell in zip(columns, line.cells, strict=True):
+        shown = _cell(cell, address) if cell else '<span class="none">–</span>'
+        cells += f'<td class="number" data-label="{escape(config)}">{shown}</td>'
+    return (
+        f'<tr id="{name}"><th scope="row"><a class="name" href="{address}" title="{name}">'
+        f"{breakable(line.model)}</a> <small>{escape(line.variant)}</small></th>"
+        f"<td>{escape(row.mode)}</td>{cells}{_best(line, address)}"
+        f'<td class="rest">{_rest(line, address, toggle)}</td></tr>'
+    )
+
+
+def _best(line: BenchmarkLine, address: str) -> str:
+    if line.best is None:
+        return f'<td><span class="none" title="{_ALONE}">–</span></td>'
+    config: str = breakable(line.best.case.config)
+    if line.tied_with:
+        config += f" or {breakable(line.tied_with)}"
+    cell = _cell(line.best, address)
+    return f'<td class="best" data-label="best">{cell} <small>{config}</small></td>'
+
+
+def _rest(line: BenchmarkLine, address: str, toggle: str) -> str:
+    """What failed, and the link that shows the other configs, or hides them again."""
+    failed = "".join(_named(cell, address) for cell in line.failed)
+    if not line.others:
+        return failed
+    name = escape(line.row.benchmark)
+    shown = plural(len(line.others), "more", "more")
+    state = "true" if line.is_open else "false"
+    return (
+        f'{failed}<a class="opens" id="open-{name}" href="{toggle}#{name}" hx-get="{toggle}"'
+        f' aria-expanded="{state}">{shown}<span class="visually-hidden"> of {name}</span></a>'
+    )
+
+
+def _opened(line: BenchmarkLine, columns: Sequence[str], address: str) -> str:
+    configs = "".join(_named(cell, address) for cell in line.others)
+    return f'<tr class="opened"><td colspan="{len(columns) + 4}"><p>{configs}</p></td></tr>'
+
+
+def _named(cell: MatrixCell, address: str) -> str:
+    return (
+        f'<span class="config"><small>{breakable(cell.case.config)}</small> '
+        f"{_cell(cell, address)}</span>"
     )

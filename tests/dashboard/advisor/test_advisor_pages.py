@@ -10,6 +10,7 @@ from dashboard.advisor.selectors.advice import advised_builds, device_memory_gb,
 from dashboard.models import Job
 from dashboard.results.services.ingest import ingest
 from tests.builders import site
+from tests.builders.reading import text
 
 pytestmark = pytest.mark.django_db
 ADVISOR = f"/advisor/{site.MLP}/"
@@ -65,10 +66,17 @@ def test_page_says_below_how_many_steps_to_stay_in_eager(reader: Client) -> None
 
 
 @pytest.mark.usefixtures("measured")
-def test_list_has_the_same_sentence_and_links_to_the_page(reader: Client) -> None:
-    page = reader.get("/advisor/").text
-    assert "Below 1\u2009000 steps stay in eager; above, use inductor." in page
+def test_list_has_config_break_even_and_gain_and_links_to_the_page(reader: Client) -> None:
+    page = text(reader, "/advisor/")
+    assert "<b>inductor</b>" in page
+    assert "1 000" in page
+    assert "50.0 %" in page
     assert f'href="/advisor/{site.MLP}/?machine=cpu-2c"' in page
+
+
+@pytest.mark.usefixtures("measured")
+def test_device_memory_is_in_both_units(reader: Client) -> None:
+    assert "The device has 23.4 GB (21.8 GiB)." in text(reader, ADVISOR)
 
 
 @pytest.mark.usefixtures("measured")

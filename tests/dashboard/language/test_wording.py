@@ -7,8 +7,11 @@ import pytest
 from dashboard.language.metrics import METRICS
 from dashboard.language.wording import (
     change,
+    column_decimals,
     duration,
     effect,
+    fixed,
+    fixed_interval,
     interval,
     metric_of,
     number,
@@ -191,3 +194,36 @@ def test_comparison_asks_one_question() -> None:
         == "Move from 2.11.0 to 2.13.0? On h100, track nightly"
     )
     assert question("h100", "h200", "") == "Move from h100 to h200?"
+
+
+@pytest.mark.parametrize(
+    ("values", "half_widths", "decimals"),
+    [
+        ([12.3, 4.56], [], 2),
+        ([12.3, 4.56], [0.002], 3),
+        ([120.0, 4560.0], [float("nan")], 0),
+        ([0.0939, float("nan")], [], 4),
+        ([1e-7, 1.0], [], None),
+        ([], [], 0),
+    ],
+)
+def test_column_has_three_digits_of_its_smallest_value_and_four_where_intervals_allow(
+    values: list[float], half_widths: list[float], decimals: int | None
+) -> None:
+    assert column_decimals(values, half_widths) == decimals
+
+
+def test_numbers_of_a_column_have_its_decimals() -> None:
+    latency = METRICS["latency_ms"]
+    assert fixed(latency, 12.3, 2) == "12.30 ms"
+    assert fixed(METRICS["speedup"], 1.5, 3) == "1.500×"
+    assert fixed(latency, None, 2) == "–"
+    assert fixed_interval(latency, 12.3, 12.4, 2) == "12.30 to 12.40 ms"
+
+
+def test_steps_have_two_digits_that_count() -> None:
+    assert quantity(METRICS["break_even_steps"], 627892.0) == "630\u2009000 steps"
+
+
+def test_count_has_no_decimals_whatever_its_column() -> None:
+    assert fixed(METRICS["graph_breaks"], 3.0, 2) == "3"

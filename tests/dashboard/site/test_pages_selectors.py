@@ -104,6 +104,35 @@ def test_step_from_one_point_to_the_next_is_not_shown() -> None:
     assert summary.tone == "unknown"
 
 
+def repeated(last: float) -> Any:
+    """One build, measured on forty days with a spread of 1 %, and once more with ``last``."""
+    values = 10 * np.exp(np.random.default_rng(1).normal(0, 0.01, 40))
+    values[-1] = 10
+    points = line([*values.tolist(), last], build=["2.12"] * 41)
+    return trend.summary(points, LATENCY).since_previous
+
+
+def test_step_beyond_the_spread_of_repeats_is_shown_with_its_interval() -> None:
+    summary = repeated(12.0)
+    assert summary.text.startswith("20.0 % slower (1")
+    assert summary.tone == "bad"
+
+
+def test_step_whose_interval_includes_none_is_not_shown() -> None:
+    summary = repeated(10.21)
+    assert "faster to" in summary.text
+    assert summary.tone == "unknown"
+
+
+def test_spread_of_one_day_says_nothing_of_a_step_to_the_next() -> None:
+    points = line([10.0, 10.1] * 10 + [12.0], build=["2.12"] * 20 + ["2.13"])
+    days = np.array([*range(20), 24 * 60]) * 60_000
+    summary = trend.summary(replace(points, at_ms=days), LATENCY).since_previous
+    assert summary
+    assert summary.tone == "unknown"
+    assert "(" not in summary.text
+
+
 def test_spread_between_processes_comes_from_repeated_builds_and_ignores_outliers() -> None:
     values = 10 * np.exp(np.random.default_rng(1).normal(0, 0.01, 400))
     values[::50] *= 3

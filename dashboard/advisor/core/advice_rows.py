@@ -1,0 +1,137 @@
+"""The advice for each benchmark as a row of the advisor's list. Pure."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dashboard.advisor.core.advice import Advice, Doubt, StepRange
+from dashboard.advisor.core.advice_text import rough_steps
+from dashboard.comparisons.core.running_costs import Candidate, CostBasis, Interval, interval
+from dashboard.language.metrics import EAGER
+
+_USUAL_SIZE = "standard"
+_MEASURED: dict[CostBasis, str] = {
+    "repeats": "repeated",
+    "within": "in one process",
+    "assumed": "once",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AdviceRow:
+    """What the advisor says of one benchmark.
+
+    config: for a long run; empty where nothing is known. earlier: what to use before it, but for
+        eager. break_even: steps from which on it is ahead of what comes before; None for eager.
+    gain_percent: how much shorter its step is than eager's; None where eager was not measured.
+    evidence: how often its start and its step were measured.
+    reason: why there is no other config than eager, or none at all.
+    """
+
+    benchmark: str
+    config: str
+    earlier: list[str]
+    break_even: Interval | None = None
+    gain_percent: Interval | None = None
+    evidence: str = ""
+    reason: str = ""
+
+    @property
+    def model(self) -> str:
+        return self.benchmark.partition(".")[0]
+
+    @property
+    def variant(self) -> str:
+        """The rest of the name, without the usual size."""
+        parts = self.benchmark.split(".")[1:]
+        return " ".join(part for part in parts if part != _USUAL_SIZE)
+
+    @property
+    def steps(self) -> str:
+        return rough_steps(self.break_even.value) if self.break_even else ""
+
+    @property
+    def steps_interval(self) -> str:
+        """The ends of the break-even's interval."""
+        if self.break_even is None:
+            return ""
+        low, high = self.break_even.low, self.break_even.high
+        if math.isinf(high):
+            return f"{rough_steps(low)} to ∞"
+        return f"{rough_steps(low)} to {rough_steps(high)}"
+
+
+def advice_row(benchmark: str, advice: Advice) -> AdviceRow:
+    """The row of one benchmark."""
+    if not advice.ranges:
+        return AdviceRow(benchmark, "", [], reason="nothing that was measured can be used")
+    *before, last = advice.ranges
+    if last.config == EAGER:
+        return _eager_row(benchmark, advice)
+    eager = next((each for each in advice.candidates if each.config == EAGER), None)
+    gain = _gain(eager, last.candidate) if eager else None
+    return AdviceRow(
+        benchmark,
+        last.config,
+        earlier=[_earlier(step_range) for step_range in before if step_range.config != EAGER],
+        break_even=last.from_steps,
+        gain_percent=gain,
+        evidence=_evidence(last.candidate),
+    )
+
+
+def _eager_row(benchmark: str, advice: Advice) -> AdviceRow:
+    if advice.doubts:
+        return AdviceRow(benchmark, EAGER, [], reason=_doubted(advice.doubts[0]))
+    if len(advice.candidates) > 1:
+        return AdviceRow(benchmark, EAGER, [], reason="no other config is faster")
+    if any(excluded.reason == "start" for excluded in advice.left_out):
+        return AdviceRow(benchmark, "", [], reason=f"no {advice.start} start was measured")
+    return AdviceRow(benchmark, EAGER, [], reason="no other config can be used")
+
+
+def _doubted(doubt: Doubt) -> str:
+    ends = f"{doubt.percent.low:.1f} to {doubt.percent.high:.1f}".replace("-", "−")
+    return f"{doubt.config}: {doubt.percent.value:.1f} % shorter, not sure ({ends} %)"
+
+
+def _earlier(step_range: StepRange) -> str:
+    return f"{step_range.config} from {rough_steps(step_range.from_steps.value)}"
+
+
+def _evidence(candidate: Candidate) -> str:
+    start, step = (_MEASURED[basis] for basis in candidate.bases)
+    if start == step:
+        return f"start and step {step}"
+    return f"start {start}, step {step}"
+
+
+def _gain(eager: Candidate, config: Candidate) -> Interval:
+    """100 × (1 − step / eager's step)."""
+    percent = 100 * (1 - config.step_s / eager.step_s)
+    draws = 100 * (1 - np.asarray(config.steps) / eager.steps)
+    return interval(percent, draws)
+
+
+def _by_break_even(row: AdviceRow) -> float:
+    return row.break_even.value if row.break_even else math.inf
+
+
+def _by_gain(row: AdviceRow) -> float:
+    return -row.gain_percent.value if row.gain_percent else math.inf
+
+
+# order -> what rows are sorted by; any other order is the registry's
+ORDERS: dict[str, Callable[[AdviceRow], float | tuple[bool, str]]] = {
+    "config": lambda row: (not row.config, row.config),
+    "break_even": _by_break_even,
+    "gain": _by_gain,
+}
+
+
+def ordered(rows: Sequence[AdviceRow], order: str) -> list[AdviceRow]:
+    """The rows, those without what they are sorted by last."""
+    key = ORDERS.get(order)
+    return sorted(rows, key=key) if key else list(rows)

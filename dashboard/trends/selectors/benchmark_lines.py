@@ -1,0 +1,145 @@
+"""A benchmark in one line: eager, inductor, its best config, what failed, and how many more."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from dashboard.language.metrics import EAGER
+from dashboard.results.selectors.rollup import Newest
+from dashboard.trends.selectors.matrix import Matrix, MatrixRow
+from dashboard.trends.selectors.matrix_cells import SPEEDUP, MatrixCell, MatrixQuery, control_cell
+
+MAIN_CONFIGS = (EAGER, "inductor")
+_USUAL_SIZE = "standard"
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkLine:
+    """One row of the short table.
+
+    variant: what tells it apart from the other benchmarks of its model and mode.
+    cells: of the table's columns.
+    best: the best of all configs, against a base the one that changed most; None where no two can
+        be compared.
+    tied_with: the config whose interval overlaps that of the best one, or empty.
+    failed: what failed outside the columns.
+    others: what neither the columns nor the best nor the failed ones show.
+    """
+
+    row: MatrixRow
+    variant: str
+    cells: list[MatrixCell | None]
+    best: MatrixCell | None
+    tied_with: str
+    failed: list[MatrixCell]
+    others: list[MatrixCell]
+    is_open: bool
+
+    @property
+    def model(self) -> str:
+        return self.row.benchmark.partition(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class LineFamily:
+    """The lines of a family. name: empty where another order mixes families.
+
+    means: of its columns, as text.
+    """
+
+    name: str
+    means: list[str]
+    lines: list[BenchmarkLine]
+
+
+def line_columns(matrix: Matrix, query: MatrixQuery) -> list[str]:
+    """The configs that have a column: eager, inductor, and the one that rows are sorted by."""
+    columns = [*MAIN_CONFIGS]
+    order = query.order.removeprefix("-")
+    if order in matrix.configs and order not in columns:
+        columns.append(order)
+    return columns
+
+
+def line_families(matrix: Matrix, query: MatrixQuery, opened: Collection[str]) -> list[LineFamily]:
+    """The rows of the matrix in its order, each in a line. opened: benchmarks shown in full."""
+    columns = line_columns(matrix, query)
+    families: list[LineFamily] = []
+    for row in matrix.rows:
+        family = "" if query.order else row.family
+        if not families or families[-1].name != family:
+            means = dict(zip(matrix.configs, matrix.means.get(family, []), strict=False))
+            shown = [means.get(config, "") for config in columns]
+            families.append(LineFamily(family, shown, []))
+        by_config = dict(zip(matrix.configs, row.cells, strict=True))
+        line = _line(row, by_config, columns, query, is_open=row.benchmark in opened)
+        families[-1].lines.append(line)
+    return families
+
+
+def _line(
+    row: MatrixRow,
+    by_config: Mapping[str, MatrixCell | None],
+    columns: Sequence[str],
+    query: MatrixQuery,
+    *,
+    is_open: bool,
+) -> BenchmarkLine:
+    best, tied_with = _best(row, query)
+    failed, others = [], []
+    for config, cell in by_config.items():
+        if cell is None or config in columns:
+            continue
+        if cell.case.failed:
+            failed.append(cell)
+        elif cell is not best:
+            others.append(cell)
+    cells = [by_config.get(config) for config in columns]
+    if cells[0] is None and query.metric == SPEEDUP:
+        cells[0] = _control(row)
+    return BenchmarkLine(
+        row=row,
+        variant=_variant(row),
+        cells=cells,
+        best=best,
+        tied_with=tied_with,
+        failed=failed,
+        others=others,
+        is_open=is_open,
+    )
+
+
+def _control(row: MatrixRow) -> MatrixCell | None:
+    """Eager's step from the jobs of the first config that has it."""
+    controls = (control_cell(cell.case) for cell in row.cells if cell)
+    return next(filter(None, controls), None)
+
+
+def _variant(row: MatrixRow) -> str:
+    """The parts of a benchmark's name after its model, without its mode and the usual size."""
+    parts = row.benchmark.split(".")[1:]
+    return " ".join(part for part in parts if part not in (row.mode, _USUAL_SIZE))
+
+
+def _best(row: MatrixRow, query: MatrixQuery) -> tuple[MatrixCell | None, str]:
+    """The best cell of a row, and the config that it is not surely ahead of."""
+    ranked: list[tuple[float, int, MatrixCell]] = []
+    for place, cell in enumerate(row.cells):
+        if cell is None or cell.goodness is None:
+            continue
+        goodness = cell.goodness if query.base is None else abs(cell.goodness)
+        ranked.append((-goodness, place, cell))
+    if len(ranked) < 2:
+        return None, ""
+    ranked.sort()
+    best, second = ranked[0][2], ranked[1][2]
+    metric = query.metric.key
+    if query.base is None and _overlap(best.case.newest[metric], second.case.newest[metric]):
+        return best, second.case.config
+    return best, ""
+
+
+def _overlap(one: Newest, other: Newest) -> bool:
+    """Whether two intervals overlap; False where one of them is not known."""
+    if one.low is None or one.high is None or other.low is None or other.high is None:
+        return False
+    return one.low <= other.high and other.low <= one.high

@@ -1,0 +1,148 @@
+"""Benchmarks in a line each: which configs have a column, which is the best, and what is folded."""
+
+import pytest
+from django.test import Client
+
+from dashboard.language.metrics import METRICS
+from dashboard.results.selectors.rollup import CaseRollup
+from dashboard.results.services.ingest import ingest
+from dashboard.trends.selectors.benchmark_lines import BenchmarkLine, line_columns, line_families
+from dashboard.trends.selectors.matrix import make_matrix
+from dashboard.trends.selectors.matrix_cells import MatrixQuery
+from tests.builders import site
+from tests.builders.read_data import case, newest
+from tests.builders.reading import text
+
+PLAIN = MatrixQuery()
+NAME = "gpt2.standard.inference.float32.static.b16"
+
+
+def speedup(
+    config: str,
+    value: float | None,
+    half_width: float = 0.01,
+    status: str = "pass",
+) -> CaseRollup:
+    ends = {}
+    if value is not None:
+        ends = {"low": value - half_width, "high": value + half_width}
+    rollup = case({"speedup": newest(value, status, **ends)}, config=config, benchmark=NAME)
+    rollup.config_position = len(config)
+    return rollup
+
+
+def only_line(*cases: CaseRollup, query: MatrixQuery = PLAIN, opened: str = "") -> BenchmarkLine:
+    (family,) = line_families(make_matrix(cases, query), query, [opened])
+    (line,) = family.lines
+    return line
+
+
+def configs(line: BenchmarkLine) -> list[str]:
+    return [cell.case.config for cell in line.others]
+
+
+def test_best_config_is_named() -> None:
+    line = only_line(speedup("inductor", 1.5), speedup("regional", 1.8))
+    assert line.best
+    assert line.best.case.config == "regional"
+    assert line.tied_with == ""
+
+
+def test_config_whose_interval_overlaps_the_best_is_named_with_it() -> None:
+    line = only_line(speedup("inductor", 1.79, 0.05), speedup("regional", 1.8, 0.05))
+    assert line.tied_with == "inductor"
+
+
+def test_one_config_alone_is_not_the_best() -> None:
+    assert only_line(speedup("inductor", 1.5)).best is None
+
+
+def test_best_of_a_latency_is_the_lowest_and_may_be_eager() -> None:
+    cases = [
+        case({"latency_ms": newest(value)}, config=config)
+        for config, value in (("eager", 1.0), ("inductor", 2.0))
+    ]
+    best = only_line(*cases, query=MatrixQuery(metric=METRICS["latency_ms"])).best
+    assert best
+    assert best.case.config == "eager"
+
+
+def test_against_a_base_the_largest_change_is_named() -> None:
+    base = {("a", config): case({"latency_ms": newest(10.0)}) for config in ("inductor", "x")}
+    cases = [
+        case({"latency_ms": newest(value)}, config=config)
+        for config, value in (("inductor", 9.5), ("x", 14.0))
+    ]
+    query = MatrixQuery(metric=METRICS["latency_ms"], base=base)
+    best = only_line(*cases, query=query).best
+    assert best
+    assert best.case.config == "x"
+
+
+def test_other_configs_are_folded_but_a_failure_is_not() -> None:
+    line = only_line(
+        speedup("inductor", 1.5),
+        speedup("regional", 1.8),
+        speedup("fullgraph", 1.2),
+        speedup("dynamic", None, status="oom"),
+    )
+    assert configs(line) == ["fullgraph"]
+    assert [cell.text for cell in line.failed] == ["oom"]
+
+
+def test_eager_without_a_job_of_its_own_is_the_control_of_the_others() -> None:
+    rollup = speedup("inductor", 1.5)
+    rollup.add("eager_latency_ms", newest(12.0))
+    eager = only_line(rollup).cells[0]
+    assert eager
+    assert eager.text == "12.0 ms"
+
+
+def test_variant_is_what_model_and_mode_do_not_say() -> None:
+    line = only_line(speedup("inductor", 1.5))
+    assert line.model == "gpt2"
+    assert line.variant == "float32 static b16"
+
+
+def test_config_that_rows_are_sorted_by_has_a_column() -> None:
+    query = MatrixQuery(order="-regional")
+    matrix = make_matrix([speedup("inductor", 1.5), speedup("regional", 1.8)], query)
+    assert line_columns(matrix, query) == ["eager", "inductor", "regional"]
+
+
+# --- On the page
+@pytest.fixture
+def measured(db: None) -> None:
+    worker = site.worker()
+    for config, value in (("inductor", 1.5), ("regional", 1.2)):
+        job = site.claim(site.queued_job(configs=(config,)), worker)
+        result = site.result(job, {"latency_ms": 1.0, "speedup": value})
+        ingest(job_id=job.pk, worker=worker, body=site.delivery(job, result))
+
+
+@pytest.mark.usefixtures("measured")
+def test_folded_configs_are_opened_by_the_address(reader: Client) -> None:
+    folded = text(reader, "/benchmarks/")
+    assert "1 more" in folded
+    assert "1.20×" not in folded
+    assert "1.20×" in text(reader, f"/benchmarks/?open={site.MLP}")
+
+
+@pytest.mark.usefixtures("measured")
+def test_opened_benchmark_links_to_itself_closed(reader: Client) -> None:
+    page = reader.get(f"/benchmarks/?family=nothing&open={site.MLP}").text
+    assert f'href="?family=nothing#{site.MLP}"' in page
+
+
+@pytest.mark.usefixtures("measured")
+def test_all_configs_have_a_column_on_request(reader: Client) -> None:
+    page = reader.get("/benchmarks/?configs=all").text
+    assert 'class="matrix"' in page
+    assert "1.20×" in page
+
+
+@pytest.mark.usefixtures("measured")
+def test_filters_are_folded_until_one_is_set(reader: Client) -> None:
+    folded = '<details class="further" id="further">'
+    assert folded in reader.get("/benchmarks/").text
+    assert folded not in reader.get("/benchmarks/?sort=name").text
