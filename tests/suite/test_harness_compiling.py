@@ -122,13 +122,18 @@ def test_a_recompile_after_the_first_step_is_an_error_under_fail_on_recompile() 
         ("inductor_buckets", "inference", "is for bucketed shapes, not for static"),
         ("inductor_float8", "inference", "capability 8.9"),
         ("modular", "inference", "needs 2 parts"),
-        ("inductor_sweep", "inference", "has only one"),
         ("backend_quux", "inference", "no backend 'quux'"),
     ],
 )
 def test_a_config_that_does_not_fit_is_unsupported(name: str, mode: str, says: str) -> None:
     with pytest.raises(Unsupported, match=says):
         compiling.check_supported(working_copy(mode=mode), CONFIGS[name])
+
+
+def test_sweep_of_a_model_that_names_no_axes_is_unsupported() -> None:
+    subject = working_copy(a_workload(axes={}), mode="inference")
+    with pytest.raises(Unsupported, match="has only one: no axis to cut"):
+        compiling.check_supported(subject, CONFIGS["inductor_sweep"])
 
 
 @pytest.mark.parametrize(
