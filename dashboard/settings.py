@@ -275,8 +275,9 @@ EMAIL_HOST_USER = mail_server["EMAIL_HOST_USER"]
 EMAIL_HOST_PASSWORD = mail_server["EMAIL_HOST_PASSWORD"]
 EMAIL_USE_TLS = mail_server.get("EMAIL_USE_TLS", False)
 EMAIL_USE_SSL = mail_server.get("EMAIL_USE_SSL", False)
-DEFAULT_FROM_EMAIL = env.str(
-    "EMAIL_FROM", default=f"Compilewatch <compilewatch@{urlsplit(SITE_URL).hostname}>"
+DEFAULT_FROM_EMAIL = (
+    env.str("EMAIL_FROM", default="")
+    or f"Compilewatch <compilewatch@{urlsplit(SITE_URL).hostname}>"
 )
 EMAIL_TIMEOUT = 10
 
