@@ -27,6 +27,7 @@ PLACES = """plot => {
     return trace.x.map((at) => xaxis.d2p(at) / xaxis._length);
 }"""
 FIRST_POINT = """plot => {
+    plot.scrollIntoView({ block: "center" });
     const { xaxis, yaxis } = plot._fullLayout;
     const { x, y } = plot.data.find(({ meta }) => meta.role === "line");
     const at = y.findIndex(Number.isFinite), box = plot.getBoundingClientRect();
@@ -103,6 +104,7 @@ def test_the_shared_axis_holds_what_each_chart_would_show_alone(page: Page) -> N
 
 def drag(page: Page, plot: Locator, start: float, end: float) -> None:
     """Over the shares of the plot's width from ``start`` to ``end``."""
+    plot.evaluate("plot => plot.scrollIntoView({ block: 'center' })")
     box = plot.locator(".nsewdrag").first.bounding_box()
     assert box
     page.mouse.move(box["x"] + start * box["width"], box["y"] + 0.9 * box["height"])

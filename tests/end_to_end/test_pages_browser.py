@@ -117,6 +117,7 @@ def test_a_click_on_a_point_opens_its_job(page: Page) -> None:
     plot = series(page, "?config=eager").locator(".plot")
     at = plot.evaluate(
         """plot => {
+            plot.scrollIntoView({ block: "center" });
             const { xaxis, yaxis } = plot._fullLayout;
             const trace = plot.data.find(trace => trace.meta.role === "line");
             return [

@@ -60,6 +60,7 @@ def on_page(plot: Locator, index: int) -> tuple[float, float]:
     """
     at = plot.evaluate(
         """(plot, index) => {
+            plot.scrollIntoView({ block: "center" });
             const { xaxis, yaxis } = plot._fullLayout;
             const trace = plot.data.find(trace => trace.meta.role === "line");
             const shown = [...trace.y.keys()].filter(at => Number.isFinite(trace.y[at]));

@@ -18,6 +18,7 @@ from dashboard.ui.templatetags.compilewatch import breakable, heat_class
 register = template.Library()
 
 _ALONE = "fewer than two configs can be compared"
+_NOT_MEASURED = '<span class="none" title="not measured">–</span>'
 
 
 # --- The matrix: a column for every config
@@ -110,7 +111,7 @@ def _line(line: BenchmarkLine, columns: Sequence[str], query: str, toggle: str) 
     name = escape(row.benchmark)
     cells = ""
     for config, cell in zip(columns, line.cells, strict=True):
-        shown = _cell(cell, address) if cell else '<span class="none">–</span>'
+        shown = _cell(cell, address) if cell else _NOT_MEASURED
         cells += f'<td class="number" data-label="{escape(config)}">{shown}</td>'
     return (
         f'<tr id="{name}"><th scope="row"><a class="name" href="{address}" title="{name}">'
