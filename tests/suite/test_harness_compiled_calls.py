@@ -1,5 +1,6 @@
 """What surrounds compiled graphs: what a call costs, and which operators run outside of them."""
 
+import time
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -118,15 +119,23 @@ def compiled(module: nn.Module) -> Arm:
 
 
 def observed(module: nn.Module) -> list[compiled_calls.StepCalls]:
-    return compiled_calls.of_steps(compiled(module), [BATCH], 20)
+    return compiled_calls.of_steps(compiled(module), [BATCH], 5)
+
+
+def fastest(module: nn.Module) -> compiled_calls.StepCalls:
+    """The fastest of many steps, apart in time: whatever else the machine does."""
+    of_module, steps = compiled(module), []
+    for _ in range(4):
+        steps += compiled_calls.of_steps(of_module, [BATCH], 20)
+        time.sleep(0.05)
+    return min(steps, key=lambda step: step.lookup_us)
 
 
 def test_more_guards_cost_more() -> None:
     """As where torch checks more of a model than before: pytorch issue 185886."""
-    few, many = observed(Block()), observed(nn.Sequential(*[Block() for _ in range(16)]))
-    # The fastest step of each: whatever else the machine does
-    assert min(step.lookup_us for step in many) > 2 * min(step.lookup_us for step in few)
-    assert min(step.overhead_us for step in many) > min(step.overhead_us for step in few)
+    few, many = fastest(Block()), fastest(nn.Sequential(*[Block() for _ in range(12)]))
+    assert many.lookup_us > 2 * few.lookup_us
+    assert many.overhead_us > few.overhead_us
 
 
 def test_each_region_of_a_step_counts() -> None:
