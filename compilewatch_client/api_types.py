@@ -37,7 +37,7 @@ class SeriesDocument(TypedDict):
     count: int
     at: str | None
     value: float | None
-    # Lower end of the 95 % interval within the process.
+    # Lower end of the 95% interval within the process.
     low: float | None
     high: float | None
     status: str

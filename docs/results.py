@@ -93,7 +93,7 @@ def releases(groups: Groups) -> Iterator[Sequence[str]]:
         "benchmark",
         "config",
         "step, ms",
-        "change (95 % interval)",
+        "change (95% interval)",
         "verdict",
         "eager step, ms",
         "speedup",
@@ -119,7 +119,7 @@ def releases(groups: Groups) -> Iterator[Sequence[str]]:
 
 def device_times(groups: Groups) -> Iterator[Sequence[str]]:
     """The same of the GPU's own time, with eager's next to it."""
-    yield "benchmark", "config", "device time, ms", "change (95 % interval)", "verdict", "eager, ms"
+    yield "benchmark", "config", "device time, ms", "change (95% interval)", "verdict", "eager, ms"
     old, new = sorted(set(chain(*groups.values())))[-2:]
     sides = []
     for release in (old, new):
@@ -269,7 +269,7 @@ def ramp(documents: Sequence[Document]) -> str:
     return (
         f"{median(idle_ms):.2f} ms in the median of {len(idle_ms)} results, in one of ten "
         f"{one_in_ten_ms:.2f} ms or more "
-        f"({median(percents):.1f} and {one_in_ten_percent:.1f} % of a step)"
+        f"({median(percents):.1f} and {one_in_ten_percent:.1f}% of a step)"
     )
 
 
@@ -328,7 +328,7 @@ def _median(processes: Sequence[Document], metric: str, digits: int) -> str:
 
 
 def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f} %"
+    return "–" if value is None else f"{value:.1f}%"
 
 
 def _number(value: float | None, digits: int) -> str:

@@ -120,7 +120,7 @@ def entry(processes: Processes, key: str) -> Document | None:
 
 def _metric(key: str, before: Document, after: Document, what: str) -> str:
     old, new = before["value"], after["value"]
-    change = f"{(new / old - 1) * 100:+.1f} %" if old else ""
+    change = f"{(new / old - 1) * 100:+.1f}%" if old else ""
     apart = f" {what} are apart" if intervals_apart(before, after) else ""
     return f"  {key:<26} {table.number(old):>10} {table.number(new):>10} {change:>9}{apart}"
 

@@ -106,4 +106,4 @@ def rendered(document: Document, by_metric: dict[str, Document], results: list[D
 
 
 def _percent(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f} %"
+    return "" if value is None else f"{value:.2f}%"

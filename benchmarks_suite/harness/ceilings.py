@@ -26,7 +26,7 @@ COPY_BYTES = {"cpu": 1 << 28, "cuda": 1 << 30}  # beyond every cache
 
 
 def measure(device: torch.device) -> dict[str, Interval]:
-    """``matmul.<dtype>`` in TFLOP/s and ``copy`` in GB/s, each with its 95 % interval.
+    """``matmul.<dtype>`` in TFLOP/s and ``copy`` in GB/s, each with its 95% interval.
 
     Bytes of a copy are those read and those written.
     """

@@ -64,7 +64,7 @@ class Watch:
     def _cpu_marks(self) -> list[Mark]:
         marks = []
         if self._stalled_percent > PRESSURE_PERCENT:
-            percent = f"{self._stalled_percent:.0f} %"
+            percent = f"{self._stalled_percent:.0f}%"
             detail = f"tasks here waited for a CPU in {percent} of the sampling time"
             marks.append(("cpu_pressure", detail))
         if self._switches_per_s > SWITCHES_PER_S:

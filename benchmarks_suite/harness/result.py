@@ -61,7 +61,7 @@ class Result:
         high: float | None = None,
         n: int = 1,
     ) -> None:
-        """A metric (a key of language/metrics.py) with its 95 % interval, from ``n`` samples."""
+        """A metric (a key of language/metrics.py) with its 95% interval, from ``n`` samples."""
         if not math.isfinite(value):
             self.missing(key, f"came out as {value}: not a finite number")
             return

@@ -17,7 +17,7 @@ _PRIOR = 6.0
 
 @dataclass(frozen=True)
 class Interval:
-    """A value and its 95 % interval. An end is infinite where the samples cannot bound it yet."""
+    """A value and its 95% interval. An end is infinite where the samples cannot bound it yet."""
 
     value: float
     low: float

@@ -34,7 +34,7 @@ def rendered(result: Document) -> str:
     if result.get("sampling"):
         sampling = result["sampling"]
         width = sampling["half_width_percent"]
-        percent = "" if width is None else f", ±{width:.2f} %"
+        percent = "" if width is None else f", ±{width:.2f}%"
         stop = f"stopped by {sampling['stopped_by']} after {sampling['pairs']} pairs"
         lines += ["", f"sampling {stop}{percent}"]
     lines += [*_shapes(result.get("sweep", {}))]

@@ -29,7 +29,7 @@ SAMPLE_S = {
 MIN_PAIRS = 20
 PAIRS_SHARE = 0.75  # of the budget; the rest is for single steps
 MIN_P90, MIN_P99 = 200, 1000
-_INTERVAL = "beta-binomial confidence sequence, 95 %"
+_INTERVAL = "beta-binomial confidence sequence, 95%"
 METHODS = {  # by the number of arms
     1: f"median of the samples; {_INTERVAL}",
     2: f"median of log(eager / compiled) over randomly ordered pairs; {_INTERVAL}",

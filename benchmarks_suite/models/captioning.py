@@ -3,7 +3,7 @@
 The captions' tokenizer has 1,024 words. In version 1 the decoder had GPT-2's 50,257.
 
 Captions are 256 tokens long in the static profile. In the dynamic one a batch of captions of one
-length is padded to a multiple of 8; nearly all are short: 90 % below 32, 9 % below 64, 1 % below
+length is padded to a multiple of 8; nearly all are short: 90% below 32, 9% below 64, 1% below
 256. In the bucketed one they are padded to one of eight lengths, so that eight compiled graphs
 serve them all.
 """

@@ -105,6 +105,6 @@ def _change_row(case: Document) -> tuple[str, ...]:
         case["metric"],
         terminal.format_number(case["base"], case["unit"]),
         terminal.format_number(case["new"], case["unit"]),
-        "–" if percent is None else f"{percent:+.1f} %",
+        "–" if percent is None else f"{percent:+.1f}%",
         case["verdict"],
     )

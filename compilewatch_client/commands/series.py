@@ -16,7 +16,7 @@ HEADER = (
     "Track",
     "Metric",
     "Newest",
-    "95 %",
+    "95%",
     "Status",
     "Data",
     "At",
@@ -75,7 +75,7 @@ def _print_data(series: Document) -> None:
     case = f"{series['benchmark']} {series['config']}"
     place = f"{series['machine']}, track {series['track']}"
     terminal.print_text(f"{case}, {series['metric']}, on {place}")
-    header = ("At", "Build", "Value", "95 %", "Status", "Purpose")
+    header = ("At", "Build", "Value", "95%", "Status", "Purpose")
     rows = [_datum_row(datum, series["unit"]) for datum in series["data"]]
     terminal.print_table(header, rows, numbers=("Value",))
     terminal.print_text("")

@@ -2,7 +2,7 @@
 
 Noise between processes has heavy tails and remembers the day before, levels step at builds, single
 points are outliers, cases fail for a while or once: charts, detection and queries have to cope with
-all of it. The amounts follow what was seen on real machines: 0.3-2 % between processes, half of it
+all of it. The amounts follow what was seen on real machines: 0.3-2% between processes, half of it
 within one.
 """
 

@@ -47,7 +47,7 @@ def compare_levels(
     have a threshold of 0. The replicate is what the caller passes: samples of one process say
     nothing of the spread between processes.
 
-    The interval is Yuen's (1974): Welch's with 20 % trimmed off each end, so that outliers are no
+    The interval is Yuen's (1974): Welch's with 20% trimmed off each end, so that outliers are no
     effect; below 5 points a side nothing is trimmed. A side of one point has the point's own
     interval, or none. Where each side holds a single exact value (memory, counts, status words),
     the values are compared as they are. Raises ValueError for an empty side.

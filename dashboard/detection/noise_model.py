@@ -151,7 +151,7 @@ def fit_noise_model(window: Floats, smallest_scale: float) -> NoiseModel:
 def _model_of_two_modes(
     modes: Modes, level: float, deviation: float, smallest_scale: float, count: int
 ) -> NoiseModel:
-    # 5 % more than the deviation within: the groups are cut where they overlap
+    # 5% more than the deviation within: the groups are cut where they overlap
     scale = _believed_scale(modes.within * 1.05, smallest_scale, count)
     return NoiseModel(
         level=level + modes.middle,

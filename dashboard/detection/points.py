@@ -37,7 +37,7 @@ def status_value(word: str) -> float:
 
 
 TWO_SIDED_95 = 1.959964
-"""Standard errors on either side of the mean in a 95 % interval."""
+"""Standard errors on either side of the mean in a 95% interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Point:
     """One datum of a series.
 
     value: in the metric's own unit.
-    ci_low, ci_high: its 95 % interval from the samples within its job, or None.
+    ci_low, ci_high: its 95% interval from the samples within its job, or None.
     position: where it stands among the builds; carried through, never calculated with.
     """
 
@@ -106,7 +106,7 @@ class Verdict:
     state: "changed" once for each change, then it watches the new level; "suspected": measure more.
         The other fields describe the change or the suspicion, and are None when unchanged.
     index: of the first point of the new level, counted from 0 in the series.
-    effect, effect_low, effect_high: new level minus old one with its 95 % interval, in `unit`:
+    effect, effect_low, effect_high: new level minus old one with its 95% interval, in `unit`:
         "percent" of the old level, or the plain "difference" (counts, status words, an old level
         of 0).
     sure: 1 minus the probability that one point of pure noise shows so much evidence.

@@ -22,7 +22,7 @@ PRECISION = 0.02
 
 
 def smallest_change_shown(detector: OnlineDetector) -> float | None:
-    """Smallest step, in percent of the level, of which 90 % are found within 40 points; never under
+    """Smallest step, in percent of the level, of which 90% are found within 40 points; never under
     the threshold.
 
     detector: one that has seen the series' points.

@@ -20,7 +20,7 @@ NEARLY_AS_LIKELY = 1.5
 
 
 class StepEstimate(NamedTuple):
-    """A step with its 95 % interval, in percent."""
+    """A step with its 95% interval, in percent."""
 
     step: float
     low: float
@@ -58,7 +58,7 @@ def estimate_step(readings: Floats, before: float, model: NoiseModel) -> StepEst
 
 
 def _quantiles(grid: Floats, fits: Floats) -> tuple[float, float, float]:
-    """The middle of what is believed of a step, between the ends of its 95 % interval."""
+    """The middle of what is believed of a step, between the ends of its 95% interval."""
     # With a flat prior, belief is the likelihood; its running sum is the distribution function
     belief = np.cumsum(np.exp(fits - fits.max()))
     low, middle, high = np.interp([0.025, 0.5, 0.975], belief / belief[-1], grid)

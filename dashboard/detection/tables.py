@@ -1,7 +1,7 @@
 """Log densities of noise on a grid, so that scoring a point is a look-up.
 
 The grid counts quarters of the noise's scale and reaches far enough for a residual and a step of
-REACH scales each. Rounding a residual to a quarter of its scale costs less than 1 % of the
+REACH scales each. Rounding a residual to a quarter of its scale costs less than 1% of the
 information in it.
 """
 

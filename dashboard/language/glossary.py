@@ -30,7 +30,7 @@ WORDS: dict[str, str] = {
     "series": "One case on one machine and track, in one metric, over time.",
     "datum": "One value of a series, with its interval, from one job.",
     "samples": "The raw times of a job, one by one, from which its data are made.",
-    "interval": "The 95 % interval of a value. From one job it knows the spread within one "
+    "interval": "The 95% interval of a value. From one job it knows the spread within one "
     "process only; processes differ too.",
     "within one process": "No repeats of this build exist, so the interval leaves out how much "
     "one process differs from the next.",

@@ -13,6 +13,7 @@ Tone = Literal["good", "bad", "none", "unknown"]
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _THIN_SPACE = "\u2009"
 _ABSENT = "–"
+_ATTACHED = ("×", "%")  # units that stand next to their number
 _WHOLE = 100  # percent from here on have no decimals
 _LEAST = 0.05  # percent; less is rounded to none, and has no direction
 LEAST_SHORT = 0.1  # ratios from here on have two decimals; a smaller one would keep a single digit
@@ -33,7 +34,7 @@ _DIRECTIONS = {
 class ValueChange:
     """A change between two values of one metric.
 
-    text: "3.2 % slower", "2 more", "unchanged".
+    text: "3.2% slower", "2 more", "unchanged".
     tone: whether that is good or bad by the metric's direction; unknown: it may be the spread.
     percent: 100 × (new / old − 1); None where old is zero.
     """
@@ -116,10 +117,13 @@ def quantity(
     has_interval = low is not None and high is not None
     if metric.unit == "×" and not has_interval and value >= LEAST_SHORT:
         return f"{value:.2f}×"
-    text = number(value, low, high)
-    if metric.unit == "×":
-        return f"{text}×"
-    return f"{text} {metric.unit}".rstrip()
+    return with_unit(number(value, low, high), metric)
+
+
+def with_unit(text: str, metric: Metric) -> str:
+    """A number in words with its unit: "17.31 ms", "1.32×", "95%"."""
+    separator = "" if metric.unit in _ATTACHED else " "
+    return f"{text}{separator}{metric.unit}".rstrip()
 
 
 def column_decimals(values: Iterable[float], half_widths: Iterable[float] = ()) -> int | None:
@@ -145,8 +149,7 @@ def fixed(metric: Metric, value: float | None, decimals: int | None) -> str:
     """``value`` with the decimals of its column; as `quantity` writes it where it has none."""
     if value is None or decimals is None or not math.isfinite(value) or is_count(metric):
         return quantity(metric, value)
-    separator = "" if metric.unit == "×" else " "
-    return f"{grouped(value, decimals)}{separator}{metric.unit}".rstrip()
+    return with_unit(grouped(value, decimals), metric)
 
 
 def fixed_interval(
@@ -212,7 +215,7 @@ def quiet(
 def effect(
     metric: Metric, amount: float | None, low: float | None, high: float | None, unit: str
 ) -> ValueChange | None:
-    """A change of level with its interval: "6.2 % slower (5.1 to 7.4 %)", "2 more".
+    """A change of level with its interval: "6.2% slower (5.1 to 7.4%)", "2 more".
 
     amount, low, high: new minus old in ``unit``: "percent" of the old level, or the plain
         "difference". An interval that is not known, or has no end, is left out. None without an
@@ -223,7 +226,7 @@ def effect(
     tone = _tone(metric, amount)
     if unit != "percent":
         return ValueChange(_difference(metric, amount), tone, None)
-    text = "0.0 %"
+    text = "0.0%"
     if abs(amount) >= _LEAST:
         text = f"{_percent(abs(amount))} {_direction(metric, larger=amount > 0)}"
     if low is None or high is None or low == high or not math.isfinite(high - low):
@@ -233,7 +236,7 @@ def effect(
 
 
 def span(metric: Metric, low: float, high: float) -> str:
-    """An interval of percent in words: "1.2 to 3.4 % slower", "3.5 % faster to 5.3 % slower"."""
+    """An interval of percent in words: "1.2 to 3.4% slower", "3.5% faster to 5.3% slower"."""
     return " ".join(_ends(metric, low, high)).rstrip()
 
 
@@ -246,11 +249,11 @@ def _ends(metric: Metric, low: float, high: float) -> tuple[str, str]:
     low, high = round(low, decimals), round(high, decimals)
     lower, upper = f"{abs(low):,.{decimals}f}", f"{abs(high):,.{decimals}f}"
     if low >= 0:
-        return f"{lower} to {upper} %", _direction(metric, larger=high > 0)
+        return f"{lower} to {upper}%", _direction(metric, larger=high > 0)
     if high <= 0:
-        return f"{upper} to {lower} %", _direction(metric, larger=False)
+        return f"{upper} to {lower}%", _direction(metric, larger=False)
     smaller, larger = _direction(metric, larger=False), _direction(metric, larger=True)
-    return f"{lower} % {smaller} to {upper} % {larger}", ""
+    return f"{lower}% {smaller} to {upper}% {larger}", ""
 
 
 def _difference(metric: Metric, difference: float) -> str:
@@ -261,7 +264,7 @@ def _difference(metric: Metric, difference: float) -> str:
 
 
 def _percent(percent: float) -> str:
-    return f"{percent:,.0f} %" if percent >= _WHOLE else f"{percent:.1f} %"
+    return f"{percent:,.0f}%" if percent >= _WHOLE else f"{percent:.1f}%"
 
 
 def _direction(metric: Metric, *, larger: bool) -> str:
@@ -281,7 +284,7 @@ def question(base: str, new: str, where: str) -> str:
 
 def levels(metric: Metric, before: float, after: float) -> str:
     """The two levels of a change, to complete a sentence: "from 17.31 to 18.38 ms"."""
-    return f"from {_level(metric, before)} to {_level(metric, after)} {metric.unit}".rstrip()
+    return with_unit(f"from {_level(metric, before)} to {_level(metric, after)}", metric)
 
 
 def _level(metric: Metric, value: float) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.language.metrics import Metric
+from dashboard.language.wording import with_unit
 from dashboard.ui.downsampling import Floats, downsample
 
 Figure = dict[str, Any]
@@ -232,7 +233,7 @@ def _other_purposes(line: ChartLine, metric: Metric) -> list[Trace]:
 
 
 def _hover(line: ChartLine, metric: Metric) -> str:
-    value = f"%{{y:.4~g}} {metric.unit}"
+    value = with_unit("%{y:.4~g}", metric)
     return f"{value}<br>%{{text}}<br>%{{x|%e %b %Y %H:%M}} UTC<extra>{line.name}</extra>"
 
 

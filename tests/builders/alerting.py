@@ -57,7 +57,7 @@ def series(
 def alert(
     of: AlertGroup, metric: str = "latency_ms", config: str = "inductor", **fields: Any
 ) -> Alert:
-    """One alert: 6.2 % slower, unless the fields say otherwise."""
+    """One alert: 6.2% slower, unless the fields say otherwise."""
     defaults = {
         "kind": "step",
         "direction": "regression",
@@ -168,7 +168,7 @@ def end_job(job: Job, values: Mapping[str, float] | None, **result: Any) -> None
 
 
 def stepped() -> Alert:
-    """The alert of a series that became 10 % slower."""
+    """The alert of a series that became 10% slower."""
     measured([*noise(30), *noise(8, 110, seed=1)])
     detection.detect_due()
     return Alert.objects.get()

@@ -32,7 +32,7 @@ def points(values: Floats | list[float]) -> list[Point]:
 
 
 def quiet(length: int, seed: int = 5) -> Floats:
-    """Gaussian noise of 2 % around 100 in which nothing looks like a change."""
+    """Gaussian noise of 2% around 100 in which nothing looks like a change."""
     return np.asarray(100 + np.random.default_rng(seed).normal(0, 2, length))
 
 

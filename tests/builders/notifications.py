@@ -26,7 +26,7 @@ def rule(*channels: Channel, **fields: Any) -> Rule:
 
 
 def confirmed(**fields: Any) -> AlertEvent:
-    """The event by which a group with one alert, 6.2 % slower, was confirmed."""
+    """The event by which a group with one alert, 6.2% slower, was confirmed."""
     group = alerting.group(state=AlertState.CONFIRMING, **fields)
     alerting.alert(group)
     return triage.move(

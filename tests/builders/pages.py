@@ -218,7 +218,7 @@ def result_document() -> dict[str, Any]:
     document["marks"] = [
         {
             "kind": "cpu_pressure",
-            "detail": "tasks here waited for a CPU in 4 % of the sampling time",
+            "detail": "tasks here waited for a CPU in 4% of the sampling time",
         }
     ]
     return document

@@ -102,8 +102,8 @@ def test_compare_reports_what_changed(compilewatch: RunCommand) -> None:
         result = compilewatch(*COMPARE, "--repeats", "3")
     assert result.code == 0
     assert "Move. Better: " in result.out
-    assert "10.0 % faster" in result.out
-    assert "-10.0 %" in result.out
+    assert "10.0% faster" in result.out
+    assert "-10.0%" in result.out
 
 
 def test_upgrade_report_is_printed_as_markdown(compilewatch: RunCommand) -> None:

@@ -152,7 +152,7 @@ def report(site: Any, injection: Injection, mails: Mailbox, hooks: Receiver) -> 
 def expected(injection: Injection) -> str:
     words = f"{injection.cause}, confirmed"
     if injection.percent is not None:
-        words += f", {injection.metrics[0]} {injection.percent:+g} %"
+        words += f", {injection.metrics[0]} {injection.percent:+g}%"
     if injection.silent:
         words += f", nothing in {', '.join(injection.silent)}"
     return words

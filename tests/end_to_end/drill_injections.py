@@ -15,7 +15,7 @@ CANARY = "ceilings.smoke.inference.float32.static.b512"
 # The suite's MLP with one more pass in Inductor, which can be made to do needless work
 OWN_MODEL = Path(__file__).with_name("drill_model.py")
 OWN_MLP = "drill_mlp.own.inference.float32.static.b64"
-EXTRA_CALLS = 48_500  # 5 % of the 970,000 Python calls of its cold compile (torch 2.13)
+EXTRA_CALLS = 48_500  # 5% of the 970,000 Python calls of its cold compile (torch 2.13)
 Case = tuple[str, str]  # benchmark, config
 # Points after which the noise of a series is known; points that a witness needs
 ENOUGH, A_FEW = 24, 4
@@ -93,7 +93,7 @@ INJECTIONS = (
     ),
     Injection(
         "compile-work",
-        "a pass of Inductor makes 5 % more Python calls",
+        "a pass of Inductor makes 5% more Python calls",
         "compiler",
         ("compile_calls",),
         case=(OWN_MLP, "inductor"),

@@ -71,7 +71,7 @@ def _finding(
 
 
 def _effect(outcome: ConfirmationOutcome) -> str:
-    unit = " %" if outcome.unit == "percent" else ""
+    unit = "%" if outcome.unit == "percent" else ""
     return f"{outcome.effect:+.3g}{unit} ({outcome.low:+.3g} to {outcome.high:+.3g})"
 
 

@@ -94,7 +94,7 @@ def test_slower_code_is_the_compilers(tmp_path: Path) -> None:
     (only,) = found(tmp_path, times=1.1, kernels="c")
     assert only.metric == "latency_ms"
     assert only.cause == "compiler"
-    assert only.effect.startswith("+10 %")
+    assert only.effect.startswith("+10%")
 
 
 def test_what_eager_shows_as_well_is_not_the_compilers(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_both_drills_change_a_kernel_and_the_compilers_work(table: Sequence[Inje
 def test_memory_that_repeats_exactly_needs_no_statistics(tmp_path: Path) -> None:
     (only,) = found(tmp_path, peak_memory_gb=2.5)
     assert only.metric == "peak_memory_gb"
-    assert only.effect == "+25 % (+25 to +25)"
+    assert only.effect == "+25% (+25 to +25)"
 
 
 def test_the_control_is_silent(tmp_path: Path) -> None:

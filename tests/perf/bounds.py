@@ -1,4 +1,4 @@
-"""95 % bounds of what a simulation counted, and the figures that a detector must keep up with."""
+"""95% bounds of what a simulation counted, and the figures that a detector must keep up with."""
 
 import json
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ RECORDED = Path(__file__).with_name("detector_figures.json")
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure with its 95 % bounds. more_is_better says in which direction it can get worse."""
+    """One figure with its 95% bounds. more_is_better says in which direction it can get worse."""
 
     name: str
     value: float

@@ -57,7 +57,7 @@ def main() -> None:
                 rounds.append(measured(job, base, seed))
             values = (f"{rounds[-1][key]:,.10g}" for key in COLUMNS)
             print(f"| {machine} | {seed} | {' | '.join(values)} |", flush=True)
-    ranges = [f"{spread_percent([each[key] for each in rounds]):.3g} %" for key in COLUMNS]
+    ranges = [f"{spread_percent([each[key] for each in rounds]):.3g}%" for key in COLUMNS]
     print(f"| **range** | | {' | '.join(ranges)} |")
 
 

@@ -16,7 +16,7 @@ SERIES, LENGTH = 40, 500
 
 
 def series() -> Floats:
-    """Gaussian series of 500 points; every second one has a step of 5 % in its middle."""
+    """Gaussian series of 500 points; every second one has a step of 5% in its middle."""
     values = LEVEL + gaussian(np.random.default_rng(7), (SERIES, LENGTH))
     values[::2, LENGTH // 2 :] += 5
     return values

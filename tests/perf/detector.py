@@ -1,4 +1,4 @@
-"""Print how good the detector is: false alerts, delays, drift, power and cost, with 95 % bounds.
+"""Print how good the detector is: false alerts, delays, drift, power and cost, with 95% bounds.
 
     python -m tests.perf.detector
         the whole table, from the final seeds (many minutes)
@@ -94,29 +94,29 @@ def delay(values: Floats, at: int) -> float:
 
 
 def delays(size: Size) -> Iterator[Figure]:
-    """Steps of 5 % at any place after 20 points, and of 10 % in a noise of 3 %."""
+    """Steps of 5% at any place after 20 points, and of 10% in a noise of 3%."""
     for place, (kind, noise) in enumerate(KINDS.items()):
         seen = delays_of(size, noise, place, 5.0, range(20, 200))
-        yield median(f"5 % step, {kind}: median delay, points", seen)
-        yield share(f"5 % step, {kind}: % within 4 points", int((seen <= 4).sum()), len(seen))
-        yield share(f"5 % step, {kind}: % within 6 points", int((seen <= 6).sum()), len(seen))
-        yield share(f"5 % step, {kind}: % within 40 points", int((seen < NEVER).sum()), len(seen))
+        yield median(f"5% step, {kind}: median delay, points", seen)
+        yield share(f"5% step, {kind}: % within 4 points", int((seen <= 4).sum()), len(seen))
+        yield share(f"5% step, {kind}: % within 6 points", int((seen <= 6).sum()), len(seen))
+        yield share(f"5% step, {kind}: % within 40 points", int((seen < NEVER).sum()), len(seen))
     histories = ((20, 60), (60, 120), (120, 200)) if size is FINAL else ()
     for early, late in histories:
         for place, (kind, noise) in enumerate(KINDS.items()):
             seen = delays_of(size, noise, 100 + 10 * early + place, 5.0, range(early, late))
-            yield median(f"5 % step after {early} to {late} points, {kind}: median", seen)
+            yield median(f"5% step after {early} to {late} points, {kind}: median", seen)
 
     def noisy(generator: np.random.Generator, shape: tuple[int, int]) -> Floats:
         return 1.5 * gaussian(generator, shape)
 
     seen = delays_of(size, noisy, 50, 10.0, range(20, 200))
-    yield median("10 % step in 3 % noise: median delay, points", seen)
-    yield share("10 % step in 3 % noise: % within 3 points", int((seen <= 3).sum()), len(seen))
+    yield median("10% step in 3% noise: median delay, points", seen)
+    yield share("10% step in 3% noise: % within 3 points", int((seen <= 3).sum()), len(seen))
 
 
 def drifts(size: Size) -> Iterator[Figure]:
-    """A drift of 3 % over 500 points in a noise of 2 %: the threshold of 2 % is passed after
+    """A drift of 3% over 500 points in a noise of 2%: the threshold of 2% is passed after
     333.
     """
     generator, slope = random_of(size, 3), 3 * np.arange(500) / 500
@@ -138,7 +138,7 @@ def drifts(size: Size) -> Iterator[Figure]:
 
 
 def powers(size: Size) -> Iterator[Figure]:
-    """Steps of the size that "can show" promises, after 150 points: 90 % are to be found within
+    """Steps of the size that "can show" promises, after 150 points: 90% are to be found within
     40.
     """
     for place, (kind, noise) in enumerate(KINDS.items()):

@@ -4,7 +4,7 @@
 
 RESULTS: as `benchmarks_suite compare` takes them. For each case and build with several processes it
 prints the mean of both clocks and half the range between processes, then how the device's time
-compares with the wall clock where the device is the bottleneck (its share is 95 % or more), and
+compares with the wall clock where the device is the bottleneck (its share is 95% or more), and
 what profiling added to the jobs.
 """
 
@@ -43,7 +43,7 @@ def report(groups: dict[tuple[str, str, str], list[Document]]) -> Iterator[str]:
             values = _values(documents, clock)
             cells.append(f"{fmean(values):.5g}" if values else "")
             spread = half_range_percent(values)
-            cells.append("" if spread is None else f"{spread:.2f} %")
+            cells.append("" if spread is None else f"{spread:.2f}%")
             if spread is not None:
                 widest[clock].append(spread)
         for key in ("device_share_percent", "kernels"):
@@ -54,7 +54,7 @@ def report(groups: dict[tuple[str, str, str], list[Document]]) -> Iterator[str]:
     yield ""
     for clock, spreads in widest.items():
         yield (
-            f"{clock}: median ±{median(spreads):.2f} %, widest ±{max(spreads):.2f} % of "
+            f"{clock}: median ±{median(spreads):.2f}%, widest ±{max(spreads):.2f}% of "
             f"{len(spreads)} cases and builds"
         )
     bound = [*_bound(groups)]
@@ -67,8 +67,8 @@ def report(groups: dict[tuple[str, str, str], list[Document]]) -> Iterator[str]:
     documents = list(chain(*groups.values()))
     added = [added_percent([document]) for document in documents]
     yield (
-        f"Profiling added {added_percent(documents):.1f} % to the time of these jobs, "
-        f"{min(added):.1f} to {max(added):.1f} % to one"
+        f"Profiling added {added_percent(documents):.1f}% to the time of these jobs, "
+        f"{min(added):.1f} to {max(added):.1f}% to one"
     )
 
 

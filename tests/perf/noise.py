@@ -35,7 +35,7 @@ def autocorrelated(generator: np.random.Generator, shape: tuple[int, int]) -> Fl
 
 
 def outliers(generator: np.random.Generator, shape: tuple[int, int]) -> Floats:
-    """Independent, standard deviation 2, and 2 % of the points are 20 % higher."""
+    """Independent, standard deviation 2, and 2% of the points are 20% higher."""
     return generator.normal(0, 2, shape) + 20 * (generator.random(shape) < 0.02)
 
 
@@ -48,7 +48,7 @@ KINDS: dict[str, Noise] = {
     "gaussian": gaussian,
     "Student t(3)": heavy_tails,
     "AR(1) 0.5": autocorrelated,
-    "2 % outliers": outliers,
+    "2% outliers": outliers,
     "two modes": two_modes,
 }
 

@@ -250,7 +250,7 @@ def compare(timings: dict[str, Timing], saved: dict[str, list[float]]) -> None:
             continue
         other = Timing(*saved[name])
         times, cpu_times = timing.median / other.median, timing.cpu / other.cpu
-        verdict = "the same within 20 %" if cpu_times <= SAME else "MORE than 20 % longer"
+        verdict = "the same within 20%" if cpu_times <= SAME else "MORE than 20% longer"
         print(f"{name:38}{times:6.2f} × as long as there, {cpu_times:.2f} × the CPU: {verdict}")
 
 

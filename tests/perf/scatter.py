@@ -80,7 +80,7 @@ def widest(spreads: Sequence[float]) -> str:
     if not spreads:
         return ""
     two_digits = float(f"{max(spreads):.2g}")
-    return f"{two_digits:g} %"
+    return f"{two_digits:g}%"
 
 
 def apart(values: Sequence[float]) -> float:

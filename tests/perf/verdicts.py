@@ -2,19 +2,19 @@
 
     python -m tests.perf.verdicts [--pages 200] [--only TEXT]
 
-A page has 60 cases of 15 models. What a process measures is a normal error of 1 % (or each case's
-own, of 0.5 to 2 %), on top of what its device and its day do. What would be called worse
+A page has 60 cases of 15 models. What a process measures is a normal error of 1% (or each case's
+own, of 0.5 to 2%), on top of what its device and its day do. What would be called worse
 or better is measured again first, as the site does, until each side has CERTAIN_PROCESSES.
 
 Printed for each situation:
 
-    coverage      of the 95 % intervals: of the cases, and of the mean of all
+    coverage      of the 95% intervals: of the cases, and of the mean of all
     false         pages with a significant change where nothing changed; model rows with a wrong
                   word
     suspected     pages on which a change is only suspected
     headline      the most frequent one; pages on which headline, table and gate disagree
     gate          passed, unknown, regression: percent of pages
-    found         of 10 cases that are 1, 2.5 or 5 % slower, percent called significant
+    found         of 10 cases that are 1, 2.5 or 5% slower, percent called significant
 """
 
 from argparse import ArgumentParser
@@ -85,34 +85,34 @@ SITUATIONS = (
     Situation("one process a side", processes=1),
     Situation("two processes a side", processes=2),
     Situation("three a side, in turn"),
-    Situation("three a side, cases 0.5 to 2 %", noise_factor=2.0),
+    Situation("three a side, cases 0.5 to 2%", noise_factor=2.0),
     Situation("three a side, first look", again=False),
     Situation("five a side", processes=5),
     Situation("heavy tails", tails=True),
-    Situation("each side its device, 2 %", devices=2, is_apart=True, common_device=0.02),
-    Situation("other days, 0.5 %", days=True, day=0.005),
-    Situation("other days, 1 %", days=True, day=0.01),
-    Situation("two devices, 2 %", devices=2, common_device=0.02, own_device=0.005),
-    Situation("eight devices, 2 %", devices=8, common_device=0.02, own_device=0.005),
-    Situation("five a side, eight devices, 2 %", processes=5, devices=8, common_device=0.02),
-    Situation("two modes of 5 %", modes=0.05),
-    Situation("two modes of 5 %, first look", modes=0.05, again=False),
-    Situation("two modes of 30 %", modes=0.3),
-    Situation("one in five in a mode of 10 %", modes=0.1, mode_share=0.2),
-    Situation("ten cases 1 % slower", slower=0.01),
-    Situation("ten cases 2.5 % slower", slower=0.025),
-    Situation("ten cases 5 % slower", slower=0.05),
-    Situation("ten 5 % slower, cases 0.5 to 2 %", slower=0.05, noise_factor=2.0),
-    Situation("ten 5 % slower, eight devices", slower=0.05, devices=8, common_device=0.02),
+    Situation("each side its device, 2%", devices=2, is_apart=True, common_device=0.02),
+    Situation("other days, 0.5%", days=True, day=0.005),
+    Situation("other days, 1%", days=True, day=0.01),
+    Situation("two devices, 2%", devices=2, common_device=0.02, own_device=0.005),
+    Situation("eight devices, 2%", devices=8, common_device=0.02, own_device=0.005),
+    Situation("five a side, eight devices, 2%", processes=5, devices=8, common_device=0.02),
+    Situation("two modes of 5%", modes=0.05),
+    Situation("two modes of 5%, first look", modes=0.05, again=False),
+    Situation("two modes of 30%", modes=0.3),
+    Situation("one in five in a mode of 10%", modes=0.1, mode_share=0.2),
+    Situation("ten cases 1% slower", slower=0.01),
+    Situation("ten cases 2.5% slower", slower=0.025),
+    Situation("ten cases 5% slower", slower=0.05),
+    Situation("ten 5% slower, cases 0.5 to 2%", slower=0.05, noise_factor=2.0),
+    Situation("ten 5% slower, eight devices", slower=0.05, devices=8, common_device=0.02),
     Situation("device time, two a side", processes=2, noise=0.001, metric=DEVICE_TIME),
     Situation(
-        "device time, two modes of 4 %", processes=2, noise=0.001, modes=0.04, metric=DEVICE_TIME
+        "device time, two modes of 4%", processes=2, noise=0.001, modes=0.04, metric=DEVICE_TIME
     ),
     Situation(
-        "device time, ten 2 % slower", processes=2, noise=0.001, slower=0.02, metric=DEVICE_TIME
+        "device time, ten 2% slower", processes=2, noise=0.001, slower=0.02, metric=DEVICE_TIME
     ),
     Situation(
-        "device time, ten 15 % slower",
+        "device time, ten 15% slower",
         processes=2,
         noise=0.001,
         slower=0.15,

@@ -190,7 +190,7 @@ def row(name: str, here: Steps, suite: Steps | None) -> str:
     cells = [f"{value:.4g}" for value in _with_speedup(here)]
     if suite:
         pairs = zip(_with_speedup(here), _with_speedup(suite), strict=True)
-        cells = [f"{ours:.4g} / {its:.4g} ({100 * (its / ours - 1):+.1f} %)" for ours, its in pairs]
+        cells = [f"{ours:.4g} / {its:.4g} ({100 * (its / ours - 1):+.1f}%)" for ours, its in pairs]
     return f"| {name} | {' | '.join(cells)} |"
 
 

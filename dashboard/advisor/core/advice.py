@@ -27,7 +27,7 @@ from dashboard.ui.downsampling import Floats
 
 ExclusionReason = Literal["failed", "start", "step", "memory"]
 
-# Of the draws, before a config's step counts as shorter: the upper end of a 95 % interval is finite
+# Of the draws, before a config's step counts as shorter: the upper end of a 95% interval is finite
 SURE = 0.975
 
 

@@ -94,7 +94,7 @@ def _eager_row(benchmark: str, advice: Advice) -> AdviceRow:
 
 def _doubted(doubt: Doubt) -> str:
     ends = f"{doubt.percent.low:.1f} to {doubt.percent.high:.1f}".replace("-", "−")
-    return f"{doubt.config}: {doubt.percent.value:.1f} % shorter, not sure ({ends} %)"
+    return f"{doubt.config}: {doubt.percent.value:.1f}% shorter, not sure ({ends}%)"
 
 
 def _earlier(step_range: StepRange) -> str:

@@ -55,7 +55,7 @@ def certainty(advice: Advice) -> list[str]:
 def _break_even(step_range: StepRange) -> str:
     steps = step_range.from_steps
     running = duration(step_range.candidate.seconds(steps.value).value)
-    ends = f"95 % interval {rough_steps(steps.low)} to {rough_steps(steps.high)} steps"
+    ends = f"95% interval {rough_steps(steps.low)} to {rough_steps(steps.high)} steps"
     if math.isinf(steps.high):
         ends = f"surely not before {rough_steps(steps.low)} steps, and it is not sure when"
     return (
@@ -68,8 +68,8 @@ def _doubt(doubt: Doubt) -> str:
     ends = f"{doubt.percent.low:.1f} to {doubt.percent.high:.1f}".replace("-", "−")
     return (
         f"A step of {doubt.config} may be shorter than one of {doubt.than}, "
-        f"by {doubt.percent.value:.1f} % at the best estimate, "
-        f"but what was measured does not show it (95 % interval {ends} %): "
+        f"by {doubt.percent.value:.1f}% at the best estimate, "
+        f"but what was measured does not show it (95% interval {ends}%): "
         "measure it more often."
     )
 
@@ -86,12 +86,12 @@ def _assumptions(advice: Advice) -> list[str]:
     if "assumed" in start_bases:
         sentences.append(
             "Starts that were measured once are taken to repeat within ± "
-            f"{200 * ASSUMED_START_ERROR:.0f} %."
+            f"{200 * ASSUMED_START_ERROR:.0f}%."
         )
     if "assumed" in step_bases:
         sentences.append(
             "Steps without an interval are taken to repeat within ± "
-            f"{200 * ASSUMED_STEP_ERROR:.0f} %."
+            f"{200 * ASSUMED_STEP_ERROR:.0f}%."
         )
     if "within" in step_bases:
         sentences.append(
@@ -112,12 +112,12 @@ def verdict_by_steps(ranked: list[RankedCandidate], count: float) -> str:
 
 
 def verdict_by_time(ranked: list[RankedCandidate], seconds: float) -> str:
-    """ "2 h: regional does 61 000 steps, 23 % more than eager." """
+    """ "2 h: regional does 61 000 steps, 23% more than eager." """
     best, eager = ranked[0], _eager(ranked)
     steps = best.amount.value
     verdict = f"{duration(seconds)}: {best.config} does {precise_steps(steps)} steps"
     if eager and eager is not best and eager.amount.value:
-        verdict += f", {100 * (steps / eager.amount.value - 1):.0f} % more than eager"
+        verdict += f", {100 * (steps / eager.amount.value - 1):.0f}% more than eager"
     return f"{verdict}{_runner_up(ranked)}."
 
 
@@ -130,7 +130,7 @@ def _runner_up(ranked: list[RankedCandidate]) -> str:
     second = max(ranked[1:], key=lambda row: row.chance, default=None)
     if second is None or second.chance < _LEAST_CHANCE:
         return ""
-    return f" ({100 * ranked[0].chance:.0f} % sure; else {second.config})"
+    return f" ({100 * ranked[0].chance:.0f}% sure; else {second.config})"
 
 
 def precise_steps(count: float) -> str:

@@ -69,7 +69,7 @@ def change_figure(line: ChartLine, control: ChartLine | None, step: Step, metric
         if control is not None and control_level:
             points.append(_points(control, metric, control_level, _CONTROL_SLOT, "dot"))
         levels = _levels(line, step, level)
-        layout = _layout("change from the level before, %", " %", step)
+        layout = _layout("change from the level before, %", "%", step)
     else:
         points = [_points(line, metric, None, line.slot, "solid")]
         levels = _levels(line, step, None)
@@ -269,7 +269,7 @@ def pairs_figure(processes: Sequence[Process], metric: Metric) -> Figure:
         "yaxis": {
             "title": {"text": "change from base, %"},
             "automargin": True,
-            "ticksuffix": " %",
+            "ticksuffix": "%",
         },
     }
     return {"data": [*means, *traces], "layout": layout}

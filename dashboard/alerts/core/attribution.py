@@ -57,15 +57,15 @@ class ObservedChange:
     @property
     def text(self) -> str:
         verb = "rose" if self.effect > 0 else "fell"
-        interval = f"{signed(self.low)} to {signed(self.high)} %"
-        return f"{self.name} {verb} by {abs(self.effect):.1f} % ({interval})"
+        interval = f"{signed(self.low)} to {signed(self.high)}%"
+        return f"{self.name} {verb} by {abs(self.effect):.1f}% ({interval})"
 
     @property
     def steady_text(self) -> str:
-        """Of what did not move: "The eager control shows no change (−0.8 to +1.2 %)"."""
+        """Of what did not move: "The eager control shows no change (−0.8 to +1.2%)"."""
         if abs(self.low) < EXACT_PERCENT and abs(self.high) < EXACT_PERCENT:
             return f"{self.name} stayed exactly as it was"
-        return f"{self.name} shows no change ({signed(self.low)} to {signed(self.high)} %)"
+        return f"{self.name} shows no change ({signed(self.low)} to {signed(self.high)}%)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,7 +192,7 @@ def representatives(suspicions: Sequence[Suspicion], most: int = 3) -> list[int]
 
 
 def title(suspicions: Sequence[Suspicion], since: str) -> str:
-    """ "sd_unet inference: 6.2 % slower in inductor since 2.13.0": the worst case first, and how
+    """ "sd_unet inference: 6.2% slower in inductor since 2.13.0": the worst case first, and how
     many more there are.
 
     since: "since 2.13.0", or another end of the sentence.
@@ -218,7 +218,7 @@ def _worst_first(suspicion: Suspicion) -> tuple[bool, float]:
 
 
 def sentence(suspicion: Suspicion) -> str:
-    """What changed: "6.2 % slower", "accuracy failed (was passed)", "2 more graph breaks"."""
+    """What changed: "6.2% slower", "accuracy failed (was passed)", "2 more graph breaks"."""
     if suspicion.words is not None:
         before, after = map(states.label, suspicion.words)
         return f"{after} (was {before})" if before else after

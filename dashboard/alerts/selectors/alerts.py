@@ -190,7 +190,7 @@ class AlertSummary:
 
     @property
     def sentence(self) -> str:
-        """ "gpt2.….b8, inductor: latency 6.2 % slower (5.1 to 7.4 %), from 17.31 to 18.38 ms"."""
+        """ "gpt2.….b8, inductor: latency 6.2% slower (5.1 to 7.4%), from 17.31 to 18.38 ms"."""
         series = self.alert.series
         what = "changed"
         if self.words:
@@ -208,13 +208,13 @@ class AlertSummary:
 
     @property
     def estimate(self) -> ValueChange | None:
-        """`change` without its interval: "6.2 % slower"."""
+        """`change` without its interval: "6.2% slower"."""
         size = self.alert.size
         return effect(self.metric, size.effect, None, None, size.unit)
 
     @property
     def interval(self) -> str:
-        """The interval of `change`: "5.1 to 7.4 % slower"; empty where it has no ends."""
+        """The interval of `change`: "5.1 to 7.4% slower"; empty where it has no ends."""
         size = self.alert.size
         if size.unit != "percent" or size.low is None or size.high is None:
             return ""

@@ -210,11 +210,11 @@ def _pass_rate(runs: list[int], machine: Machine, track: Track) -> Iterator[Miss
     fewer_cases = round((usual - newest) / 100 * cases)
     if usual - newest < FELL_PERCENT or fewer_cases < FELL_CASES:
         return
-    passed = f"{newest:.0f} % of {cases} cases passed in the newest scheduled run"
+    passed = f"{newest:.0f}% of {cases} cases passed in the newest scheduled run"
     yield MissingReport(
         subject=f"pass_rate:{machine.pk}:{track.pk}",
-        title=f"Pass rate fell to {newest:.0f} % on {machine}, track {track}",
-        text=f"{passed}; {usual:.0f} % is usual there.",
+        title=f"Pass rate fell to {newest:.0f}% on {machine}, track {track}",
+        text=f"{passed}; {usual:.0f}% is usual there.",
         machine=machine,
         track=track,
     )

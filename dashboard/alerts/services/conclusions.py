@@ -165,7 +165,7 @@ def _case(alert: Alert) -> tuple[int, int]:
 
 
 def _sentence(alert: Alert) -> str:
-    """ "mlp… in inductor, Latency: +6.1 % (+4.8 to +7.5) in 5 rounds: confirmed"."""
+    """ "mlp… in inductor, Latency: +6.1% (+4.8 to +7.5) in 5 rounds: confirmed"."""
     series = alert.series
     name = f"{series.benchmark} in {series.config}, {metric_of(series.metric).label}"
     outcome: dict[str, Any] = alert.decision.get("confirmation", {})
@@ -174,7 +174,7 @@ def _sentence(alert: Alert) -> str:
     low, high = outcome["low"], outcome["high"]
     effect = signed(outcome["effect"])
     if outcome["unit"] == "percent":
-        effect += " %"
+        effect += "%"
     if low != high:
         effect += f" ({signed(low)} to {signed(high)})"
     rounds = plural(outcome["pairs"], "round")

@@ -33,8 +33,8 @@ _TITLES: dict[State, str] = {
 _HEADER = ("Benchmark", "Config", "Metric", "Base", "New", "Change", "Part that changed")
 _MAX_ROWS = 40
 _METHOD = (
-    "Intervals are 95 %, over processes measured in turn on one device; significant: false "
-    "discovery rate 5 % over all cases and metrics."
+    "Intervals are 95%, over processes measured in turn on one device; significant: false "
+    "discovery rate 5% over all cases and metrics."
 )
 
 

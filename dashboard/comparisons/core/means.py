@@ -76,7 +76,7 @@ class MetricMean:
 
     @property
     def range(self) -> str:
-        """Its name, and the interval in words where one is known: "cold start (2.0 % faster to 4.1
+        """Its name, and the interval in words where one is known: "cold start (2.0% faster to 4.1
         % slower)".
         """
         if not self.ratio.is_known:

@@ -30,7 +30,7 @@ _LACKS: dict[SpreadBasis, str] = {
 }
 _REPEATED = 1e-3  # of a value: two processes' that differ by less are the same
 _REPEATED_DEVICE_TIME = 5e-3  # where Inductor chooses the same block sizes: docs/measuring.md
-# It may choose others in every process. Two of one build were at most 4 % apart for that
+# It may choose others in every process. Two of one build were at most 4% apart for that
 _BEYOND_TUNING_PERCENT = 10.0
 _LEAST_SHOWN_PERCENT = 0.05  # less is shown as unchanged
 

@@ -30,7 +30,7 @@ COST_METRICS = (
     "eager_peak_memory_gb",
 )
 # Relative standard errors where one process was measured, without an interval of its own. Compile
-# times of one case differed by 3 to 10 % from process to process, speedups by 0.5 to 3 %: the upper
+# times of one case differed by 3 to 10% from process to process, speedups by 0.5 to 3%: the upper
 # ends are taken.
 ASSUMED_START_ERROR = 0.10
 ASSUMED_STEP_ERROR = 0.03
@@ -53,7 +53,7 @@ class Option:
 
 
 class Interval(NamedTuple):
-    """A value with the ends of its 95 % interval; an end may be infinite."""
+    """A value with the ends of its 95% interval; an end may be infinite."""
 
     value: float
     low: float

@@ -18,7 +18,7 @@ from dashboard.results.core.result_format import Measurement, ResultDocument
 
 # Libraries that make a benchmark's model, as in level_sql.py
 MODEL_LIBRARIES = ("diffusers", "transformers")
-INTERVAL_WIDTH = 3.919928  # of a 95 % interval, in standard errors
+INTERVAL_WIDTH = 3.919928  # of a 95% interval, in standard errors
 
 
 class ProcessMeasurement(NamedTuple):

@@ -131,7 +131,7 @@ def _known_steps(findings: Sequence[Finding]) -> Iterator[str]:
         steps = "step" if len(decided) == 1 else "steps"
         yield (
             f"The {steps} of {plural(len(decided), 'case')} {_be(steps)} at most "
-            f"{max(decided.values()):.1f} % slower."
+            f"{max(decided.values()):.1f}% slower."
         )
 
 
@@ -187,7 +187,7 @@ def _bound_sentence(judgement: Judgement) -> Iterator[str]:
             name = f"{worst.metric.label.lower()} of {case.benchmark} {case.config}"
             yield (
                 "The interval that leaves most room for it: "
-                f"{name}, up to {max(worst.worst_percent, 0):.1f} % worse."
+                f"{name}, up to {max(worst.worst_percent, 0):.1f}% worse."
             )
 
 

@@ -38,10 +38,10 @@ FIELDS = (
 )
 METHOD = (
     "Ratios are of geometric means over processes, above all of those measured in turn on one "
-    "device; intervals are 95 %, from the spread between processes, that of each case moderated by "
-    "the others'. Significant: false discovery rate 5 % over all cases and metrics, and six "
+    "device; intervals are 95%, from the spread between processes, that of each case moderated by "
+    "the others'. Significant: false discovery rate 5% over all cases and metrics, and six "
     "processes a side; with fewer a change is suspected. Two are enough where they agree: of "
-    "memory, of drift, and of a device time that changes by 10 % or more.",
+    "memory, of drift, and of a device time that changes by 10% or more.",
 )
 NEAREST_MEDIAN = (
     "Kernels: of each side the job whose device time is nearest the median of all its jobs. "

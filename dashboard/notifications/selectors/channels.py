@@ -24,7 +24,7 @@ def conditions(rule: Rule) -> list[str]:
     if rule.minimum_severity != "low":
         words.append(f"of {rule.minimum_severity} severity or worse")
     if rule.minimum_effect_percent:
-        words.append(f"by {rule.minimum_effect_percent:g} % or more")
+        words.append(f"by {rule.minimum_effect_percent:g}% or more")
     machines = [machine.key for machine in rule.machines.all()]
     tracks = [track.key for track in rule.tracks.all()]
     for names in (rule.families, rule.model_names, rule.metric_keys, [*machines, *tracks]):

@@ -15,7 +15,7 @@ PARQUET_ROWS = 20_000  # in one row group
 
 
 class DataRow(NamedTuple):
-    """One datum. value: None where the case failed; low, high: its 95 % interval."""
+    """One datum. value: None where the case failed; low, high: its 95% interval."""
 
     at: datetime
     machine: str

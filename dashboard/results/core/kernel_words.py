@@ -104,14 +104,14 @@ def kernel_table(diff: KernelDiff) -> KernelTable:
 
 def sentence(diff: KernelDiff) -> str:
     """Which kernels account for the difference: "A compiled step's kernels take 23.1 ms more (52.1
-    → 75.2 ms): 91 % of the 25.4 ms added come from three kernels: …".
+    → 75.2 ms): 91% of the 25.4 ms added come from three kernels: …".
     """
     base_ms, new_ms = diff.base.total_ms, diff.new.total_ms
     article = "An" if diff.arm == "eager" else "A"
     subject = f"{article} {diff.arm} step's {diff.base.noun}s"
     span = f"{number(base_ms)} → {number(new_ms)} ms"
     if abs(diff.ms) * 100 <= _HARDLY * base_ms:
-        text = f"{subject} take the same time within {_HARDLY:.0f} % ({span})"
+        text = f"{subject} take the same time within {_HARDLY:.0f}% ({span})"
         if max(diff.added_ms, diff.saved_ms) * 100 <= _HARDLY * base_ms:
             return f"{text}."
         added, saved = number(diff.added_ms), number(diff.saved_ms)
@@ -132,7 +132,7 @@ def _shares(diff: KernelDiff) -> str:
     named: list[KernelChange] = []
     while len(named) < _MOST_NAMED and 100 * _sum(named) < _MOST * whole:
         named.append(rows[len(named)])
-    share = "all" if len(named) == len(rows) else f"{min(100 * _sum(named) / whole, 99):.0f} %"
+    share = "all" if len(named) == len(rows) else f"{min(100 * _sum(named) / whole, 99):.0f}%"
     verb, other_verb = ("added", "save") if is_more else ("saved", "add")
     text = f"{share} of the {number(whole)} ms {verb} come from {_count(named, diff)}"
     text += f": {'; '.join(map(_described, named))}"

@@ -8,7 +8,7 @@ Each level is of one device in one session: what was measured there in turn is c
 
 # Count; mean, and sum of squares around it, of ln(value), NULL where a value has no logarithm;
 # the typical variance within a process; smallest, largest and mean value; the newest job.
-# 3.919928 is the width of a 95 % interval in standard errors, so ln(high / low) / 3.919928 is the
+# 3.919928 is the width of a 95% interval in standard errors, so ln(high / low) / 3.919928 is the
 # standard error of ln(value), and exp(avg(2 * ln(error))) the geometric mean of its square.
 LEVEL = """
            count(*),

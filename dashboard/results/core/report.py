@@ -122,7 +122,7 @@ _REST = "The step itself, and what no phase counts."
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """One metric of a job: as text with its 95 % interval, from n samples (0: unknown)."""
+    """One metric of a job: as text with its 95% interval, from n samples (0: unknown)."""
 
     metric: Metric
     text: str

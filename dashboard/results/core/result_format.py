@@ -49,7 +49,7 @@ DELIVERY = jsonschema_rs.Draft202012Validator(
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One metric's value with its 95 % interval; `count` samples made it."""
+    """One metric's value with its 95% interval; `count` samples made it."""
 
     value: float
     low: float | None

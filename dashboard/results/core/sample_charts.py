@@ -80,7 +80,7 @@ def _histogram(arm: ChartArm, edges: Floats) -> Trace:
 def _bin_edges(arms: Sequence[Floats]) -> Floats:
     """Common edges of 10 to 120 bins, by the Freedman-Diaconis rule of the narrowest arm.
 
-    They span 99.8 % of the samples; what lies outside is counted in the first and the last bin.
+    They span 99.8% of the samples; what lies outside is counted in the first and the last bin.
     """
     low = min(float(np.quantile(arm, 0.001)) for arm in arms)
     high = max(float(np.quantile(arm, 0.999)) for arm in arms)

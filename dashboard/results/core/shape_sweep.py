@@ -66,7 +66,7 @@ def _summary(walk: Document) -> str:
     later_shapes = walk["shapes"][1:]
     recompiles = sum(shape["recompiles"] for shape in later_shapes)
     lost_s = sum(shape["lost_ms"] for shape in later_shapes) / 1000
-    slow = f"{number(walk['slow_percent'])} % of the steps were slow."
+    slow = f"{number(walk['slow_percent'])}% of the steps were slow."
     if not recompiles:
         return f"No shape was compiled again; {slow}"
     noun = "recompile" if recompiles == 1 else "recompiles"

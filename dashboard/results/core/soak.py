@@ -49,7 +49,7 @@ def _verdict(growth: Document | None) -> str:
     text = f"{quantity(metric, value, low, high)} per 100 steps"
     ends = interval(metric, low, high)
     if ends:
-        text = f"{text} (95 % interval {ends})"
+        text = f"{text} (95% interval {ends})"
     if low is not None and low > 0:
         return f"Memory grows: {text}."
     return f"No growth is shown: {text}."

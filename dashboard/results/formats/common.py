@@ -114,7 +114,7 @@ class ParsedFile:
 
 @dataclass(frozen=True, slots=True)
 class MetricValue:
-    """A value in our unit, with its 95 % interval where the file has one."""
+    """A value in our unit, with its 95% interval where the file has one."""
 
     value: float
     low: float | None = None

@@ -144,7 +144,7 @@ def _line(series: Series, rows: list[tuple[Any, ...]]) -> ChartLine:
 class LineSummary:
     """One config of a series page in a line of words.
 
-    newest, low, high: the last value that is not a failure. since_previous: with its 95 % interval
+    newest, low, high: the last value that is not a failure. since_previous: with its 95% interval
     where repeats show the spread between processes. since_first: median of the last five
     against the first five. A change that the spread may explain has no good or bad tone.
     between_percent: robust standard deviation between processes as percent of the value, over

@@ -98,7 +98,7 @@ def _value_cell(case: CaseRollup, value: float, ends: str, metric: Metric) -> Ma
     elif speedup := _speedup(case):
         about.append(speedup)
     if ends:
-        about.append(f"95 % interval {ends}")
+        about.append(f"95% interval {ends}")
 
     heat = speedup_heat(case.value("speedup"))
     goodness = -value if metric.lower_is_better else value

@@ -115,7 +115,7 @@ class SeriesOut(Schema):
     at: datetime | None = Field(alias="last_at")
     value: float | None = Field(alias="last_value")
     low: float | None = Field(
-        alias="last_low", description="Lower end of the 95 % interval within the process."
+        alias="last_low", description="Lower end of the 95% interval within the process."
     )
     high: float | None = Field(alias="last_high")
     status: str = Field(alias="last_status")

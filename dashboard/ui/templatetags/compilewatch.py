@@ -208,11 +208,11 @@ def heat_class(step: int) -> str:
 
 @register.filter
 def breakable(name: str) -> SafeString:
-    """A name that may be broken after dots and underscores and before "+" and "~", but in no number
-    or before its %.
+    """A name that may be broken after dots and underscores and before "+" and "~", but in no
+    number.
     """
-    held = escape(name).replace(" %", "\u00a0%")
-    return mark_safe(re.sub(r"(?<=[._])(?=[^\d._])|(?<=.)(?=[+~])", "<wbr>", held))  # noqa: S308 - escaped here
+    broken = re.sub(r"(?<=[._])(?=[^\d._])|(?<=.)(?=[+~])", "<wbr>", escape(name))
+    return mark_safe(broken)  # noqa: S308 - escaped here
 
 
 @register.filter

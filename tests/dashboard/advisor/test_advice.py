@@ -123,7 +123,7 @@ def test_break_even_interval_covers_the_truth_as_often_as_it_says() -> None:
 
 
 def test_spread_between_processes_is_used_where_there_are_repeats() -> None:
-    """Within each process exact, between them ± 10 %: the interval must show the latter."""
+    """Within each process exact, between them ± 10%: the interval must show the latter."""
     levels = {**REGIONAL.levels, "cold_start_s": level_of([9.0, 10.0, 11.0], [1e-4] * 3)}
     (_, regional) = make_advice(Option("regional", 1, levels)).ranges
     assert regional.from_steps.high / regional.from_steps.low > 1.3
@@ -134,7 +134,7 @@ def test_start_that_was_measured_once_is_not_taken_as_exact() -> None:
     levels = {**REGIONAL.levels, "cold_start_s": level_of([10.0])}
     advice = make_advice(Option("regional", 1, levels))
     assert advice.ranges[1].from_steps.low < 420
-    assert "Starts that were measured once are taken to repeat within ± 20 %." in certainty(advice)
+    assert "Starts that were measured once are taken to repeat within ± 20%." in certainty(advice)
 
 
 def test_what_slows_a_whole_process_favours_no_config() -> None:
@@ -214,7 +214,7 @@ def test_verdict_for_steps_names_the_soonest_and_its_lead() -> None:
 
 def test_verdict_for_a_time_names_the_one_with_most_steps() -> None:
     ranked = by_time(make_advice(REGIONAL, INDUCTOR), 3600)
-    verdict = "1 h: inductor does 71\u2009200 steps, 98 % more than eager."
+    verdict = "1 h: inductor does 71\u2009200 steps, 98% more than eager."
     assert verdict_by_time(ranked, 3600) == verdict
 
 

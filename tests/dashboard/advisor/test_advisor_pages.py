@@ -70,7 +70,7 @@ def test_list_has_config_break_even_and_gain_and_links_to_the_page(reader: Clien
     page = text(reader, "/advisor/")
     assert "<b>inductor</b>" in page
     assert "1 000" in page
-    assert "50.0 %" in page
+    assert "50.0%" in page
     assert f'href="/advisor/{site.MLP}/?machine=cpu-2c"' in page
 
 

@@ -164,7 +164,7 @@ def test_evidence_of_the_cause_comes_first() -> None:
     ]
     expected = "The generated code differs (kernels), the same way in 4 or more jobs a side."
     assert evidence[0].says == expected
-    expected = "The eager control shows no change (−0.8 to +1.2 %): only the compiled arm moved."
+    expected = "The eager control shows no change (−0.8 to +1.2%): only the compiled arm moved."
     assert evidence[1].says == expected
 
 

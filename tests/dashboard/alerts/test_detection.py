@@ -28,7 +28,7 @@ BUSIER = [1_017_573, 1_017_189, 1_017_430, 1_017_711, 1_017_733]
 
 
 def stepped(count: int = 8) -> list[float]:
-    """30 points at 100, then some that are 10 % slower."""
+    """30 points at 100, then some that are 10% slower."""
     return [*noise(30), *noise(count, 110, seed=1)]
 
 
@@ -238,7 +238,7 @@ def test_better_and_worse_in_one_case_is_a_trade_off() -> None:
     group = AlertGroup.objects.get()
     assert group.direction == "trade_off"
     assert group.severity == "high"
-    changes = "20.0 % more memory, but 3 fewer graph breaks"
+    changes = "20.0% more memory, but 3 fewer graph breaks"
     assert group.title == f"mlp inference: {changes} in inductor since 2.14.0"
 
 

@@ -102,7 +102,7 @@ def test_interference_since_then_under_one_build_is_the_machines() -> None:
 
 
 def witness(**fields: Any) -> None:
-    """Another series that gets slower by 15 % at the same time, half an hour later each."""
+    """Another series that gets slower by 15% at the same time, half an hour later each."""
     for hour, factor in enumerate(noise(BEFORE + AFTER, level=1.0, seed=4)):
         level = 115.0 if hour >= BEFORE else 100.0
         measure({"latency_ms": level * factor}, hour + 0.5, **fields)

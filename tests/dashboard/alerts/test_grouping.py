@@ -53,23 +53,23 @@ OTHER = replace(
 
 
 def test_the_title_says_which_model_what_by_how_much_where_and_since_when() -> None:
-    expected = "sd_unet inference: 6.2 % slower in inductor since 2.13.0"
+    expected = "sd_unet inference: 6.2% slower in inductor since 2.13.0"
     assert title([SLOWER], "since 2.13.0") == expected
 
 
 def test_the_title_says_how_many_more_there_are() -> None:
-    expected = "sd_unet inference and 1 more: 6.2 % slower in inductor since 2.13.0"
+    expected = "sd_unet inference and 1 more: 6.2% slower in inductor since 2.13.0"
     assert title([SLOWER, replace(OTHER, effect=3.0)], "since 2.13.0") == expected
 
 
 def test_a_status_change_and_its_speed_change_are_one_line() -> None:
-    changes = "accuracy failed (was passed), 6.2 % slower"
+    changes = "accuracy failed (was passed), 6.2% slower"
     expected = f"sd_unet inference: {changes} in inductor since 2.13.0"
     assert title([SLOWER, FAILS], "since 2.13.0") == expected
 
 
 def test_title_of_a_trade_off_names_both_sides() -> None:
-    expected = "sd_unet inference: 6.2 % slower, but 8.0 % less memory in inductor"
+    expected = "sd_unet inference: 6.2% slower, but 8.0% less memory in inductor"
     assert title([SLOWER, LIGHTER], "") == expected
 
 
@@ -84,13 +84,13 @@ def test_several_configs_are_listed_and_many_are_counted() -> None:
 @pytest.mark.parametrize(
     ("suspicion", "expected"),
     [
-        (replace(SLOWER, metric="cold_start_s", effect=30.0), "cold start 30.0 % slower"),
-        (replace(SLOWER, metric="device_ms", effect=2.1), "device time 2.1 % slower"),
+        (replace(SLOWER, metric="cold_start_s", effect=30.0), "cold start 30.0% slower"),
+        (replace(SLOWER, metric="device_ms", effect=2.1), "device time 2.1% slower"),
         (
             replace(SLOWER, metric="graph_breaks", effect=2.0, unit="difference"),
             "2 more graph breaks",
         ),
-        (replace(SLOWER, metric="drift", effect=120.0), "output 120 % less accurate"),
+        (replace(SLOWER, metric="drift", effect=120.0), "output 120% less accurate"),
         (FAILS, "accuracy failed (was passed)"),
     ],
 )

@@ -152,8 +152,8 @@ def test_pass_rate_that_fell_raises_an_alert() -> None:
     scheduled_run(failing=2)
     assert check() == (1, 0)
     group = AlertGroup.objects.get()
-    assert group.title == "Pass rate fell to 33 % on cpu-2c, track local"
-    expected = "33 % of 3 cases passed in the newest scheduled run; 100 % is usual there."
+    assert group.title == "Pass rate fell to 33% on cpu-2c, track local"
+    expected = "33% of 3 cases passed in the newest scheduled run; 100% is usual there."
     assert group.evidence[0]["says"] == expected
 
 

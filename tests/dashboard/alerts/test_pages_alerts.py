@@ -105,7 +105,7 @@ def test_line_of_the_inbox_says_what_how_much_and_why(reader: Client) -> None:
     alerting.alert(group, metric="cold_start_s", effect=1.0)
     shown = text(reader, "/alerts/")
     assert "mlp · inference · inductor" in shown
-    assert "6.2 % slower</span> <small>5.1 to 7.4 % slower</small>" in shown
+    assert "6.2% slower</span> <small>5.1 to 7.4% slower</small>" in shown
     assert "and 1 more series" in shown
     assert "Compiler" in shown
 
@@ -125,8 +125,8 @@ def test_page_shows_the_effect_with_its_interval(reader: Client) -> None:
     group = alerting.group()
     alerting.alert(group)
     shown = text(reader, group.get_absolute_url())
-    assert "6.2 % slower" in shown
-    assert "5.1 to 7.4 % slower" in shown
+    assert "6.2% slower" in shown
+    assert "5.1 to 7.4% slower" in shown
 
 
 def test_alert_of_a_metric_that_the_table_no_longer_has_stays_readable(reader: Client) -> None:
@@ -148,11 +148,11 @@ def test_page_shows_what_the_confirmation_measured_of_the_series(reader: Client)
     }
     alerting.alert(group, confirmation="confirmed", decision={"confirmation": again})
     Confirmation.objects.create(
-        group=group, state="done", message="another series: +30.0 % in 4 rounds: confirmed"
+        group=group, state="done", message="another series: +30.0% in 4 rounds: confirmed"
     )
     shown = text(reader, group.get_absolute_url())
     assert re.search(
-        r"measured again in turn: .*confirmed.*9.5 % slower \(8.0 to 11.0 %\).* in 4 rounds", shown
+        r"measured again in turn: .*confirmed.*9.5% slower \(8.0 to 11.0%\).* in 4 rounds", shown
     )
     assert "another series" not in shown
 
@@ -304,11 +304,11 @@ def test_confirmed_size_is_the_one_that_is_stated(reader: Client) -> None:
     decision = {"confirmation": outcome}
     alert = alerting.alert(group, confirmation="confirmed", decision=decision)
     describe(groups=[group])
-    assert group.title.startswith("mlp inference: 5.3 % slower")
+    assert group.title.startswith("mlp inference: 5.3% slower")
     shown = text(reader, group.get_absolute_url())
     assert "as the confirmation measured it" in shown
     assert "Before it was measured again, the detector estimated" in shown
-    assert "5.3 % slower" in alerts.summarize(alert).sentence
+    assert "5.3% slower" in alerts.summarize(alert).sentence
     assert "6.2" not in alerts.summarize(alert).sentence
 
 

@@ -123,7 +123,7 @@ def test_split_group_and_its_remainder_get_new_titles(ada: User) -> None:
     assert list(group.alerts.all()) == [stays]
     assert list(new.alerts.all()) == [goes]
     new.refresh_from_db()
-    assert new.title.startswith("mlp inference: 6.2 % slower in inductor")
+    assert new.title.startswith("mlp inference: 6.2% slower in inductor")
 
 
 def test_a_whole_group_is_not_split(ada: User) -> None:

@@ -137,7 +137,7 @@ def measure(
     broken_since: int = 7,
     broken: str = "",
 ) -> None:
-    """A result for every job that waits: 10 % slower from 2.<broken_since> on, with noise."""
+    """A result for every job that waits: 10% slower from 2.<broken_since> on, with noise."""
     rng = np.random.default_rng(bisection.runs.count())
     waiting = Job.objects.filter(
         run__bisection=bisection, state__in=[JobState.PLANNED, JobState.QUEUED]

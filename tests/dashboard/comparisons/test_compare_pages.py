@@ -46,7 +46,7 @@ def test_page_links_to_the_commits_and_to_the_two_jobs_of_a_case(
     ("model", "word", "words"),
     [
         ("gpt2", "Move, at a cost", "faster"),
-        ("llama", "Move", "4.0 % faster"),
+        ("llama", "Move", "4.0% faster"),
         ("resnet50", "No change", "Nothing got significantly worse"),
         ("sd_unet", "Stay", "slower"),
     ],

@@ -145,7 +145,7 @@ def test_command_follows_until_the_answer(
     shown = capsys.readouterr().out
     assert "24 of 24 jobs, 0 not passed" in shown  # what was suspected was measured again
     assert "\nMove. Better: " in shown
-    assert "10.0 % faster" in shown
+    assert "10.0% faster" in shown
 
 
 def test_what_is_suspected_is_measured_again_once() -> None:

@@ -32,8 +32,8 @@ def overall(new: Side, base: Side | None = None) -> CaseGroup:
 @pytest.mark.parametrize(
     ("factor", "word", "sentence"),
     [
-        (1.42, "Stay", "Worse: gpt2.training inductor device time 42.0 % slower ("),
-        (0.85, "Move", "Better: gpt2.training inductor device time 15.0 % faster ("),
+        (1.42, "Stay", "Worse: gpt2.training inductor device time 42.0% slower ("),
+        (0.85, "Move", "Better: gpt2.training inductor device time 15.0% faster ("),
         (1.0, "No regression found", "Nothing got significantly worse."),
     ],
 )
@@ -49,7 +49,7 @@ def test_gpu_time_of_two_processes_decides_where_the_step_waits_for_it(
 def test_small_change_of_two_processes_may_be_inductors_choice_of_block_sizes() -> None:
     group = overall(gpu_case(1.03))
     assert group.answer.word == "Not enough data"
-    assert "Suspected, not certain: gpt2.training inductor device time 3.0 % slower (" in (
+    assert "Suspected, not certain: gpt2.training inductor device time 3.0% slower (" in (
         group.answer.sentence
     )
 

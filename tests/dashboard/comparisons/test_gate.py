@@ -194,7 +194,7 @@ def test_markdown_has_a_table_for_each_kind_of_finding() -> None:
         machine="cpu-2c",
         address="https://there",
     )
-    row = r"\| a.smoke \| inductor \| Latency \| 10.0+ ms \| 11.0+ ms \| 10.0 % slower"
+    row = r"\| a.smoke \| inductor \| Latency \| 10.0+ ms \| 11.0+ ms \| 10.0% slower"
     assert text.startswith("### old → new on cpu-2c: regression\n\nRegression: 2 worse.")
     assert "**Worse**" in text
     assert re.search(row, text)

@@ -27,7 +27,7 @@ COMPARE = "/compare/?base=2.11.0&new=2.13.0&machine=h100"
 
 
 def bridged() -> Comparison:
-    """2.5.1 and 2.13.0, which takes newer libraries; every job of 2.13.0 under its own is 10 %
+    """2.5.1 and 2.13.0, which takes newer libraries; every job of 2.13.0 under its own is 10%
     faster.
     """
     started_comparison()
@@ -75,7 +75,7 @@ def test_page_says_what_libraries_add_and_compares_builds_under_the_shared_ones(
         deliver_under(job, 1.8 if own else 2.0, number % 3)
     shown = text(reader, comparison.get_absolute_url())
     assert "From those above to its own, diffusers 0.42.1, transformers 5.23.0" in shown
-    assert "10.0 % faster" in shown[shown.index("What newer libraries add") :]
+    assert "10.0% faster" in shown[shown.index("What newer libraries add") :]
     assert "No change" in shown
 
 

@@ -29,10 +29,10 @@ def only(base: Side, new: Side, metric: str = "latency_ms") -> Effect:
 @pytest.mark.parametrize(
     ("factor", "verdict", "words"),
     [
-        (0.94, "better", "6.0 % faster"),
-        (1.06, "worse", "6.0 % slower"),
-        (1.001, "same", "0.1 % slower"),
-        (1.019, "unknown", "1.9 % slower"),  # the interval holds the threshold: measure more
+        (0.94, "better", "6.0% faster"),
+        (1.06, "worse", "6.0% slower"),
+        (1.001, "same", "0.1% slower"),
+        (1.019, "unknown", "1.9% slower"),  # the interval holds the threshold: measure more
     ],
 )
 def test_latency_is_judged_by_its_interval_and_threshold(
@@ -72,7 +72,7 @@ def test_one_process_a_side_has_no_verdict_and_says_why() -> None:
     effect = only(base, new, "peak_memory_gb")
     assert effect.verdict == "unknown"
     assert effect.lacks == "one process on a side"
-    assert effect.change.text == "10.0 % more memory"
+    assert effect.change.text == "10.0% more memory"
 
 
 @pytest.mark.parametrize(("processes", "verdict"), [(3, "unknown"), (6, "worse")])

@@ -12,7 +12,7 @@ from dashboard.comparisons.core.ratios import Ratio, estimate_ratios, geomean, v
 
 
 def simulate(rng: np.random.Generator, repeats: int, true: list[float]) -> list[Ratio]:
-    """Cases whose processes differ by about 1 %, each case by its own, with heavy tails."""
+    """Cases whose processes differ by about 1%, each case by its own, with heavy tails."""
     spread = 0.01 * np.exp(rng.normal(0, 0.5, len(true)))
 
     def processes(middle: float, sd: float) -> Level:

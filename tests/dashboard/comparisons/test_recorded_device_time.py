@@ -40,4 +40,4 @@ def test_two_processes_a_side_decide_and_the_kernels_explain_it(reader: Client) 
 
     pairs = re.findall(r'href="(/jobs/pair/[^"]*chosen=median)', page.content.decode())
     explained = page_text(reader.get(html.unescape(pairs[0])))  # of the largest change
-    assert "94 % of the 23.9 ms added come from two kernels: attention, backward" in explained
+    assert "94% of the 23.9 ms added come from two kernels: attention, backward" in explained

@@ -59,13 +59,13 @@ def test_answer_in_a_sentence_names_gain_cost_and_failures() -> None:
     sentence = build_report(base, new).overall.answer.sentence
     assert sentence.startswith(
         "1 case that passed now fails: gpt2.training regional (does not compile). Worse: "
-        "gpt2.training inductor cold start 30.0 % slower ("
+        "gpt2.training inductor cold start 30.0% slower ("
     )
-    assert "Better: gpt2.training inductor 10.0 % faster (" in sentence
+    assert "Better: gpt2.training inductor 10.0% faster (" in sentence
 
 
 def test_headline_table_and_gate_are_one_judgement() -> None:
-    """Ten of sixty cases 5 % slower are no "No change"."""
+    """Ten of sixty cases 5% slower are no "No change"."""
     base, new = {}, {}
     for number in range(60):
         case = ComparedCase(f"m{number}.training", "inductor", f"m{number}", "llm", "training")

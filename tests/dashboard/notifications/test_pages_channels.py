@@ -26,7 +26,7 @@ def test_rule_is_described_in_words() -> None:
     made = rule(
         families=["llm"], minimum_severity="high", minimum_effect_percent=5, states=["suspected"]
     )
-    assert conditions(made) == ["suspected", "of high severity or worse", "by 5 % or more", "llm"]
+    assert conditions(made) == ["suspected", "of high severity or worse", "by 5% or more", "llm"]
 
 
 def test_rule_without_choices_selects_confirmed_missing_and_recovered() -> None:

@@ -34,12 +34,12 @@ CHANGED = SeriesLine(
     low=5.1,
     high=7.4,
     unit="percent",
-    text="sd_unet.b1, inductor: latency 6.2 % slower (5.1 to 7.4 %)",
+    text="sd_unet.b1, inductor: latency 6.2% slower (5.1 to 7.4%)",
 )
 ENTRY = Entry(
     id=7,
     url="https://watch.example/alerts/7/",
-    title="sd_unet inference: 6.2 % slower in inductor since 2.14",
+    title="sd_unet inference: 6.2% slower in inductor since 2.14",
     kind="step",
     state="confirmed",
     evidence_state="confirmed",
@@ -83,7 +83,7 @@ def send(to: Address, image: bytes | None = None) -> str:
 
 # --- Messages
 def test_subject_of_a_confirmed_alert_begins_with_its_severity() -> None:
-    assert ENTRY.subject == "[high] sd_unet inference: 6.2 % slower in inductor since 2.14"
+    assert ENTRY.subject == "[high] sd_unet inference: 6.2% slower in inductor since 2.14"
 
 
 def test_subject_of_another_alert_begins_with_its_state() -> None:
@@ -160,7 +160,7 @@ def test_mail_has_text_html_and_inline_chart(inbox: Mailbox) -> None:
     (text,) = inbox.parts("text/plain")
     (html,) = inbox.parts("text/html")
     (image,) = inbox.parts("image/png")
-    assert "6.2 % slower (5.1 to 7.4 %)" in text.get_content()
+    assert "6.2% slower (5.1 to 7.4%)" in text.get_content()
     assert "cid:change.png" in html.get_content()
     assert image["Content-ID"] == "<change.png>"
     assert image.get_content_disposition() == "inline"
@@ -201,7 +201,7 @@ def test_own_mail_has_text_html_and_inline_chart(own_server: Mailbox) -> None:
     (text,) = own_server.parts("text/plain")
     (html,) = own_server.parts("text/html")
     (image,) = own_server.parts("image/png")
-    assert "6.2 % slower (5.1 to 7.4 %)" in text.get_content()
+    assert "6.2% slower (5.1 to 7.4%)" in text.get_content()
     assert "cid:change.png" in html.get_content()
     assert image["Content-ID"] == "<change.png>"
     assert image.get_content_disposition() == "inline"

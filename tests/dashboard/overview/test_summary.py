@@ -38,24 +38,24 @@ def text(change: Any) -> str:
 
 def test_change_is_the_mean_move_of_earlier_cases() -> None:
     ten_percent_slower = figure("cold_start_s", 11.0, day(0, 10 * math.log(1.1)))
-    assert text(ten_percent_slower.since_month) == "10.0 % slower"
+    assert text(ten_percent_slower.since_month) == "10.0% slower"
 
 
 def test_new_case_does_not_shift_the_change() -> None:
     joined = figure("speedup", 1.5, day(0, 10 * math.log(1.1), count=15), cases=15)
-    assert text(joined.since_month) == "10.0 % higher"
+    assert text(joined.since_month) == "10.0% higher"
 
 
 def test_change_since_build_counts_the_newest_build_only() -> None:
     before, after = day(0, 10 * math.log(1.5)), day(1, 10 * math.log(0.8), build=NEW)
     start = figure("cold_start_s", 10.0, before, after)
-    assert text(start.since_build) == "20.0 % faster"
-    assert text(start.since_month) == "20.0 % slower"
+    assert text(start.since_build) == "20.0% faster"
+    assert text(start.since_month) == "20.0% slower"
 
 
 def test_half_of_the_cases_on_each_of_two_days_adds_up() -> None:
     halves = [day(number, 5 * math.log(1.1), count=5, linked=5) for number in (0, 1)]
-    assert text(figure("cold_start_s", 11.0, *halves).since_month) == "10.0 % slower"
+    assert text(figure("cold_start_s", 11.0, *halves).since_month) == "10.0% slower"
 
 
 def test_change_below_the_threshold_has_no_tone() -> None:
@@ -69,7 +69,7 @@ def test_change_below_the_threshold_has_no_tone() -> None:
 
 def test_pass_rate_changes_by_points() -> None:
     passed = figure("passed", 0.9, day(0, -1.0))
-    assert figure_value(passed) == "90 %"
+    assert figure_value(passed) == "90%"
     assert text(passed.since_month) == "10.0 points lower"
 
 

@@ -71,7 +71,7 @@ def test_change_compares_a_case_with_its_own_earlier_value(worker: Worker) -> No
     measured(worker, 0, {"speedup": 1.0})
     measured(worker, 1, {"speedup": 1.2})
     assert speedup().value == pytest.approx(1.2)
-    assert month() == "20.0 % higher"
+    assert month() == "20.0% higher"
 
 
 def test_night_after_a_failure_is_compared_with_the_night_before_it(
@@ -80,7 +80,7 @@ def test_night_after_a_failure_is_compared_with_the_night_before_it(
     measured(worker, 0, {"speedup": 1.0})
     measured(worker, 1, {}, status="oom")
     measured(worker, 2, {"speedup": 1.1})
-    assert month() == "10.0 % higher"
+    assert month() == "10.0% higher"
 
 
 def test_case_that_fails_now_is_in_no_geomean_but_in_the_pass_rate(worker: Worker) -> None:

@@ -205,7 +205,7 @@ def test_rows_add_up_to_the_difference_of_the_tables(base: ArmProfile, new: ArmP
 
 def test_sentence_names_what_accounts_for_most() -> None:
     assert sentence(gpt2()) == (
-        "A compiled step's kernels take 23.3 ms more (37.9 → 61.2 ms): 99 % of the 24.8 ms added "
+        "A compiled step's kernels take 23.3 ms more (37.9 → 61.2 ms): 99% of the 24.8 ms added "
         "come from three kernels: attention, backward, "
         "fmha_cutlassB_f16_aligned_128x64_k64_dropout_sm80 in place of "
         "cudnn_generated_fort_native_sdpa_sm90_flash_bprop_wgmma_f16, +12.4 ms; "
@@ -233,7 +233,7 @@ def test_faster_step_says_what_is_saved() -> None:
 def test_hardly_any_difference_names_no_kernel() -> None:
     made = diff([kernel("triton_a_0", 10)], [kernel("triton_a_0", 10.01)])
     assert sentence(made) == (
-        "A compiled step's kernels take the same time within 1 % (10.0 → 10.0 ms)."
+        "A compiled step's kernels take the same time within 1% (10.0 → 10.0 ms)."
     )
 
 

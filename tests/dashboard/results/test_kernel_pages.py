@@ -91,7 +91,7 @@ def test_two_jobs_show_which_kernels_differ(reader: Client) -> None:
     page = page_text(reader.get(f"/jobs/pair/?job={first.pk}&job={second.pk}"))
     assert "compiled step&#x27;s kernels take 23.3 ms more" in page
     assert "One profile of each side" in page
-    assert "50 % of what is added" in page
+    assert "50% of what is added" in page
     assert f"/jobs/{second.pk}/code/?kernel=triton_poi_fused_cat_7" in page
     assert f"/jobs/{first.pk}/code/?kernel=" not in page
 

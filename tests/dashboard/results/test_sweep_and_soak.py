@@ -71,7 +71,7 @@ def test_summary_leaves_out_what_the_first_shape_cost() -> None:
     first_is_cold = {"sweep": {**SWEEP, "shapes": [SHAPE, QUIET, SHAPE]}}
     sweep = shape_sweep(first_is_cold)
     assert sweep
-    assert sweep.summary.startswith("1 recompile after the first shape took 2.3 s; 5.30 % of")
+    assert sweep.summary.startswith("1 recompile after the first shape took 2.3 s; 5.30% of")
 
 
 def test_walk_without_a_recompile_says_so() -> None:
@@ -89,7 +89,7 @@ def test_reason_of_a_recompile_comes_with_its_shape() -> None:
 def test_growth_is_said_where_the_interval_lies_above_zero() -> None:
     shown = soak(soaked(1.6, 1.4, 1.8))
     assert shown
-    assert shown.verdict == "Memory grows: 1.60 MB per 100 steps (95 % interval 1.40 to 1.80 MB)."
+    assert shown.verdict == "Memory grows: 1.60 MB per 100 steps (95% interval 1.40 to 1.80 MB)."
 
 
 def test_interval_that_holds_zero_shows_no_growth() -> None:

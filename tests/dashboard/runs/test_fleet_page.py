@@ -36,9 +36,9 @@ def test_canary_shows_its_newest_value_and_change(reader: Client) -> None:
     (canary,) = canaries.newest()
     assert canary.change
     assert canary.series.last_value == 90
-    assert canary.change.text == "10.0 % lower"
+    assert canary.change.text == "10.0% lower"
     assert canary.change.tone == "unknown"  # one process against one
-    assert "10.0 % lower" in page_text(reader.get("/fleet/"))
+    assert "10.0% lower" in page_text(reader.get("/fleet/"))
 
 
 def test_waiting_and_running_jobs_are_shown_apart(reader: Client) -> None:

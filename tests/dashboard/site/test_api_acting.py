@@ -107,7 +107,7 @@ def test_unknown_model_is_refused_with_similar_names(caller: Caller) -> None:
 
 
 def finished(*latencies: float) -> str:
-    """The id of a comparison whose new build takes 10 % longer, unless told otherwise."""
+    """The id of a comparison whose new build takes 10% longer, unless told otherwise."""
     base, new = latencies or (2.0, 2.2)
     comparison = comparisons.started_comparison(repeats=6)
     for number, job in enumerate(comparisons.comparison_jobs(comparison)):
@@ -130,7 +130,7 @@ def test_gate_of_a_comparison_finds_the_regression(caller: Caller) -> None:
     assert gate["state"] == "regression"
     assert gate["exit_code"] == 1
     assert len(gate["regressions"]) == 2
-    assert "10.0 % slower" in gate["markdown"]
+    assert "10.0% slower" in gate["markdown"]
 
 
 def test_gate_on_an_unknown_metric_is_refused(caller: Caller) -> None:

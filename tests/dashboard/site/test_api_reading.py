@@ -125,7 +125,7 @@ def test_alert_describes_its_change_in_words_and_numbers(caller: Caller) -> None
     alerting.alert(group)
     document = caller.get(f"alerts/{group.pk}")
     [change] = document["changes"]
-    assert "6.2 % slower (5.1 to 7.4 %)" in change["sentence"]
+    assert "6.2% slower (5.1 to 7.4%)" in change["sentence"]
     assert change["effect"] == 6.2
     assert change["unit"] == "percent"
     assert document["series"] == 1

@@ -85,7 +85,7 @@ def test_step_is_a_change_since_the_first_value() -> None:
         line([10.0] * 10 + [12.0] * 10, build=["2.12"] * 10 + ["2.13"] * 10), LATENCY
     ).since_first
     assert summary
-    assert summary.text == "20.0 % slower"
+    assert summary.text == "20.0% slower"
     assert summary.tone == "bad"
 
 
@@ -105,7 +105,7 @@ def test_step_from_one_point_to_the_next_is_not_shown() -> None:
 
 
 def repeated(last: float) -> Any:
-    """One build, measured on forty days with a spread of 1 %, and once more with ``last``."""
+    """One build, measured on forty days with a spread of 1%, and once more with ``last``."""
     values = 10 * np.exp(np.random.default_rng(1).normal(0, 0.01, 40))
     values[-1] = 10
     points = line([*values.tolist(), last], build=["2.12"] * 41)
@@ -114,7 +114,7 @@ def repeated(last: float) -> Any:
 
 def test_step_beyond_the_spread_of_repeats_is_shown_with_its_interval() -> None:
     summary = repeated(12.0)
-    assert summary.text.startswith("20.0 % slower (1")
+    assert summary.text.startswith("20.0% slower (1")
     assert summary.tone == "bad"
 
 

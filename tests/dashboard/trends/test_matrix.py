@@ -77,7 +77,7 @@ def test_cell_shows_the_speedup_and_on_hover_the_latency() -> None:
     rollup = case({"speedup": newest(1.5, low=1.4, high=1.6), "latency_ms": newest(12.0)})
     cell = make_cell(rollup, PLAIN)
     assert cell.text == "1.50×"
-    assert cell.about == "12.0 ms per step; 95 % interval 1.40 to 1.60×"
+    assert cell.about == "12.0 ms per step; 95% interval 1.40 to 1.60×"
 
 
 def test_cell_of_eager_shows_its_latency() -> None:
@@ -100,7 +100,7 @@ def test_another_metric_keeps_the_colour_of_the_speedup() -> None:
 
 def test_cell_against_a_base_shows_the_change_and_both_values() -> None:
     cell = make_cell(latency(110.0), against(latency(100.0)))
-    assert cell.text == "? 10.0 % slower"
+    assert cell.text == "? 10.0% slower"
     assert cell.about == "100 ms before, 110 ms now"
     assert cell.heat == -3
 
@@ -169,7 +169,7 @@ def test_family_has_the_geomean_of_its_passing_cases() -> None:
 
 def test_family_changes_by_the_cases_that_both_builds_have() -> None:
     table = make_matrix([latency(110.0), latency(900.0, "new")], against(latency(100.0)))
-    assert table.means == {"llm": ["? 10.0 % slower"]}
+    assert table.means == {"llm": ["? 10.0% slower"]}
 
 
 # --- With the database
@@ -202,13 +202,13 @@ def test_build_is_shown_as_it_was_measured(two_builds: None, reader: Client) -> 
 
 def test_build_is_compared_with_another(two_builds: None, reader: Client) -> None:
     shown = text(reader, "/benchmarks/?build=2.13.0&base=2.12.0&metric=latency_ms")
-    assert "20.0 % slower" in shown
+    assert "20.0% slower" in shown
     assert "base=2.12.0&amp;new=2.13.0" in shown
 
 
 def test_newest_results_are_compared_with_a_build(two_builds: None, reader: Client) -> None:
     page = text(reader, "/benchmarks/?base=2.12.0")
-    assert "25.0 % lower" in page
+    assert "25.0% lower" in page
 
 
 def test_cell_links_to_the_series_in_its_metric(two_builds: None, reader: Client) -> None:

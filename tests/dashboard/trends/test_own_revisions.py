@@ -71,7 +71,7 @@ def test_series_page_has_the_revisions_side_by_side(worker: Worker, reader: Clie
     assert "Revisions of this model" in page
     assert "4.00 ms <small>1 process</small>" in page
     assert "5.00 ms <small>1 process</small>" in page
-    assert "25.0 % slower" in page
+    assert "25.0% slower" in page
     assert 'href="/docs/gate/#two-interpreters-on-this-machine"' in page
 
 

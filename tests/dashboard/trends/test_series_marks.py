@@ -32,7 +32,7 @@ def trace(figure: dict[str, Any], ending: str) -> dict[str, Any] | None:
 # --- On the chart
 def test_levels_between_alerts_are_medians() -> None:
     points = line([10.0, 10.0, 30.0, 12.0, 12.0])
-    alert = Mark(int(points.at_ms[3]), "20 % slower", "/alerts/1/", worse=True)
+    alert = Mark(int(points.at_ms[3]), "20% slower", "/alerts/1/", worse=True)
     levels = trace(drawn(MarkedLine(points, [alert])), " level")
     assert levels
     assert [y for y in levels["y"] if not np.isnan(y)] == [10.0, 10.0, 12.0, 12.0]
@@ -84,8 +84,8 @@ def test_page_lists_alerts_mutes_and_what_the_series_can_show(reader: Client) ->
     DetectorState.objects.update_or_create(series=series, defaults={"can_show_percent": 1.84})
     shown = text(reader, URL)
     assert f'href="/alerts/{group.pk}/"' in shown
-    assert "6.2 % slower (5.1 to 7.4 %)" in shown
-    assert "≥ 1.8 %" in shown
+    assert "6.2% slower (5.1 to 7.4%)" in shown
+    assert "≥ 1.8%" in shown
     assert "raises no alert until" in shown
 
 
@@ -99,7 +99,7 @@ def test_size_of_an_alert_on_the_page_is_the_confirmed_one(reader: Client) -> No
         confirmation="confirmed",
         decision={"confirmation": outcome},
     )
-    assert "9.3 % slower (8.0 to 10.1 %)" in text(reader, URL)
+    assert "9.3% slower (8.0 to 10.1%)" in text(reader, URL)
 
 
 @pytest.mark.django_db

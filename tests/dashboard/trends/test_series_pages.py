@@ -192,7 +192,7 @@ def test_time_of_one_process_each_is_neither_good_nor_bad() -> None:
     )
     (pair,) = job_pairs.metric_pairs(first, second)
     assert pair.change
-    assert pair.change.text == "10.0 % slower"
+    assert pair.change.text == "10.0% slower"
     assert pair.change.tone == "unknown"
 
 
@@ -218,7 +218,7 @@ def test_two_jobs_are_shown_with_the_older_first(reader: Client) -> None:
         ingest(job_id=job.pk, worker=worker, body=site.delivery(job, result))
         uuids.append(job.pk)
     page = reader.get(f"/jobs/pair/?job={uuids[1]}&job={uuids[0]}").text
-    assert "50.0 % slower" in page
+    assert "50.0% slower" in page
 
 
 @pytest.mark.django_db

@@ -89,4 +89,4 @@ def test_answer_says_that_no_change_was_found_and_what_would_be(reader: Client) 
     DetectorState.objects.update_or_create(series=series, defaults={"can_show_percent": 1.5})
     shown = answers(reader)
     assert "None found" in shown
-    assert "1.5 %" in shown
+    assert "1.5%" in shown
