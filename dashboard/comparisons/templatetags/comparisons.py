@@ -142,8 +142,8 @@ def need(of: Need) -> str:
     text = plural(of.shortfall.pairs, "more pair")
     if of.seconds is None:
         return text
-    minutes = max(round(of.seconds / 60), 1)
-    return f"{text}, about {duration(minutes * 60)}"
+    minutes = round(of.seconds / 60)
+    return f"{text}, about {duration(60 * minutes) if minutes > 1 else '1 min'}"
 
 
 @register.filter
