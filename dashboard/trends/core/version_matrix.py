@@ -13,6 +13,7 @@ from dashboard.comparisons.core.matching import (
 )
 from dashboard.comparisons.core.metric_effects import CHANGED, CaseSamples, Effect, pool_samples
 from dashboard.language.metrics import Metric
+from dashboard.language.states import label
 from dashboard.language.wording import plural, quantity
 from dashboard.trends.core.heat import speedup_heat
 
@@ -59,14 +60,15 @@ def _column(side: Side, table: Table | None, metric: Metric) -> dict[Key, Versio
         reasons = {excluded.case.key: excluded.text for excluded in table.left_out}
     cells = {}
     for key, measured in side.items():
-        failures = ", ".join(sorted(measured.failures))
+        statuses = sorted(measured.failures)
+        failures, words = ", ".join(statuses), ", ".join(map(label, statuses))
         samples = newest_samples(measured, metric.key)
         if key in changes:
             cells[key] = _change_cell(changes[key], metric, failures)
         elif samples:
             cells[key] = _value_cell(samples, metric, failures, reasons.get(key, ""))
         elif failures:
-            cells[key] = VersionCell(failures, 0, failures, is_failed=True)
+            cells[key] = VersionCell(words, 0, failures, is_failed=True)
         elif measured.samples:
             cells[key] = VersionCell("no value", 0, f"no {metric.label.lower()} here")
     return cells

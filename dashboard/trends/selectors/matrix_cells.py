@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dashboard.language.metrics import EAGER, METRICS, Metric
+from dashboard.language.states import label
 from dashboard.language.wording import ValueChange, change, interval, quantity, quiet
 from dashboard.results.selectors.rollup import CaseRollup
 from dashboard.trends.core.heat import change_heat, speedup_heat
@@ -68,7 +69,7 @@ def make_cell(case: CaseRollup, query: MatrixQuery) -> MatrixCell:
     """What the matrix says about one case."""
     metric = query.metric
     if case.failed:
-        return MatrixCell(case, case.status, 0, "the last job ended so")
+        return MatrixCell(case, label(case.status), 0, f"the last job ended {case.status}")
     if metric == SPEEDUP and case.config == EAGER:
         return MatrixCell(case, _latency(case), 0, "the eager control")
 

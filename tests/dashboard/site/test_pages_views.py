@@ -128,7 +128,7 @@ def test_matrix_shows_a_failure_as_its_status_word(busy_site: Run, reader: Clien
     failing = pages.fail_newest("oom")
     shown = text(reader, "/benchmarks/?status=oom")
     assert f'href="/series/{failing.benchmark}/?' in shown
-    assert ">oom<" in shown
+    assert ">out of memory<" in shown
 
 
 def test_matrix_with_a_filter_that_fits_nothing_says_how_to_go_on(

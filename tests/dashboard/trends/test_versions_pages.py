@@ -59,7 +59,7 @@ def test_failure_of_the_base_is_not_shown_under_other_builds(
     cells = _cells(reader, releases.NEW, "inductor")
     passed, failed = cells[releases.BASE], cells[releases.NEW]
     assert failed is not None
-    assert failed.text == "fail_to_compile"
+    assert failed.text == "failed to compile"
     assert passed is not None
     assert not passed.is_failed
 
