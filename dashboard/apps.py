@@ -18,9 +18,18 @@ class DashboardConfig(AppConfig):
 
 
 def ensure_defaults(**_: object) -> None:
-    """Give every migrated site its own tasks in the scheduler, and the four roles."""
+    """Give every migrated site its own tasks in the scheduler, and the four roles.
+
+    A role needs the permissions of all apps, which Django makes after this app's turn: this app
+    stands first among the installed ones.
+    """
+    from django.apps import apps
+    from django.contrib.auth.management import create_permissions
+
     from dashboard.accounts.services.roles import ensure_roles
     from dashboard.runs.services.schedules import ensure_system_tasks
 
+    for installed in apps.get_app_configs():
+        create_permissions(installed, verbosity=0)
     ensure_system_tasks()
     ensure_roles()

@@ -113,7 +113,7 @@ def test_one_box_selects_all(page: Page) -> None:
 def test_a_filter_changes_the_list_and_back_undoes_it(page: Page) -> None:
     page.goto("/alerts/?direction=all")
     before = page.locator("[data-row]").count()
-    page.get_by_label("Status", exact=True).select_option("invalid")
+    page.locator("select[name=workflow_state]").select_option("invalid")
     page.wait_for_url(re.compile("workflow_state=invalid"))
     page.go_back()
     expect(page.locator("[data-row]")).to_have_count(before)
@@ -153,11 +153,9 @@ def test_alert_on_a_phone_is_four_screens_long_at_most(page: Page) -> None:
 
 def test_the_mark_on_a_trend_leads_to_its_alert(page: Page) -> None:
     page.goto(addresses()[-1])
-    at = (
-        drawn(page)
-        .locator(".plot")
-        .first.evaluate(
-            """plot => {
+    drawn(page).locator(".plot").first.scroll_into_view_if_needed()
+    at = page.locator(".plot").first.evaluate(
+        """plot => {
             const { xaxis, yaxis } = plot._fullLayout;
             const trace = plot.data.find(({ name }) => name?.endsWith(" alert"));
             return [
@@ -166,7 +164,6 @@ def test_the_mark_on_a_trend_leads_to_its_alert(page: Page) -> None:
                 trace.customdata[0],
             ];
         }"""
-        )
     )
     box = page.locator(".plot").first.bounding_box()
     assert box

@@ -30,9 +30,10 @@ def test_the_pass_makes_as_many_calls_as_the_variant_says(
 
     from benchmarks_suite.harness.call_counts import CallCounter
 
-    # Importing the model gives Inductor its pass: it is taken back after this test
-    monkeypatch.setattr(torch._inductor.config, "post_grad_custom_pre_pass", None)
-    from tests.end_to_end.drill_model import NeedlessPass
+    # Importing the model gives Inductor its pass: it is taken back after the import. Not by
+    # monkeypatch, which would delete the option
+    with torch._inductor.config.patch(post_grad_custom_pre_pass=None):
+        from tests.end_to_end.drill_model import NeedlessPass
 
     for name, value in COMPILE_WORK.env.items():
         monkeypatch.setenv(name, value)

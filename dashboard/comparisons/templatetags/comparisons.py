@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import template
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
@@ -14,6 +15,7 @@ from dashboard.comparisons.core.means import MetricMean, mean_name
 from dashboard.comparisons.core.metric_effects import Effect
 from dashboard.comparisons.core.shortfall import MOST_PAIRS
 from dashboard.comparisons.core.upgrade_groups import CaseGroup
+from dashboard.comparisons.core.upgrade_report import CaseKernels
 from dashboard.comparisons.selectors.model_rows import Need
 from dashboard.language import wording
 from dashboard.language.metrics import Metric
@@ -132,6 +134,13 @@ def move(base: object, new: object) -> SafeString:
 def urlquery(parameters: dict[str, Any]) -> str:
     """Parameters as a part of an address."""
     return urlencode(parameters)
+
+
+@register.simple_tag
+def kernels_address(kernels: CaseKernels) -> str:
+    """The page that compares the kernels of a case's two jobs, one of each side."""
+    jobs = urlencode({"job": [kernels.base_job, kernels.new_job], "chosen": "median"}, doseq=True)
+    return f"{reverse('job_pair')}?{jobs}#kernels"
 
 
 @register.simple_tag

@@ -21,7 +21,7 @@ def test_two_processes_a_side_decide_and_the_kernels_explain_it(reader: Client) 
     answer = page.context["report"].overall.answer
     assert answer.word == "Stay"
     worse = "Worse: gpt2.standard.training.autocast_bf16.static.b16 inductor device time"
-    assert re.search(rf"{worse} 4[34]\.\d % slower \(4\d\.\d to 4\d(\.\d)? %\)\.", answer.sentence)
+    assert re.search(rf"{worse} 4[34]\.\d% slower \(4\d\.\d to 4\d(\.\d)?%\)\.", answer.sentence)
     assert "The whole step of 3 cases scatters too much to be decided" in answer.sentence
     words = {group.name: group.answer.word for group in page.context["report"].models}
     assert words == {

@@ -151,7 +151,7 @@ def test_effect_without_an_amount_is_none() -> None:
 def test_name_breaks_at_its_parts_and_not_within_a_number() -> None:
     assert breakable("gpt2.smoke.b16") == "gpt2.<wbr>smoke.<wbr>b16"
     assert breakable("2.13.0+cpu~scalar") == "2.13.0<wbr>+cpu<wbr>~scalar"
-    assert breakable("mlp: 6.2% slower <b>") == "mlp: 6.2\u00a0% slower &lt;b&gt;"
+    assert breakable("mlp: 6.2% slower <b>") == "mlp: 6.2% slower &lt;b&gt;"
 
 
 def tone(metric: str, old: float, new: float, *, is_shown: bool = False) -> str:

@@ -22,7 +22,7 @@ def test_compiled_numbers_stand_next_to_eager() -> None:
 
 def test_cold_start_says_when_it_is_paid_back() -> None:
     numbers = texts(document(cold_start_s=28.4, break_even_steps=473.0))
-    assert numbers["cold_start_s"] == ("28.4 s", "paid back after 473 steps")
+    assert numbers["cold_start_s"] == ("28.4 s", "paid back after 470 steps")
 
 
 def test_missing_number_has_its_reason() -> None:

@@ -40,7 +40,7 @@ def test_job_page_lists_its_kernels(reader: Client) -> None:
     assert "Compiled: 85 kernels a step, 61.2 ms" in page
     assert 'data-label="registers">96</td>' in page
     assert 'data-label="spills">12</td>' in page
-    assert '<td class="number">35.3 %</td>' in page  # 21.6 of 61.2 ms
+    assert '<td class="number">35.3%</td>' in page  # 21.6 of 61.2 ms
 
 
 def test_cpu_has_operators_without_registers(reader: Client) -> None:
