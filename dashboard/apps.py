@@ -1,6 +1,8 @@
 """The site's one Django app."""
 
 from django.apps import AppConfig
+from django.apps import apps as installed
+from django.apps.registry import Apps
 from django.db.models.signals import post_migrate
 
 from dashboard.site.logs import configure_structlog
@@ -17,19 +19,20 @@ class DashboardConfig(AppConfig):
         post_migrate.connect(ensure_defaults, sender=self)
 
 
-def ensure_defaults(**_: object) -> None:
+def ensure_defaults(*, apps: Apps = installed, **_: object) -> None:
     """Give every migrated site its own tasks in the scheduler, and the four roles.
 
     A role needs the permissions of all apps, which Django makes after this app's turn: this app
     stands first among the installed ones.
+
+    apps: as they are after this migration, which may be one in the middle.
     """
-    from django.apps import apps
     from django.contrib.auth.management import create_permissions
 
     from dashboard.accounts.services.roles import ensure_roles
     from dashboard.runs.services.schedules import ensure_system_tasks
 
-    for installed in apps.get_app_configs():
-        create_permissions(installed, verbosity=0)
+    for config in installed.get_app_configs():
+        create_permissions(config, verbosity=0, apps=apps)
     ensure_system_tasks()
     ensure_roles()

@@ -87,7 +87,7 @@ def test_other_configs_are_folded_but_a_failure_is_not() -> None:
         speedup("dynamic", None, status="oom"),
     )
     assert configs(line) == ["fullgraph"]
-    assert [cell.text for cell in line.failed] == ["oom"]
+    assert [cell.text for cell in line.failed] == ["out of memory"]
 
 
 def test_eager_without_a_job_of_its_own_is_the_control_of_the_others() -> None:

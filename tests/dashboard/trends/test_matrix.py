@@ -86,8 +86,8 @@ def test_cell_of_eager_shows_its_latency() -> None:
 
 def test_cell_of_a_failure_shows_its_status_word_for_any_query() -> None:
     failed = case({"latency_ms": newest(None, "timeout")})
-    assert make_cell(failed, PLAIN).text == "timeout"
-    assert make_cell(failed, against(latency(1.0))).text == "timeout"
+    assert make_cell(failed, PLAIN).text == "timed out"
+    assert make_cell(failed, against(latency(1.0))).text == "timed out"
 
 
 def test_another_metric_keeps_the_colour_of_the_speedup() -> None:
