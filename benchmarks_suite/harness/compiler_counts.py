@@ -68,9 +68,12 @@ def of_calls(calls: Counter[str]) -> Counts:
 
 def _sum_of(field: str) -> int | None:
     """A field of all compilations' entries; None where no entry has it."""
-    values = [getattr(entry, field, None) for entry in torch_versions.compilations() or []]
-    known = [int(value) for value in values if value is not None]
-    return sum(known) if known else None
+    values = []
+    for entry in torch_versions.compilations() or []:
+        value = getattr(entry, field, None)
+        if value is not None:
+            values.append(int(value))
+    return sum(values) if values else None
 
 
 def _of_inductor(name: str) -> int | None:

@@ -46,7 +46,7 @@ def profile(stopwatch: Stopwatch, arm: Arm, device: torch.device, steps: int) ->
         if device.type == "cpu":
             return _on_cpu(stopwatch, arm, steps)
         table = _on_gpu(stopwatch, arm, device, steps)
-    # A profiler that a driver, a container or a release refuses is no reason to lose the case
+    # A driver, a container or a release may refuse the profiler: the case is measured all the same
     except Exception as error:
         raise ProfileFailed(f"torch.profiler failed: {type(error).__name__}: {error}") from error
     if table is None:

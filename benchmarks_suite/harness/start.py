@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     import torch
 
     from benchmarks_suite.harness.arms import Arm
+    from benchmarks_suite.harness.memory import PeakMemory
     from benchmarks_suite.harness.timing import Stopwatch
 
 STEADY_STEPS, STEADY_S, STEADY_FACTOR = 10, 5.0, 1.5
@@ -114,15 +115,20 @@ def measure(job: jobs.Job, spec: Document) -> Document:
         findings |= _until_steady(stopwatch, arm, first_ms, 2 * len(working_copy.batches))
     memory.reset()
     stopwatch.time(arm, max(MEMORY_STEPS, len(working_copy.batches)))
-    findings |= {
-        "peak_gb": memory.peak_gb() - suites_own_gb,
-        "beside_peak_gb": memory.beside_peak_gb(),
-        "why_no_memory": memory.why_absent,
-    }
+    findings |= _memory_of_steps(memory, suites_own_gb)
     findings["compile"] = facts(hints.texts) | _facts_of(code)
     if "code_out" in spec:
         code.save(Path(spec["code_out"]))
     return findings | _saved_artifacts(spec.get("artifacts_out"))
+
+
+def _memory_of_steps(memory: PeakMemory, suites_own_gb: float) -> Document:
+    """suites_own_gb: what the suite keeps beside the arm, which is not the arm's."""
+    return {
+        "peak_gb": memory.peak_gb() - suites_own_gb,
+        "beside_peak_gb": memory.beside_peak_gb(),
+        "why_no_memory": memory.why_absent,
+    }
 
 
 def _warm_up_matmul(device: torch.device) -> None:

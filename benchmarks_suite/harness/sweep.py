@@ -119,7 +119,7 @@ def walk(
         while len(steps_ms) < STEPS:
             ms, _ = stopwatch.time(arm, 1, first=index)
             steps_ms.append(ms)
-        gc.collect()  # what the compiler leaves in cycles is no growth
+        gc.collect()  # what the compiler leaves in cycles is not growth
         after, new_size_gb = CompilerState.now(), host_gb()
         grown_mb = round((new_size_gb - size_gb) * 1000, 2) if index else None
         label = shapes.label(shape)

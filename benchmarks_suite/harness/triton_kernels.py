@@ -33,9 +33,9 @@ def generated() -> dict[str, Document]:
     kernels: dict[str, Document] = {name: {} for name in _in_cache()}
     for module in _modules():
         for name, facts in in_wrapper(_text(module)).items():
-            known = kernels.setdefault(name, {})
-            is_other = known.get("source", facts["source"]) != facts["source"]
-            known.update({"source": None, "nodes": None} if is_other else facts)
+            kernel = kernels.setdefault(name, {})
+            is_other = kernel.get("source", facts["source"]) != facts["source"]
+            kernel.update({"source": None, "nodes": None} if is_other else facts)
         for name, spills in _spills(module):
             kernel = kernels.setdefault(name, {})
             kernel["spills"] = max(spills, kernel.get("spills", 0))

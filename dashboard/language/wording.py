@@ -126,6 +126,11 @@ def with_unit(text: str, metric: Metric) -> str:
     return f"{text}{separator}{metric.unit}".rstrip()
 
 
+def axis_title(metric: Metric) -> str:
+    """What an axis of its values says: "Latency, ms", "Graph breaks"."""
+    return f"{metric.label}, {metric.unit}".rstrip(", ")
+
+
 def column_decimals(values: Iterable[float], half_widths: Iterable[float] = ()) -> int | None:
     """The decimals that all numbers of a column have, so that they can be compared down it.
 

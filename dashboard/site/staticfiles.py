@@ -8,7 +8,6 @@ from typing import Any
 from django.contrib.staticfiles.finders import BaseFinder
 from django.core.exceptions import ImproperlyConfigured
 from django.core.files.storage import FileSystemStorage
-from whitenoise.compress import Compressor
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 # The JavaScript and CSS of others. Static path: (installed package, file inside it)
@@ -23,12 +22,10 @@ class HashedStaticFiles(CompressedManifestStaticFilesStorage):
     """whitenoise's storage, which compresses each content once.
 
     A hashed name stands for its content: a file that has a compressed copy needs no second one.
-    Plain names are not compressed, since no page asks for them. Without Brotli: it would take ten
-    seconds of every first start, and browsers want it over HTTPS alone.
+    Plain names are not compressed, since no page asks for them. By gzip alone, because Brotli is
+    not installed: it would take ten seconds of every first start, and browsers want it over HTTPS
+    only.
     """
-
-    def create_compressor(self, **options: Any) -> Compressor:
-        return Compressor(use_brotli=False, **options)
 
     def compress_files(self, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
         hashed = set(self.hashed_files.values())

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.language.metrics import Metric
-from dashboard.language.wording import with_unit
+from dashboard.language.wording import axis_title, with_unit
 from dashboard.ui.downsampling import Floats, downsample
 
 Figure = dict[str, Any]
@@ -320,7 +320,6 @@ def _trend_layout(
     has_failures: bool,
 ) -> dict[str, Any]:
     lane = 0.12 if has_failures else 0.0
-    title = f"{metric.label}, {metric.unit}" if metric.unit else metric.label
     layout: dict[str, Any] = {
         "hovermode": "closest",
         "showlegend": True,
@@ -331,7 +330,7 @@ def _trend_layout(
         # tickangle: a phone would turn the dates, into the legend
         "xaxis": {"type": "date", "tickangle": 0, "anchor": "y2" if has_failures else "y"},
         "yaxis": {
-            "title": {"text": title},
+            "title": {"text": axis_title(metric)},
             "domain": [lane, 1],
             "automargin": True,
             "exponentformat": "power",

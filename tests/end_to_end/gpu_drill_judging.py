@@ -4,12 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from dashboard.alerts.core.attribution import (
-    ChangeFacts,
-    CodeFingerprints,
-    ObservedChange,
-    attribute,
-)
+from dashboard.alerts.core.attribution import attribute
+from dashboard.alerts.core.change_facts import ChangeFacts, CodeFingerprints, ObservedChange
 from dashboard.alerts.core.confirmation import FEWEST, MOST, ConfirmationOutcome
 from dashboard.alerts.selectors.facts import CONTROLS, PHASES, observed_change
 from dashboard.language.metrics import METRICS

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.language.metrics import Metric
-from dashboard.language.wording import duration
+from dashboard.language.wording import axis_title, duration
 from dashboard.ui.charts import SLOTS, ChartLine, Figure
 from dashboard.ui.downsampling import Floats
 
@@ -73,7 +73,7 @@ def change_figure(line: ChartLine, control: ChartLine | None, step: Step, metric
     else:
         points = [_points(line, metric, None, line.slot, "solid")]
         levels = _levels(line, step, None)
-        layout = _layout(f"{metric.label}, {metric.unit}".rstrip(", "), "", step)
+        layout = _layout(axis_title(metric), "", step)
     _skip_pause(layout, line)
     return {"data": [*levels, *points], "layout": layout}
 

@@ -148,12 +148,8 @@ class Tally:
 def tally(groups: QuerySet[AlertGroup]) -> Tally:
     """Groups by severity and cause. One query."""
     pairs = groups.order_by().values_list("severity", "cause")
-    rows = pairs.annotate(number=Count("pk", distinct=True))
-    return tally_of_counts({(severity, cause): number for severity, cause, number in rows})
-
-
-def tally_of_counts(counts: Mapping[tuple[str, str], int]) -> Tally:
-    """The tally of numbers by (severity, cause)."""
+    numbers = pairs.annotate(number=Count("pk", distinct=True))
+    counts = {(severity, cause): number for severity, cause, number in numbers}
     severities = {severity for severity, _ in counts}
     occurring = {cause for _, cause in counts}
     causes = [cause for cause in Cause.values if cause in occurring]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dashboard.alerts.core.attribution import CodeFingerprints
+from dashboard.alerts.core.change_facts import CodeFingerprints
 from dashboard.models import Alert, Job, Result
 from dashboard.results.core.environments import Difference, environment_differences
 from dashboard.results.selectors import history

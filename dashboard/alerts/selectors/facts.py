@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from math import isfinite
 
-from dashboard.alerts.core.attribution import ChangeFacts, ObservedChange
+from dashboard.alerts.core.change_facts import ChangeFacts, ObservedChange
 from dashboard.alerts.selectors import documents
 from dashboard.detection import compare_levels
 from dashboard.language.metrics import EAGER, METRICS, STATUS_METRIC

@@ -34,11 +34,12 @@ def matching(groups: QuerySet[AlertGroup], text: str) -> QuerySet[AlertGroup]:
 
 
 def _about(word: str) -> Q:
-    wanted = word.lower()
-    metrics = [
-        key for key, metric in METRICS.items() if wanted in key or wanted in metric.label.lower()
-    ]
-    causes = [cause for cause in Cause if wanted in cause.value or wanted in cause.label.lower()]
+    lower = word.lower()
+    metrics = []
+    for key, metric in METRICS.items():
+        if lower in key or lower in metric.label.lower():
+            metrics.append(key)
+    causes = [cause for cause in Cause if lower in cause.value or lower in cause.label.lower()]
     of_series = Q(series__benchmark__name__icontains=word) | Q(series__config__name__icontains=word)
     about = of_series | Q(series__metric__in=metrics)
     of_group = Alert.objects.filter(about, group=OuterRef("pk"))

@@ -146,7 +146,7 @@ def _cases(runs: list[int], machine: Machine, track: Track) -> Iterator[MissingR
             title=f"{benchmark} in {config} stopped reporting",
             text=f"The {MISSED} newest scheduled runs that asked for it did not bring: "
             f"{', '.join(labels)}. The {MISSED} before them did. Look at the newest job of the "
-            "case; if it is no longer to be measured, close this alert.",
+            "case. If you stopped measuring it on purpose, close this alert.",
             machine=machine,
             track=track,
         )

@@ -12,8 +12,9 @@ from django.utils import timezone
 
 from dashboard.catalog.core.plan import budget
 from dashboard.catalog.core.versions import version_order
+from dashboard.comparisons.core.shortfall import MAX_REPEATS
 from dashboard.comparisons.services.bisections import start_bisection, why_not
-from dashboard.comparisons.services.comparisons import MAX_REPEATS, REPEATS, start_comparison
+from dashboard.comparisons.services.comparisons import REPEATS, start_comparison
 from dashboard.language.metrics import METRICS
 from dashboard.models import Benchmark, Bisection, Comparison, Config
 from dashboard.runs.forms import (

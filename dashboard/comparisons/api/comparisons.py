@@ -18,9 +18,9 @@ from dashboard.catalog.selectors.lookups import named_build, only_machine
 from dashboard.comparisons.core import gate as gating
 from dashboard.comparisons.core import upgrade_report
 from dashboard.comparisons.core.judgement import JUDGED_METRICS, PART_METRICS, State
+from dashboard.comparisons.core.shortfall import MAX_REPEATS
 from dashboard.comparisons.selectors import comparisons as comparisons_read
 from dashboard.comparisons.services.comparisons import (
-    MAX_REPEATS,
     REPEATS,
     cancel_comparison,
     measure_more,

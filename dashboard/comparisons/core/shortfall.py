@@ -9,8 +9,8 @@ from dashboard.comparisons.core.metric_effects import CERTAIN_PROCESSES
 
 # Where a case was not yet measured in turn: fewer say nothing of the spread between processes
 FIRST_PAIRS = 3
-# More are not proposed: the noise of such a case is better looked into than measured away
-MOST_PAIRS = 20
+# Of one comparison. More are not proposed: noise of that size is better explained than averaged
+MAX_REPEATS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Shortfall:
     """What is missing.
 
     cases: those that are open. pairs: how many times both builds should measure each of them; more
-    than MOST_PAIRS where their noise hides any answer.
+    than MAX_REPEATS where their noise hides any answer.
     """
 
     cases: list[Key]
@@ -26,7 +26,7 @@ class Shortfall:
 
     @property
     def is_hopeless(self) -> bool:
-        return self.pairs > MOST_PAIRS
+        return self.pairs > MAX_REPEATS
 
 
 def shortfall(judgement: Judgement) -> Shortfall | None:

@@ -14,7 +14,7 @@ from dashboard.comparisons.core.judgement import (
 from dashboard.comparisons.core.matching import ComparedCase, Side, Table
 from dashboard.comparisons.core.means import MetricMean
 from dashboard.comparisons.core.shortfall import Shortfall, shortfall
-from dashboard.comparisons.core.upgrade_answer import NOTHING_MEASURED, UpgradeAnswer, answer
+from dashboard.comparisons.core.upgrade_answer import UpgradeAnswer, answer
 
 # What `build_report` needs of each side
 REPORT_METRICS = tuple(dict.fromkeys([*PART_METRICS, *JUDGED_METRICS]))
@@ -38,11 +38,6 @@ class CaseGroup:
     @property
     def title(self) -> str:
         return f"{self.name} {self.mode}".rstrip()
-
-    @property
-    def is_matched(self) -> bool:
-        """Whether anything of it was measured on both sides, or fails on one of them alone."""
-        return self.answer.sentence != NOTHING_MEASURED
 
     @property
     def means(self) -> list[MetricMean]:

@@ -40,17 +40,22 @@ class ModelRow:
     kernels: list[CaseKernels]
     is_starred: bool
 
+    @property
+    def is_measurable(self) -> bool:
+        """Whether measuring more would bring a verdict."""
+        return self.need is not None and not self.need.shortfall.is_hopeless
+
 
 @dataclass(frozen=True, slots=True)
 class ModelTable:
-    """columns: metrics that any row has. tally: verdicts and how many rows have each. unmatched:
-    what was not measured on both sides.
+    """columns: metrics that any row has. tally: verdicts and how many rows have each. left_out:
+    models without a compiled case on both sides.
     """
 
     columns: list[str]
     rows: list[ModelRow]
     tally: list[tuple[str, str, int]]
-    unmatched: list[str]
+    left_out: list[str]
 
 
 def model_table(
@@ -76,7 +81,7 @@ def model_table(
         columns,
         rows,
         _tally(matched),
-        unmatched=[group.title for group in report.models if not group.is_matched],
+        left_out=[group.title for group in report.models if not group.answers],
     )
 
 
@@ -111,8 +116,8 @@ def _need(shortfall: Shortfall, seconds: Mapping[tuple[str, str], float]) -> Nee
             "repeats": shortfall.pairs,
         }
     )
-    took = [seconds.get((key.benchmark, key.config)) for key in shortfall.cases]
-    known = [each for each in took if each is not None]
-    if len(known) < len(took):
+    cases = [(key.benchmark, key.config) for key in shortfall.cases]
+    if not all(case in seconds for case in cases):
         return Need(shortfall, None, query)
-    return Need(shortfall, 2 * shortfall.pairs * sum(known), query)
+    pair_s = 2 * sum(seconds[case] for case in cases)
+    return Need(shortfall, shortfall.pairs * pair_s, query)

@@ -15,6 +15,7 @@ from dashboard.catalog.core.plan import Case, PlanError, Selection, budget
 from dashboard.catalog.selectors.lookups import find_machine, named_build
 from dashboard.comparisons.core.matching import Key
 from dashboard.comparisons.core.metric_effects import CERTAIN_PROCESSES
+from dashboard.comparisons.core.shortfall import MAX_REPEATS
 from dashboard.comparisons.selectors import comparisons as read
 from dashboard.models import (
     Benchmark,
@@ -36,7 +37,6 @@ from dashboard.runs.services.runs import cancel_run, plan_job, plan_run
 
 TRACK = "versions"
 REPEATS = 3  # processes per case and build, unless given
-MAX_REPEATS = 20
 # Between two jobs' planned times, which order them (services/dispatch.py)
 STEP = timedelta(microseconds=1)
 

@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString, mark_safe
 from dashboard.comparisons.core.matching import ComparisonRow
 from dashboard.comparisons.core.means import MetricMean, mean_name
 from dashboard.comparisons.core.metric_effects import Effect
-from dashboard.comparisons.core.shortfall import MOST_PAIRS
+from dashboard.comparisons.core.shortfall import MAX_REPEATS
 from dashboard.comparisons.core.upgrade_groups import CaseGroup
 from dashboard.comparisons.core.upgrade_report import CaseKernels
 from dashboard.comparisons.selectors.model_rows import Need
@@ -147,7 +147,7 @@ def kernels_address(kernels: CaseKernels) -> str:
 def need(of: Need) -> str:
     """What to measure until there is a verdict: "3 more pairs, about 6 min"."""
     if of.shortfall.is_hopeless:
-        return f"more than {MOST_PAIRS} pairs: too noisy"
+        return f"too noisy: more than {MAX_REPEATS} pairs"
     text = plural(of.shortfall.pairs, "more pair")
     if of.seconds is None:
         return text

@@ -40,13 +40,12 @@ class DrawnLevel:
 
 @dataclass(frozen=True, slots=True)
 class ChangeDrawing:
-    """edge: x of the change. first, last: when the first and the last mark were measured."""
+    """edge: x of the change. last: when the last mark was measured."""
 
     marks: list[Mark]
     before: DrawnLevel
     after: DrawnLevel
     edge: float
-    first: datetime
     last: datetime
 
 
@@ -56,8 +55,9 @@ def draw(line: ChartLine, step: Step, metric: Metric) -> ChangeDrawing | None:
     if level_before is None or level_after is None:
         return None
     count_before = int((line.at_ms < step.at_ms).sum())
-    start, end = max(count_before - _MOST_BEFORE, 0), count_before + _MOST_AFTER
-    values, at_ms = line.value[start:end], line.at_ms[start:end]
+    start = max(count_before - _MOST_BEFORE, 0)
+    end = min(count_before + _MOST_AFTER, len(line.value))
+    values = line.value[start:end]
     count_before -= start
 
     low = min(float(np.min(values)), level_before, level_after)
@@ -79,10 +79,5 @@ def draw(line: ChartLine, step: Step, metric: Metric) -> ChangeDrawing | None:
         DrawnLevel(_LEFT, edge, y_of(level_before), quantity(metric, level_before)),
         DrawnLevel(edge, WIDTH - _RIGHT, y_of(level_after), quantity(metric, level_after)),
         edge,
-        _moment(int(at_ms[0])),
-        _moment(int(at_ms[-1])),
+        datetime.fromtimestamp(int(line.at_ms[end - 1]) / 1000, UTC),
     )
-
-
-def _moment(at_ms: int) -> datetime:
-    return datetime.fromtimestamp(at_ms / 1000, UTC)

@@ -31,10 +31,10 @@ def show(request: HttpRequest) -> HttpResponse:
     place = parameters.place(request, locations)
     looked_at = last_look(request, now)
     since = looked_at or now - _FIRST_LOOK
+    alerts = overview.open_alerts(since)
     workers = overview.fleet(now)
     waiting = {line.machine: line.waiting for line in workers}
     schedules = overview.schedules(now)
-    alerts = overview.open_alerts()
     # For those who look after the channels
     sees_channels = request.user.is_staff and request.user.has_perm("dashboard.view_channel")
     context = {
@@ -44,8 +44,7 @@ def show(request: HttpRequest) -> HttpResponse:
         "open_alerts": alerts,
         "looked_at": looked_at,
         "since": since,
-        "opened": sum(group.created_at >= since for group in alerts.newest),
-        "drawn": drawn_change(alerts.newest, since),
+        "drawn": drawn_change(alerts.first),
         "attention": attention(now, place, workers, schedules),
         "workers": workers,
         "alive": sum(line.state not in {"", "silent"} for line in workers),

@@ -1,7 +1,6 @@
 """What changed since a person last looked: alerts, the weightiest first, and the chart of one."""
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from dashboard.alerts.selectors import alert_data, alerts
 from dashboard.alerts.selectors.alerts import AlertSummary
@@ -18,17 +17,12 @@ class DrawnChange:
     drawing: ChangeDrawing
 
 
-def drawn_change(groups: list[AlertGroup], since: datetime) -> DrawnChange | None:
-    """Of the first that opened since then, else of the first; None where it has no points. Five
-    queries.
-    """
-    if not groups:
-        return None
-    group = next((each for each in groups if each.created_at >= since), groups[0])
-    summaries = alerts.alerts_of([group.pk])
+def drawn_change(groups: list[AlertGroup]) -> DrawnChange | None:
+    """Of the first; None where it has no points. Five queries."""
+    summaries = alerts.alerts_of([group.pk for group in groups[:1]])
     if not summaries:
         return None
-    first = summaries[0]
+    group, first = groups[0], summaries[0]
     seen = alert_data.around(first.alert)
     if seen.line is None:
         return None

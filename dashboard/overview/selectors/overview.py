@@ -1,6 +1,5 @@
 """What the overview shows next to the families: what moved, what fails, open alerts, workers."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -36,7 +35,7 @@ from dashboard.ui.locations import SeriesLocation
 
 MOVING_METRICS = ("latency_ms", "cold_start_s", "peak_memory_gb")
 LATE = timedelta(minutes=30)  # as long as a schedule may take to begin
-NEWEST_ALERTS = 6
+SHOWN_ALERTS = 6
 # One of two series says how a case ended last: `passed` has every job but unsupported ones,
 # latency has those.
 _NOTABLE = f"""
@@ -132,16 +131,18 @@ def _mover(case: CaseRollup, metric: Metric) -> Mover | None:
 class OpenAlerts:
     """Groups that nobody has closed.
 
-    newest: the first of them, by severity and then by age.
+    first: those to look at first: opened since the last look, then by severity, then by age.
+    opened: how many were opened since then.
     untaken: how many of high severity are new and assigned to nobody.
     """
 
-    tally: alerts.Tally
-    newest: list[AlertGroup]
+    total: int
+    first: list[AlertGroup]
+    opened: int
     untaken: int
 
 
-def open_alerts() -> OpenAlerts:
+def open_alerts(since: datetime) -> OpenAlerts:
     """One query, of the columns that are shown."""
     shown = (
         "title",
@@ -153,8 +154,10 @@ def open_alerts() -> OpenAlerts:
         "created_at",
     )
     open_groups = alerts.listing({}).select_related(None).only(*shown)
-    groups = sorted(open_groups, key=lambda group: alerts.RANK[group.severity])
-    counts = Counter((group.severity, group.cause) for group in groups)
+    groups = sorted(
+        open_groups, key=lambda group: (group.created_at < since, alerts.RANK[group.severity])
+    )
+    opened = sum(group.created_at >= since for group in groups)
     untaken = [
         group
         for group in groups
@@ -162,7 +165,7 @@ def open_alerts() -> OpenAlerts:
         and group.workflow_state == WorkflowState.NEW
         and group.assignee_id is None
     ]
-    return OpenAlerts(alerts.tally_of_counts(counts), groups[:NEWEST_ALERTS], len(untaken))
+    return OpenAlerts(len(groups), groups[:SHOWN_ALERTS], opened, len(untaken))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from dashboard.language.contracts import Document
 from dashboard.language.metrics import METRICS
 from dashboard.language.wording import interval, number, quantity
-from dashboard.results.core.report import Bar, bars
+from dashboard.results.core.report_bars import Bar, bars
 
 GROWTH = "memory_growth_mb"
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dashboard.models import Job
-from dashboard.results.core import job_pairs, report
+from dashboard.results.core import job_pairs, report, report_bars
 from dashboard.results.core.code_diff import ARCHIVE
 from dashboard.results.core.environments import environment_differences
 from dashboard.results.core.headline import headline
@@ -35,10 +35,10 @@ def job_page(job: Job) -> dict[str, Any]:
         "sweep": shape_sweep(document),
         "soak": soak(document),
         "absent": report.absent(document),
-        "starts": report.starts(document),
-        "phases": report.phases(document),
-        "memory": report.memory(document),
-        "stages": report.stages(document),
+        "starts": report_bars.starts(document),
+        "phases": report_bars.phases(document),
+        "memory": report_bars.memory(document),
+        "stages": report_bars.stages(document),
         "drifts": report.drifts(document),
         "distances": report.distances(document),
         "environment": report.environment(document),

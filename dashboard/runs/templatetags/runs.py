@@ -6,8 +6,10 @@ from django.utils.safestring import SafeString
 
 from dashboard.language import wording
 from dashboard.runs.selectors.runs import JobCounts
+from dashboard.runs.selectors.schedules import in_words
 
 register = template.Library()
+register.filter(in_words)
 
 
 @register.simple_tag

@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
+from dashboard.alerts.selectors import alerts
 from dashboard.language.wording import plural
 from dashboard.overview.selectors import overview
 from dashboard.runs.selectors import runs
@@ -34,7 +35,7 @@ def facts(now: datetime) -> list[Fact]:
     """Running, waiting, workers, open alerts. Three queries."""
     active = runs.active_runs()
     workers = overview.fleet(now)
-    tally = overview.open_alerts().tally
+    tally = alerts.tally(alerts.listing({}))
     running = sum(row.counts.running for row in active)
     waiting_by_machine = {line.machine: line.waiting for line in workers}
     waiting = sum(waiting_by_machine.values())

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dashboard.language.metrics import Metric
-from dashboard.language.wording import plural
+from dashboard.language.wording import axis_title, plural
 from dashboard.trends.core.release_lines import (
     MeasuredRelease,
     Release,
@@ -180,7 +180,7 @@ def _layout(metric: Metric, builds: Sequence[str], *, has_failures: bool) -> dic
         "margin": {"l": 64, "r": 16, "t": 28, "b": 56},
         "xaxis": _build_axis(builds),
         "yaxis": {
-            "title": {"text": f"{metric.label}, {metric.unit}".rstrip(", ")},
+            "title": {"text": axis_title(metric)},
             "domain": [0.0, 1],
             "automargin": True,
             "exponentformat": "power",

@@ -5,12 +5,8 @@ from typing import Any
 
 import pytest
 
-from dashboard.alerts.core.attribution import (
-    ChangeFacts,
-    CodeFingerprints,
-    ObservedChange,
-    attribute,
-)
+from dashboard.alerts.core.attribution import attribute
+from dashboard.alerts.core.change_facts import ChangeFacts, CodeFingerprints, ObservedChange
 from dashboard.results.core.environments import Difference
 
 CHANGE = ObservedChange("Latency", 10.0, 8.0, 12.0)

@@ -5,80 +5,27 @@ import json
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
-from django.core.exceptions import ImproperlyConfigured
-from django.test import override_settings
 from PIL import Image
 
 from dashboard.alerts.core.alert_charts import Step
-from dashboard.notifications.transports import addresses, channels, compose, picture, webhook
-from dashboard.notifications.transports.compose import Entry, SeriesLine
+from dashboard.notifications.transports import addresses, compose, picture, webhook
 from dashboard.notifications.transports.message import Address, NotSent
-from dashboard.site import configuration
+from tests.builders.messages import AT, CHANGED, ENTRY, png, send
 from tests.builders.read_data import line
 from tests.builders.receivers import Mailbox, Receiver, receiver
 
-AT = datetime(2026, 11, 21, 3, tzinfo=UTC)
 SCHEMA = json.loads(Path(webhook.__file__).with_name("webhook.v1.json").read_text())
-CHANGED = SeriesLine(
-    benchmark="sd_unet.b1",
-    config="inductor",
-    metric="latency_ms",
-    direction="regression",
-    effect=6.2,
-    low=5.1,
-    high=7.4,
-    unit="percent",
-    text="sd_unet.b1, inductor: latency 6.2% slower (5.1 to 7.4%)",
-)
-ENTRY = Entry(
-    id=7,
-    url="https://watch.example/alerts/7/",
-    title="sd_unet inference: 6.2% slower in inductor since 2.14",
-    kind="step",
-    state="confirmed",
-    evidence_state="confirmed",
-    workflow_state="new",
-    direction="regression",
-    severity="high",
-    cause="compiler",
-    cause_in_words="Compiler.",
-    evidence=[
-        {
-            "fact": "code",
-            "says": "The kernels <differ>.",
-            "supports": "compiler",
-        }
-    ],
-    machine="h200",
-    track="nightly",
-    base="2.13",
-    new="2.14",
-    commits="",
-    reproduce="python -m benchmarks_suite run",
-    series=[CHANGED],
-)
 
 
 @pytest.fixture
 def hook() -> Iterator[Receiver]:
     with receiver() as made:
         yield made
-
-
-def png() -> bytes:
-    points = line([10.0] * 20 + [10.6] * 20)
-    step = Step(int(points.at_ms[20]), 6.0, 5.0, 7.0, "percent")
-    return picture.change_png(points, step, "Latency", "ms")
-
-
-def send(to: Address, image: bytes | None = None) -> str:
-    return channels.send(to, compose.event_message(ENTRY, AT, image), "5")
 
 
 # --- Messages
@@ -185,61 +132,6 @@ def test_mail_server_that_is_down_is_not_a_permanent_refusal(inbox: Mailbox) -> 
     with pytest.raises(NotSent, match=r".+") as refused:
         send(Address("mailto://127.0.0.1:9?from=a@example.org&to=b@example.org"))
     assert not refused.value.permanent
-
-
-# --- Mail through the site's own server
-@pytest.fixture
-def own_server(inbox: Mailbox) -> Iterator[Mailbox]:
-    backend = "django.core.mail.backends.smtp.EmailBackend"
-    server = {"EMAIL_URL": "smtp://x", "EMAIL_HOST": "127.0.0.1", "EMAIL_PORT": inbox.port}
-    with override_settings(EMAIL_BACKEND=backend, DEFAULT_FROM_EMAIL="watch@example.org", **server):
-        yield inbox
-
-
-def test_own_mail_has_text_html_and_inline_chart(own_server: Mailbox) -> None:
-    assert "took the mail to ada@example.org." in send(Address("mail:ada@example.org"), png())
-    (text,) = own_server.parts("text/plain")
-    (html,) = own_server.parts("text/html")
-    (image,) = own_server.parts("image/png")
-    assert "6.2% slower (5.1 to 7.4%)" in text.get_content()
-    assert "cid:change.png" in html.get_content()
-    assert image["Content-ID"] == "<change.png>"
-    assert image.get_content_disposition() == "inline"
-
-
-def test_own_mail_goes_to_each_recipient(own_server: Mailbox) -> None:
-    send(Address("mail:ada@example.org, bob@example.org"))
-    assert own_server.mails[0]["To"] == "ada@example.org, bob@example.org"
-    assert own_server.mails[0]["From"] == "watch@example.org"
-    assert own_server.mails[0]["Subject"] == ENTRY.subject
-
-
-def test_own_mail_that_is_refused_reports_the_servers_words(own_server: Mailbox) -> None:
-    own_server.refusal = "550 no such person here"
-    with pytest.raises(NotSent, match="no such person here") as refused:
-        send(Address("mail:ada@example.org"))
-    assert not refused.value.permanent
-
-
-def test_own_mail_without_a_server_is_refused_permanently() -> None:
-    with pytest.raises(NotSent, match="set EMAIL_URL") as refused:
-        send(Address("mail:ada@example.org"))
-    assert refused.value.permanent
-
-
-@pytest.mark.parametrize(
-    ("url", "port", "uses_tls"),
-    [("smtp://h", 25, False), ("smtp+tls://u:p@h", 587, True), ("smtp+tls://h:2525", 2525, True)],
-)
-def test_mail_server_is_read_from_its_url(url: str, port: int, uses_tls: bool) -> None:
-    server = configuration.mail_server(url)
-    assert server["EMAIL_PORT"] == port
-    assert server.get("EMAIL_USE_TLS", False) is uses_tls
-
-
-def test_mail_server_of_another_scheme_is_refused() -> None:
-    with pytest.raises(ImproperlyConfigured, match=r"smtp\+tls://"):
-        configuration.mail_server("https://smtp.example.org")
 
 
 def test_unknown_scheme_is_refused_permanently() -> None:

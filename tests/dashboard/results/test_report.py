@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.results.core import report
+from dashboard.results.core import report, report_bars
 
 GOLDEN = Path(__file__).parents[2] / "data" / "golden"
 
@@ -40,10 +40,10 @@ def test_empty_document_has_nothing_to_show() -> None:
     parts = (
         report.metric_groups,
         report.absent,
-        report.starts,
-        report.phases,
-        report.memory,
-        report.stages,
+        report_bars.starts,
+        report_bars.phases,
+        report_bars.memory,
+        report_bars.stages,
         report.drifts,
         report.environment,
         report.compiler_facts,
@@ -59,13 +59,13 @@ def test_what_is_absent_is_shown_with_its_reason() -> None:
 
 
 def test_longest_bar_fills_its_cell() -> None:
-    bars = report.memory(measured(peak_memory_gb=2.0, eager_peak_memory_gb=1.0))
+    bars = report_bars.memory(measured(peak_memory_gb=2.0, eager_peak_memory_gb=1.0))
     assert [bar.label for bar in bars] == ["Eager peak memory", "Peak memory"]
     assert [bar.share for bar in bars] == [50, 100]
 
 
 def test_phases_of_the_cold_start_lie_end_to_end() -> None:
-    bars = report.starts(
+    bars = report_bars.starts(
         measured(
             cold_start_s=10.0,
             compile_dynamo_s=2.0,
@@ -81,18 +81,18 @@ def test_phases_of_the_cold_start_lie_end_to_end() -> None:
 
 
 def test_starts_without_phases_are_shown_whole_on_one_axis() -> None:
-    bars = report.starts(measured(cold_start_s=10.0, warm_start_s=2.5))
+    bars = report_bars.starts(measured(cold_start_s=10.0, warm_start_s=2.5))
     assert [bar.label for bar in bars] == ["Cold start", "Warm start"]
     assert [bar.share for bar in bars] == [100, 25]
 
 
 def test_phases_longer_than_the_start_stay_within_the_drawing() -> None:
-    bars = report.starts(measured(cold_start_s=1.0, compile_dynamo_s=2.0))
+    bars = report_bars.starts(measured(cold_start_s=1.0, compile_dynamo_s=2.0))
     assert max(bar.offset + bar.share for bar in bars) == 100
 
 
 def test_stages_come_in_the_order_of_a_job() -> None:
-    bars = report.stages({"wall_s": {"sampling": 3.0, "import": 1.0, "starts": 2.0}})
+    bars = report_bars.stages({"wall_s": {"sampling": 3.0, "import": 1.0, "starts": 2.0}})
     assert [bar.label for bar in bars] == ["import", "starts", "sampling"]
 
 

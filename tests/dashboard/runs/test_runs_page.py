@@ -1,11 +1,11 @@
-"""The list of runs, and the page of one: what went wrong comes first."""
+"""The list of runs, and the page of one: what went wrong comes first; who may do what with it."""
 
 import pytest
 from django.test import Client
 
 from dashboard.models import JobState, Run, RunState, Status
 from tests.builders import site
-from tests.builders.reading import text
+from tests.builders.reading import page_text, text
 
 pytestmark = pytest.mark.django_db
 
@@ -44,3 +44,33 @@ def test_page_of_a_run_has_human_words(reader: Client) -> None:
     shown = text(reader, ended(Status.FAIL_TO_RUN).get_absolute_url())
     assert "failed to run" in shown
     assert "Jobs that passed" not in shown
+
+
+def test_operator_cancels_a_run(operator: Client) -> None:
+    run = site.run()
+    response = operator.post(f"/runs/{run.pk}/cancel", follow=True)
+    assert "1 job will not be measured" in page_text(response)
+    run.refresh_from_db()
+    assert run.state == "cancelled"
+
+
+def test_operator_queues_cancelled_jobs_again(operator: Client) -> None:
+    run = site.run()
+    operator.post(f"/runs/{run.pk}/cancel")
+    operator.post(f"/runs/{run.pk}/retry")
+    assert run.jobs.get().state == JobState.QUEUED
+
+
+def test_reader_sees_no_button_that_changes_a_run(reader: Client) -> None:
+    assert "<dialog" not in text(reader, f"/runs/{site.run().pk}/")
+
+
+@pytest.mark.parametrize("what", ["cancel", "retry"])
+def test_reader_may_not_change_a_run(reader: Client, what: str) -> None:
+    response = reader.post(f"/runs/{site.run().pk}/{what}")
+    assert response.status_code == 403
+    assert "lacks the permission" in page_text(response)
+
+
+def test_link_does_not_cancel_a_run(operator: Client) -> None:
+    assert operator.get(f"/runs/{site.run().pk}/cancel").status_code == 405

@@ -277,37 +277,7 @@ def test_an_unknown_job_is_not_found(reader: Client) -> None:
     assert "There is no job" in page_text(reader.get(f"/jobs/{uuid4()}/"))
 
 
-# --- What may be done, and by whom
-def test_operator_cancels_a_run(operator: Client) -> None:
-    run = site.run()
-    response = operator.post(f"/runs/{run.pk}/cancel", follow=True)
-    assert "1 job will not be measured" in page_text(response)
-    run.refresh_from_db()
-    assert run.state == "cancelled"
-
-
-def test_operator_queues_cancelled_jobs_again(operator: Client) -> None:
-    run = site.run()
-    operator.post(f"/runs/{run.pk}/cancel")
-    operator.post(f"/runs/{run.pk}/retry")
-    assert run.jobs.get().state == JobState.QUEUED
-
-
-def test_reader_sees_no_button_that_changes_a_run(reader: Client) -> None:
-    assert "<dialog" not in text(reader, f"/runs/{site.run().pk}/")
-
-
-@pytest.mark.parametrize("what", ["cancel", "retry"])
-def test_reader_may_not_change_a_run(reader: Client, what: str) -> None:
-    response = reader.post(f"/runs/{site.run().pk}/{what}")
-    assert response.status_code == 403
-    assert "lacks the permission" in page_text(response)
-
-
-def test_link_does_not_cancel_a_run(operator: Client) -> None:
-    assert operator.get(f"/runs/{site.run().pk}/cancel").status_code == 405
-
-
+# --- Signing in
 @pytest.mark.parametrize("url", PLAIN_PAGES)
 def test_stranger_is_asked_to_sign_in(client: Client, url: str) -> None:
     response = client.get(url)

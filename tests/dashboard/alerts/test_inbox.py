@@ -1,0 +1,112 @@
+"""The inbox: which alerts it lists, in what words, and its filters."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.alerts.selectors import alerts, inbox
+from dashboard.models import AlertGroup, Run
+from tests.builders import alerting, site
+from tests.builders.reading import text
+
+pytestmark = pytest.mark.django_db
+
+
+def test_an_empty_inbox_says_what_it_would_show(reader: Client) -> None:
+    assert "No alert has been raised yet" in text(reader, "/alerts/")
+
+
+def test_an_inbox_with_nothing_open_points_to_what_was(reader: Client) -> None:
+    alerting.group(state="fixed")
+    assert "No open alerts" in text(reader, "/alerts/")
+
+
+def test_the_inbox_shows_open_groups_and_leaves_improvements_out(reader: Client) -> None:
+    alerting.group(title="worse")
+    alerting.group(title="better", direction="improvement")
+    alerting.group(title="over", state="fixed")
+    shown = text(reader, "/alerts/")
+    assert 'title="worse"' in shown
+    assert 'title="better"' not in shown
+    assert 'title="over"' not in shown
+
+
+@pytest.mark.parametrize(
+    ("query", "titles"),
+    [
+        ("state=fixed", {"c"}),
+        ("state=all", {"a", "b", "c"}),
+        ("severity=high", {"a"}),
+        ("cause=compiler", {"a"}),
+        ("direction=improvement", {"d"}),
+        ("direction=all&state=all", {"a", "b", "c", "d"}),
+        ("assignee=ada", {"b"}),
+        ("assignee=nobody", {"a"}),
+        ("family=toy", {"b"}),
+        ("machine=elsewhere", {"a", "b"}),
+        ("q=mlp", {"b"}),
+        ("q=%00mlp", {"b"}),
+        ("q=latency", {"b"}),
+        ("q=compiler", {"a"}),
+        ("q=ADA", {"b"}),
+        ("q=ada+latency", {"b"}),
+        ("q=ada+compiler", set()),
+        ("opened=day", {"a", "b"}),
+    ],
+)
+def test_the_address_filters_the_inbox(
+    reader: Client,
+    query: str,
+    titles: set[str],
+) -> None:
+    ada = User.objects.create_user("ada")
+    alerting.group(title="a", severity="high", cause="compiler")
+    alerting.alert(alerting.group(title="b", assignee=ada))
+    alerting.group(title="c", state="fixed")
+    alerting.group(title="d", direction="improvement", state="confirmed")
+    page = reader.get(f"/alerts/?{query}").context["page"]
+    assert {group.title for group in page.object_list} == titles
+
+
+@pytest.mark.parametrize(("since", "days"), [("day", 1), ("week", 7)])
+def test_older_alerts_are_left_out(since: str, days: int) -> None:
+    now = timezone.now()
+    new, old = alerting.group(), alerting.group()
+    AlertGroup.objects.filter(pk=old.pk).update(created_at=now - timedelta(days=days, hours=1))
+    assert list(inbox.listing({"opened": since}, now)) == [new]
+
+
+def test_alerts_since_the_newest_release_begin_with_its_first_run() -> None:
+    old = alerting.group()
+    site.run(build=site.build("2.9.0").label)
+    site.run(build=site.build("2.12.0").label)
+    Run.objects.filter(build__version="2.9.0").update(created_at=timezone.now())
+    new = alerting.group()
+    started = Run.objects.get(build__version="2.12.0").created_at
+    AlertGroup.objects.filter(pk=old.pk).update(created_at=started - timedelta(hours=1))
+    assert list(inbox.listing({"opened": "release"}, timezone.now())) == [new]
+
+
+def test_line_of_the_inbox_says_what_how_much_and_why(reader: Client) -> None:
+    group = alerting.group(cause="compiler")
+    alerting.alert(group)
+    alerting.alert(group, metric="cold_start_s", effect=1.0)
+    shown = text(reader, "/alerts/")
+    assert "mlp · inference · inductor" in shown
+    assert "6.2% slower</span> <small>5.1 to 7.4% slower</small>" in shown
+    assert "and 1 more series" in shown
+    assert "Compiler" in shown
+
+
+def test_the_tally_counts_by_severity_and_cause() -> None:
+    for severity, cause in (("high", "compiler"), ("high", "eager"), ("low", "eager")):
+        alerting.group(severity=severity, cause=cause)
+    tally = alerts.tally(alerts.listing({}))
+    assert tally.causes == ["compiler", "eager"]
+    assert tally.rows == [
+        ("high", 2, [("compiler", 1), ("eager", 1)]),
+        ("low", 1, [("compiler", 0), ("eager", 1)]),
+    ]
