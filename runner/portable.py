@@ -46,7 +46,6 @@ LEFT_OUT = (  # neither an import nor a compile reads these
     "torch/bin/test_*",
     "torch/share/*",
     "triton/instrumentation/*",
-    "triton/backends/nvidia/bin/ptxas-blackwell",
     "triton/backends/nvidia/lib/cupti/*_static.a",
     "*.data/scripts/*",
     "*.data/data/*",

@@ -82,6 +82,8 @@ OF_A_START = {
     "warm": ("warm_start_s", "cache_hits"),
     "restored": ("restored_start_s", "artifact_size_mb"),
     "counted": ("compile_calls", *COUNTS_OF_CALLS),
+    "startup_cold": ("startup_cold_s",),
+    "startup_warm": ("startup_warm_s",),
 }
 _OF_A_SWEEP = ("sweep_recompiles", "sweep_recompile_s", "sweep_slow_percent")
 _OF_STARTS = tuple(key for made in OF_A_START.values() for key in made)

@@ -18,6 +18,7 @@ from benchmarks_suite.harness import (
     ceilings,
     compiled_calls,
     compiling,
+    kernel_traffic,
     outcome,
     profiling,
     report,
@@ -144,6 +145,8 @@ class Comparison:
     def compile(self) -> None:
         """7. The compiled arm and its first step."""
         torch_versions.set_options("inductor", self._job.inductor)
+        if self._job.on_gpu:
+            kernel_traffic.observe()
         self._compiled = compiling.compiled_arm(self._working_copy, self._job.config)
         with restored_state(self._compiled):
             self._stopwatch.time(self._compiled, 1)

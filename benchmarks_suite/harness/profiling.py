@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity
 
-from benchmarks_suite.harness import kernel_table, nvml, ranks, triton_kernels
+from benchmarks_suite.harness import kernel_table, kernel_traffic, nvml, ranks, triton_kernels
 from benchmarks_suite.harness.arms import Arm
 from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.harness.timing import Stopwatch
@@ -65,8 +65,19 @@ def _on_gpu(stopwatch: Stopwatch, arm: Arm, device: torch.device, steps: int) ->
                 clock_mhz = management.read().clock_mhz
         profiler.export_chrome_trace(str(trace))
         events = json.loads(trace.read_bytes())["traceEvents"]
-    table = kernel_table.of_trace(events, steps, triton_kernels.generated())
+    table = kernel_table.of_trace(events, steps, _generated())
     return None if table is None else {**table, "clock_mhz": clock_mhz}
+
+
+def _generated() -> dict[str, Document]:
+    """What is known of this process's Triton kernels, by name."""
+    kernels = triton_kernels.generated()
+    traffic = kernel_traffic.noted()
+    for kernel in kernels.values():
+        size = traffic.get(kernel.get("source") or "")
+        if size is not None:
+            kernel["bytes"] = size
+    return kernels
 
 
 def _on_cpu(stopwatch: Stopwatch, arm: Arm, steps: int) -> Document:

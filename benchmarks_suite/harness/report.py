@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from benchmarks_suite.harness import absence, report_requested, statistics
+from benchmarks_suite.harness import absence, report_requested, startup, statistics
 from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.harness.job import Job, Measure
 from benchmarks_suite.harness.outcome import CaseOutcome
@@ -60,6 +60,8 @@ def start(result: Result, kind: str, answer: Document) -> None:
         _precompiled(result, answer)
     elif kind == "counted":
         _counted(result, answer)
+    elif kind in startup.KINDS:
+        result.measured(f"{kind}_s", answer["first_result_s"])
     else:
         result.measured(f"{kind}_start_s", answer["first_step_s"])
     if kind == "cold":

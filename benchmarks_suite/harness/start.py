@@ -3,7 +3,7 @@
 That process is forked from the job's (starts.py), or is a fresh one, run as
 ``benchmarks_suite.harness.start SPEC_FILE ANSWER_FILE``. The procedure is the same for cold, warm
 and restored; only the contents of the private Inductor and Triton caches differ. The counted start
-has another one (counted_start.py).
+(counted_start.py) and startup (startup.py) have others.
 
 1. Imports: torch, the compiler, the model's libraries; a forked process has them. From here memory
    is counted.
@@ -38,6 +38,7 @@ from benchmarks_suite.harness import (
     outcome,
     ranks,
     result,
+    startup,
     warm_imports,
 )
 from benchmarks_suite.harness import job as jobs
@@ -60,11 +61,18 @@ def answer(spec_file: Path, answer_file: Path) -> None:
     job = ranks.own(jobs.parse(spec["job"]))
     try:
         ranks.join(job)
-        procedure = counted_start.measure if spec.get("kind") == "counted" else measure
-        findings = {"status": "pass", "message": "", **procedure(job, spec)}
+        findings = {"status": "pass", "message": "", **_measured(job, spec)}
     except Exception as error:
         findings = failed(error)
     ranks.leave(job, answer_file, findings, failed=findings["status"] != "pass")
+
+
+def _measured(job: jobs.Job, spec: Document) -> Document:
+    if spec.get("kind") in startup.KINDS:
+        return startup.measure(job)
+    if spec.get("kind") == "counted":
+        return counted_start.measure(job, spec)
+    return measure(job, spec)
 
 
 def failed(error: Exception) -> Document:
@@ -84,13 +92,15 @@ def measure(job: jobs.Job, spec: Document) -> Document:
     import torch
 
     from benchmarks_suite import loading
-    from benchmarks_suite.harness import compiling, sweep, torch_versions
+    from benchmarks_suite.harness import compiling, kernel_traffic, sweep, torch_versions
     from benchmarks_suite.harness.memory import PeakMemory
     from benchmarks_suite.harness.timing import Stopwatch
     from benchmarks_suite.harness.working_copies import WorkingCopy, settle_process
 
     settle_process(job)
     torch_versions.start_compile_workers()
+    if job.on_gpu:
+        kernel_traffic.observe()
     hints = torch_versions.collect_hints()
     workload = loading.load(job.benchmark)
     device = torch.device(job.device)

@@ -1,9 +1,10 @@
-"""The starts of a case: cold, warm, restored, cold again, counted.
+"""The starts of a case: cold, warm, restored, cold again, counted, startup.
 
 Each has its own process and follows the one procedure of start.py; the counted one, whose time
-nobody reads, has its own (counted_start.py). That process is forked from the
-job's, which has only imported; where that is not fit to be forked, and for ranks, it is one that
-imports by itself. Each answer says which way it was: ``process``, and ``why_fresh``.
+nobody reads, has its own (counted_start.py), and so has startup, whose time begins with the process
+(startup.py). That process is forked from the
+job's, which has only imported; where that is not fit to be forked, for ranks, and for startup, it
+is one that imports by itself. Each answer says which way it was: ``process``, and ``why_fresh``.
 """
 
 import json
@@ -21,12 +22,13 @@ from benchmarks_suite.harness import (
     generated_code,
     ranks,
     start,
+    startup,
     warm_imports,
 )
 from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.harness.job import Job
 
-KINDS = ("cold", "warm", "restored", "cold_again", "counted")
+KINDS = ("cold", "warm", "restored", "cold_again", "counted", *startup.KINDS)
 # Kept of the job's time limit, so that a start that never ends still leaves a result
 TIME_TO_WRITE_S = 15.0
 
@@ -73,8 +75,14 @@ class Starts:
             spec["code_out"] = str(self.artifacts / generated_code.ARTIFACT)
         if kind == "counted" and self.artifacts:
             spec["calls_out"] = str(self.artifacts / call_counts.ARTIFACT)
-        used = self.caches if kind in ("cold", "warm") else self._fresh_caches(kind)
-        return self._in_own_process(kind, spec, used)
+        return self._in_own_process(kind, spec, self._caches_for(kind))
+
+    def _caches_for(self, kind: str) -> caches.CompilerCaches:
+        if kind in ("cold", "warm", "startup_warm"):
+            return self.caches
+        if kind == "startup_cold":
+            return caches.empty(self.folder / kind)
+        return self._fresh_caches(kind)
 
     def _fresh_caches(self, name: str) -> caches.CompilerCaches:
         folder = self.folder / name
@@ -87,6 +95,8 @@ class Starts:
         why_fresh = forks.why_unfit()
         if ranks.spans_processes(self.job):
             why_fresh = "it spans several processes"
+        if kind in startup.KINDS:
+            why_fresh = "its imports are part of it"
         if why_fresh:
             way, run = {"process": "fresh", "why_fresh": why_fresh}, self._fresh
         else:

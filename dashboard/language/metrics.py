@@ -19,6 +19,8 @@ STARTS: dict[Start, str] = {
     "warm": "warm_start_s",
     "restored": "restored_start_s",
 }
+# Starts that begin with the interpreter, not with compiling
+STARTUPS = ("startup_cold", "startup_warm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,8 @@ METRICS: dict[str, Metric] = {
         Metric("cold_start_s", "Cold start", "s", True, 10, "geomean", True, "First compiled step in a new process with empty caches, without what comes before it: imports, building the model, the toolchain's one-time checks."),
         Metric("warm_start_s", "Warm start", "s", True, 10, "geomean", True, "First compiled step in a new process with the caches kept."),
         Metric("restored_start_s", "Restored start", "s", True, 10, "geomean", True, "First compiled step with only the saved cache artifacts restored."),
+        Metric("startup_cold_s", "Cold startup", "s", True, 10, "geomean", True, "What users of a server wait for on a new machine: from the start of the process to its first compiled result, imports, model, toolchain checks and compilation included."),
+        Metric("startup_warm_s", "Warm startup", "s", True, 10, "geomean", True, "The same with the caches kept, as when a server is started again."),
         Metric("steady_after_s", "Time until steady", "s", True, 10, "geomean", False, "From the first compiled call until steps are as fast as later ones."),
         Metric("compile_cpu_s", "Compile CPU time", "s", True, 10, "geomean", False, "CPU seconds of the cold first step, children included."),
         Metric("compile_dynamo_s", "Dynamo", "s", True, 10, "median", False, "Tracing Python into graphs, in the cold start."),

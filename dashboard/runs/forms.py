@@ -8,7 +8,7 @@ from django import forms
 from unfold.widgets import UnfoldAdminIntegerFieldWidget
 
 from dashboard.catalog.core.plan import Case, PlanError, Selection, budget
-from dashboard.language.metrics import STARTS
+from dashboard.language.metrics import STARTS, STARTUPS
 from dashboard.language.wording import plural
 from dashboard.models import Benchmark, Config, Machine
 from dashboard.runs.services.runs import plan_run
@@ -45,12 +45,13 @@ ConfigsField = partial(
 )
 StartsField = partial(
     forms.MultipleChoiceField,
-    choices=[(start, start) for start in (*STARTS, "counted")],
+    choices=[(start, start) for start in (*STARTS, "counted", *STARTUPS)],
     required=False,
     initial=["cold"],
     widget=Checkboxes,
     help_text="cold: empty caches; warm: caches kept; restored: saved artifacts only. counted: "
-    "the Python calls of a cold compile. Each one costs another start of every case.",
+    "the Python calls of a cold compile. startup: from a new process to its first result. Each one "
+    "costs another start of every case.",
 )
 SoakField = partial(
     forms.IntegerField,

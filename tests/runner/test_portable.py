@@ -48,7 +48,11 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
-    torch = {"torch/__init__.py": "__version__ = '2.0'", "torch/lib/static.a": "x" * 5000}
+    torch = {
+        "torch/__init__.py": "__version__ = '2.0'",
+        "torch/lib/static.a": "x" * 5000,
+        "triton/backends/nvidia/bin/ptxas-blackwell": "",
+    }
     wheel(folder, "torch", "2.0", torch)
     wheel(folder, "nvidia-nccl", "2.0", {"nvidia/nccl/version.py": "number = 2"})
     return folder
@@ -107,6 +111,11 @@ def test_child_process_has_the_same_torch(second: str) -> None:
 def test_files_that_neither_import_nor_compile_reads_are_left_out(second: str) -> None:
     folder = Path(second).parents[1]
     assert not list(folder.rglob("static.a"))
+
+
+def test_all_assemblers_of_triton_are_packed(second: str) -> None:
+    """Triton 3.9 asks the one for Blackwell for its version on every GPU."""
+    assert list(Path(second).parents[1].rglob("ptxas-blackwell"))
 
 
 def test_no_piece_is_larger_than_requested(index: Path, tmp_path: Path) -> None:

@@ -239,6 +239,19 @@ def test_a_cold_start_measures_time_phases_memory_and_code(
 
 
 @pytest.mark.compiles
+def test_startup_begins_with_the_process(tmp_path: Path) -> None:
+    """Its parts come one after the other, imports first, whatever else the job measures."""
+    kinds = ["cold", "startup_cold", "startup_warm"]
+    result = started_mlp(tmp_path, kinds, config="aot_eager", COMPILEWATCH_PROCESSES="forked")
+    metrics = {key: entry["value"] for key, entry in result["metrics"].items()}
+    for kind in ("startup_cold", "startup_warm"):
+        startup = result["starts"][kind]
+        assert startup["process"] == "fresh"
+        assert 0 < startup["imported_s"] < startup["built_s"] < startup["first_result_s"]
+        assert metrics[f"{kind}_s"] == startup["first_result_s"] > metrics["cold_start_s"]
+
+
+@pytest.mark.compiles
 def test_forked_starts_do_what_fresh_ones_do(tmp_path: Path, started: dict[str, Any]) -> None:
     """The same graphs, cache misses and hits, code and memory: no knowledge from before is used."""
     forked = started

@@ -30,6 +30,8 @@ _NAMED = {  # metrics whose words alone do not say what changed
     "cold_start_s": "cold start",
     "warm_start_s": "warm start",
     "restored_start_s": "restored start",
+    "startup_cold_s": "cold startup",
+    "startup_warm_s": "warm startup",
     "device_ms": "device time",
     "compile_calls": "compile calls",
     "drift": "output",

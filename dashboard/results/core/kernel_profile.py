@@ -37,6 +37,7 @@ class Kernel:
     """A kernel; what is not known of it is None, or empty.
 
     ms: of all its calls. registers, spills: of a thread. shared_bytes: of a block.
+    bytes: that one call reads and writes, by the compiler's estimate.
     source: fingerprint of its Triton source. nodes: of the graph, from which it was generated.
     """
 
@@ -51,6 +52,14 @@ class Kernel:
     block: tuple[int, ...] = ()
     source: str = ""
     nodes: str = ""
+    bytes: int | None = None
+
+    @property
+    def gb_per_s(self) -> float | None:
+        """How fast it moved them."""
+        if self.bytes is None or not self.ms:
+            return None
+        return self.bytes * self.calls / self.ms / 1e6
 
     @property
     def short_name(self) -> str:
@@ -139,6 +148,7 @@ def _kernel(row: Document) -> Kernel:
         block=tuple(row.get("block") or ()),
         source=row.get("source") or "",
         nodes=row.get("nodes") or "",
+        bytes=row.get("bytes"),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dashboard.language.contracts import Document
-from dashboard.language.metrics import Metric, is_artefact
+from dashboard.language.metrics import STARTUPS, Metric, is_artefact
 from dashboard.language.wording import interval, metric_of, number, quantity
 
 _GROUPS = {
@@ -32,6 +32,8 @@ _GROUPS = {
         "cold_start_s",
         "warm_start_s",
         "restored_start_s",
+        "startup_cold_s",
+        "startup_warm_s",
         "break_even_steps",
         "compile_cpu_s",
     ),
@@ -80,7 +82,7 @@ _GROUPS = {
         "cudagraph_skips",
     ),
 }
-_STARTS = ("cold", "warm", "restored", "counted")
+_STARTS = ("cold", "warm", "restored", "counted", *STARTUPS)
 _DRIFTS = (
     ("outputs", "drift", "eager_drift"),
     ("gradients", "drift_gradients", "eager_drift_gradients"),
