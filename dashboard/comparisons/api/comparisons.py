@@ -12,7 +12,6 @@ from ninja.pagination import paginate
 
 from dashboard.accounts.access import ADD_RUN, CHANGE_RUN, READ, caller_of
 from dashboard.catalog.core.plan import Selection, require_known
-from dashboard.catalog.core.versions import flavour_note
 from dashboard.catalog.selectors import lookups
 from dashboard.catalog.selectors.lookups import named_build, only_machine
 from dashboard.comparisons.core import gate as gating
@@ -174,7 +173,7 @@ def full_report(request: HttpRequest, uuid: UUID) -> dict[str, Any]:
         report,
         comparisons_read.kernels(comparison, report),
         question=comparison.question,
-        flavours=flavour_note(comparison.base.label, comparison.new.label),
+        flavours=comparisons_read.flavours(comparison),
         address=absolute(comparison.get_absolute_url()),
     )
 
@@ -189,7 +188,7 @@ def markdown(request: HttpRequest, uuid: UUID) -> HttpResponse:
         comparisons_read.kernels(comparison, report),
         question=comparison.question,
         address=absolute(comparison.get_absolute_url()),
-        notes=[flavour_note(comparison.base.label, comparison.new.label), *upgrade_report.METHOD],
+        notes=[comparisons_read.flavours(comparison), *upgrade_report.METHOD],
     )
     return HttpResponse(text, content_type="text/markdown; charset=utf-8")
 

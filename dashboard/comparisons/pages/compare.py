@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from dashboard.catalog.core import commits
-from dashboard.catalog.core.versions import flavour_note
+from dashboard.catalog.selectors.flavours import flavour_difference
 from dashboard.comparisons.core.case_table import ReportWithTable
 from dashboard.comparisons.pages import report_pages
 from dashboard.comparisons.pages.form import choose
@@ -35,7 +35,7 @@ def show(request: HttpRequest) -> HttpResponse:
         "tracks": sorted({tested.track_key for tested in offered}),
         "measure": _both_builds(choice),
         "commits": commits.between(base.git_sha, new.git_sha),
-        "flavours": flavour_note(base.label, new.label),
+        "flavours": _flavours(choice),
         **report_pages.context(
             request,
             _report(request, choice),
@@ -54,6 +54,11 @@ def _report(request: HttpRequest, choice: Choice) -> ReportWithTable:
         report_pages.chosen_metric(request, _metrics(choice)),
         any_libraries=request.GET.get("libraries") == "any",
     )
+
+
+def _flavours(choice: Choice) -> str:
+    base, new = choice.base.tested, choice.new.tested
+    return flavour_difference((base.label, base.machine), (new.label, new.machine))
 
 
 def _metrics(choice: Choice) -> list[Metric]:
@@ -85,6 +90,6 @@ def export(request: HttpRequest, form: str) -> HttpResponse:
         form,
         name=f"{base}-to-{new}",
         question=choice.question,
-        flavours=flavour_note(choice.base.tested.label, choice.new.tested.label),
+        flavours=_flavours(choice),
         address=request.build_absolute_uri(request.get_full_path().replace(f"export.{form}", "")),
     )

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
+from dashboard.catalog.selectors.flavours import flavour_difference
 from dashboard.comparisons.core.case_table import ReportWithTable, report_with_table
 from dashboard.comparisons.core.libraries import Libraries, libraries_text
 from dashboard.comparisons.core.matching import Side, measured_with
@@ -91,6 +92,12 @@ def measured_sides(of: Comparison) -> tuple[MeasuredSide, MeasuredSide]:
     """Where base and new were measured: for this comparison alone."""
     source = SideSource(of.machine_id, comparison=of.pk)
     return (source, of.base_id), (source, of.new_id)
+
+
+def flavours(of: Comparison) -> str:
+    """What else differs where its builds are of different flavours, in words."""
+    machine = of.machine_id
+    return flavour_difference((of.base.label, machine), (of.new.label, machine))
 
 
 def kernels(of: Comparison, report: UpgradeReport) -> list[CaseKernels]:
