@@ -151,10 +151,15 @@ def sentence(gate: Gate) -> str:
     return f"{_TITLES[gate.state].capitalize()}: {summary or 'nothing was compared'}."
 
 
-def markdown(gate: Gate, *, base: str, new: str, machine: str, address: str = "") -> str:
-    """The answer for a pull request. address: of the whole report."""
+def markdown(
+    gate: Gate, *, base: str, new: str, machine: str, address: str = "", notes: Sequence[str] = ()
+) -> str:
+    """The answer for a pull request. address: of the whole report. notes: what a reader has to
+    know of the numbers first.
+    """
     parts = [
         f"### {base} → {new} on {machine}: {_TITLES[gate.state]}",
+        *notes,
         sentence(gate),
         advice(gate),
     ]

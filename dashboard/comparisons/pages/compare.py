@@ -8,6 +8,7 @@ from django.shortcuts import render
 from dashboard.catalog.core import commits
 from dashboard.catalog.selectors.flavours import flavour_difference
 from dashboard.comparisons.core.case_table import ReportWithTable
+from dashboard.comparisons.core.upgrade_report import ReportSubject
 from dashboard.comparisons.pages import report_pages
 from dashboard.comparisons.pages.form import choose
 from dashboard.comparisons.selectors.side_choice import Choice
@@ -83,13 +84,12 @@ def export(request: HttpRequest, form: str) -> HttpResponse:
             "Fewer than two builds were measured: there is nothing to compare.\n", status=404
         )
     base, new = choice.sides
+    page = request.build_absolute_uri(request.get_full_path().replace(f"export.{form}", ""))
     return report_pages.export(
         _report(request, choice).report,
         choice.base.measured,
         choice.new.measured,
         form,
         name=f"{base}-to-{new}",
-        question=choice.question,
-        flavours=_flavours(choice),
-        address=request.build_absolute_uri(request.get_full_path().replace(f"export.{form}", "")),
+        subject=ReportSubject(choice.question, page, _flavours(choice)),
     )

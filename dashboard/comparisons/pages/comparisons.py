@@ -74,9 +74,9 @@ def export(request: HttpRequest, uuid: UUID, form: str) -> HttpResponse:
         *comparisons.measured_sides(comparison),
         form,
         name=f"{comparison.base}-to-{comparison.new}",
-        question=comparison.question,
-        flavours=comparisons.flavours(comparison),
-        address=request.build_absolute_uri(comparison.get_absolute_url()),
+        subject=comparisons.subject(
+            comparison, request.build_absolute_uri(comparison.get_absolute_url())
+        ),
     )
 
 
