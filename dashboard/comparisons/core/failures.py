@@ -1,8 +1,8 @@
 """Cases that pass on one side and fail on the other, in plain words. Pure."""
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
+from dashboard.comparisons.core.failure_words import describe
 from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Side
 
 # How a job ends on a machine that is loaded, or whose device somebody else uses as well: one of
@@ -10,18 +10,6 @@ from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, 
 ACCIDENTS = frozenset({"timeout", "crashed", "oom"})
 # Processes of each side, before accidents on all of one and none of the other are its own
 MIN_PROCESSES = 2
-_WORDS = {
-    "fail_accuracy": "wrong results",
-    "eager_two_runs_differ": "eager differs from run to run",
-    "fail_to_compile": "does not compile",
-    "fail_to_run": "does not run",
-    "oom": "out of memory",
-    "timeout": "timed out",
-    "crashed": "crashed",
-    "unsupported": "not supported",
-}
-# Of the message of a result that is not accurate enough; the loss follows from the others
-_PARTS = ("outputs", "gradients", "loss")
 
 
 class Failure(NamedTuple):
@@ -59,18 +47,3 @@ def _is_certain(failing: CaseMeasurements, passing: CaseMeasurements) -> bool:
         return True
     passes = max(sum(each.n for each in samples) for samples in passing.samples.values())
     return min(sum(failing.failures.values()), passes) >= MIN_PROCESSES
-
-
-def describe(failures: Mapping[str, int], messages: Mapping[str, str]) -> str:
-    """How jobs failed, in plain words. failures: status word → jobs. messages: status word → of
-    the newest of them.
-    """
-    words = []
-    for status in sorted(failures):
-        word = _WORDS.get(status, status)
-        if status == "fail_accuracy":
-            _, _, details = messages.get(status, "").partition(": ")
-            parts = [part for part in _PARTS if part in details]
-            word = f"wrong {' and '.join(parts)}" if parts else word
-        words.append(word)
-    return ", ".join(words)

@@ -77,7 +77,7 @@ def test_significant_loss_is_a_regression() -> None:
 def test_case_that_only_fails_now_is_a_regression() -> None:
     gate = decide(side(latency_ms=latency(10)), side("b", latency_ms=latency(10)), ["latency_ms"])
     assert gate.state == "regression"
-    assert document(gate)["broken"] == ["b.smoke inductor (does not run)"]
+    assert document(gate)["broken"] == ["b.smoke inductor (failed to run)"]
 
 
 def test_case_that_fails_on_both_sides_is_reported_and_decides_nothing() -> None:
