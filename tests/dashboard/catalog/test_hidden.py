@@ -41,7 +41,12 @@ def own_and_imported(db: None) -> None:
     """h100 as if it had been measured here, and a100, which was imported later."""
     releases.import_two_releases(models=["gpt2"], repeats=1)
     Run.objects.update(purpose=Purpose.MANUAL)
-    releases.import_two_releases(models=["gpt2"], repeats=1, machine="a100", seed=2)
+    releases.import_two_releases(
+        models=["gpt2"],
+        repeats=1,
+        machine="a100",
+        seed=2,
+    )
 
 
 @pytest.mark.usefixtures("own_and_imported")

@@ -210,7 +210,13 @@ def test_following_ends_in_one_line_when_the_site_stops(monkeypatch: pytest.Monk
     monkeypatch.setattr(Command, "follow", lose_connection)
     builds = ("2.11.0", "2.13.0")
     with pytest.raises(CommandError, match="is the site stopped"):
-        call_command("compare_builds", *builds, benchmark=[site.MLP], repeats=1, follow=True)
+        call_command(
+            "compare_builds",
+            *builds,
+            benchmark=[site.MLP],
+            repeats=1,
+            follow=True,
+        )
 
 
 @pytest.mark.parametrize(
