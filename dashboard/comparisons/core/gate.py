@@ -184,7 +184,7 @@ def _failures(judgement: Judgement) -> list[tuple[str, list[str]]]:
     """Titles, each with the cases under it."""
     titled = {
         "**Fails now, passed on the base**": judgement.breaks,
-        "**Failed, which may be an accident**": judgement.undecided,
+        "**Failed, which proves nothing yet**": judgement.undecided,
     }
     return [
         (title, [failure.text for failure in failures])
