@@ -6,12 +6,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from dashboard.catalog.core import commits
-from dashboard.catalog.selectors.flavours import flavour_difference
 from dashboard.comparisons.core.case_table import ReportWithTable
 from dashboard.comparisons.core.upgrade_report import ReportSubject
 from dashboard.comparisons.pages import report_pages
 from dashboard.comparisons.pages.form import choose
-from dashboard.comparisons.selectors.side_choice import Choice
+from dashboard.comparisons.selectors.side_choice import Choice, flavours_of
 from dashboard.comparisons.selectors.stored_reports import stored_report
 from dashboard.comparisons.selectors.versions import (
     labels_newest_first,
@@ -36,7 +35,7 @@ def show(request: HttpRequest) -> HttpResponse:
         "tracks": sorted({tested.track_key for tested in offered}),
         "measure": _both_builds(choice),
         "commits": commits.between(base.git_sha, new.git_sha),
-        "flavours": _flavours(choice),
+        "flavours": flavours_of(choice),
         **report_pages.context(
             request,
             _report(request, choice),
@@ -55,11 +54,6 @@ def _report(request: HttpRequest, choice: Choice) -> ReportWithTable:
         report_pages.chosen_metric(request, _metrics(choice)),
         any_libraries=request.GET.get("libraries") == "any",
     )
-
-
-def _flavours(choice: Choice) -> str:
-    base, new = choice.base.tested, choice.new.tested
-    return flavour_difference((base.label, base.machine), (new.label, new.machine))
 
 
 def _metrics(choice: Choice) -> list[Metric]:
@@ -91,5 +85,5 @@ def export(request: HttpRequest, form: str) -> HttpResponse:
         choice.new.measured,
         form,
         name=f"{base}-to-{new}",
-        subject=ReportSubject(choice.question, page, _flavours(choice)),
+        subject=ReportSubject(choice.question, page, flavours_of(choice)),
     )

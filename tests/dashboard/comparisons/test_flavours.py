@@ -64,6 +64,7 @@ def test_flavour_that_the_label_lacks_is_read_from_the_results(
     assert measured_flavour("2.13.0", machine) == "cpu"
     assert NOTE in text(reader, comparison.get_absolute_url())
     assert NOTE in text(reader, "/compare/?base=2.13.0&new=2.14.1")
+    assert NOTE in text(reader, "/")
 
 
 def test_api_and_markdown_say_so_too(comparison: Comparison, operator: Client) -> None:
