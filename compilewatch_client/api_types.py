@@ -201,11 +201,12 @@ class CaseKernelsDocument(TypedDict):
 class ReportDocument(TypedDict):
     """Every case in every metric, and the answer in words. flavours: what else differs where the
     builds are of different flavours (CPU, CUDA). address: of the page. kernels: of the cases whose
-    latency or device time changed."""
+    latency or device time changed. so_far: how much has ended, while it is measured; else empty."""
 
     question: str
     answer: str
     sentence: str
+    so_far: str
     flavours: str
     address: str
     models: dict[str, dict[str, str]]
@@ -214,7 +215,8 @@ class ReportDocument(TypedDict):
 
 
 class GateDocument(TypedDict):
-    """exit_code: 0 passed, 1 a regression, 3 not known yet. advice: what would make it known."""
+    """exit_code: 0 passed, 1 a regression, 3 not known yet. advice: what would make it known.
+    so_far: how much has ended, while it is measured; else empty."""
 
     state: Literal["passed", "regression", "unknown"]
     exit_code: int
@@ -227,6 +229,7 @@ class GateDocument(TypedDict):
     unchanged: int
     broken: list[str]
     not_compared: list[dict[str, str]]
+    so_far: str
     markdown: str
     url: str
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from compilewatch_client.local_measurement import LocalCase, LocalError, SideName
 from dashboard.catalog.core.plan import PlanError, require_known
+from dashboard.catalog.core.versions import flavour_note, flavour_of
 from dashboard.comparisons.core import gate as gating
 from dashboard.comparisons.core.judgement import JUDGED_METRICS
 from dashboard.comparisons.core.sides import side_from_results
@@ -24,10 +25,15 @@ def decide_gate(results: Paths, metrics: Sequence[str] = ()) -> dict[str, Any]:
     """
     base, new = (list(map(read_result, results[name])) for name in SIDES)
     gate = _decide(base, new, metrics)
+    names = label("base", base), label("new", new)
     markdown = gating.markdown(
-        gate, base=label("base", base), new=label("new", new), machine=machine(new)
+        gate,
+        base=names[0],
+        new=names[1],
+        machine=machine(new),
+        notes=[flavour_note(*names, (_flavour(base), _flavour(new)))],
     )
-    return {**gating.document(gate), "markdown": markdown, "url": ""}
+    return {**gating.document(gate), "so_far": "", "markdown": markdown, "url": ""}
 
 
 def cases_to_measure_again(results: Paths, metrics: Sequence[str] = ()) -> list[LocalCase]:
@@ -59,8 +65,15 @@ def label(name: str, results: Sequence[ResultDocument]) -> str:
     """The side in words: its torch."""
     if not results:
         return name
-    version = results[0].environment["torch"]["version"]
-    return f"{name} (torch {version})"
+    return f"{name} (torch {_torch_version(results)})"
+
+
+def _torch_version(results: Sequence[ResultDocument]) -> str:
+    return str(results[0].environment["torch"]["version"])
+
+
+def _flavour(results: Sequence[ResultDocument]) -> str:
+    return flavour_of(_torch_version(results)) if results else ""
 
 
 def machine(results: Sequence[ResultDocument]) -> str:

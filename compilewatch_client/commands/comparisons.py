@@ -81,7 +81,10 @@ def _print_report(report: ReportDocument, options: Namespace) -> None:
     if options.json:
         terminal.print_json(report)
         return
-    terminal.print_text(f"{report['question']}\n{report['answer']}. {report['sentence']}\n")
+    terminal.print_text(report["question"])
+    if report["so_far"]:
+        terminal.print_text(report["so_far"])
+    terminal.print_text(f"{report['answer']}. {report['sentence']}\n")
     models = [
         (name, model["answer"], model["sentence"]) for name, model in report["models"].items()
     ]

@@ -44,8 +44,7 @@ _GAP = np.array([np.nan])
 class ChartLine:
     """The data of one config in one series, in time order; one entry per datum in every sequence.
 
-    position: the config's place in the registry. It decides colour and dash, so that a config looks
-        the same everywhere.
+    position: the config's place in the registry, which decides its colour and dash everywhere.
     at_ms: milliseconds since 1970, UTC.
     value, low, high: NaN where the case failed or no interval is known.
     environment: ids, None where the result named none; empty where they were not read.

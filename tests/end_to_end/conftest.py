@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import pytest
 from django.db import connection
@@ -25,13 +26,15 @@ ELSEWHERE: tuple[str, ...] = (
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A browser test runs in UTC and in another zone; one marked `charts` in all of them.
+    """A browser test runs in UTC and in another zone, half of them in each of ELSEWHERE; one marked
+    `charts` runs in all.
 
     One of themes runs in UTC alone: no colour depends on the zone.
     """
     if "zone" not in metafunc.fixturenames:
         return
-    elsewhere = ELSEWHERE[:1]
+    of_name = crc32(metafunc.definition.name.encode()) % len(ELSEWHERE)
+    elsewhere = ELSEWHERE[of_name : of_name + 1]
     if metafunc.definition.get_closest_marker("charts"):
         elsewhere = ELSEWHERE
     elif "theme" in metafunc.fixturenames:

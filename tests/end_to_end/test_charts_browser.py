@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from dashboard.models import Annotation, Datum, Job
-from tests.builders import pages
+from tests.builders import alerting, pages
 from tests.builders.chromium import drawn
 
 pytestmark = [pytest.mark.browser, pytest.mark.charts, pytest.mark.django_db(transaction=True)]
@@ -25,6 +25,13 @@ PLACES = """plot => {
     const { xaxis } = plot._fullLayout;
     const trace = plot.data.find(({ meta }) => meta.role === "line");
     return trace.x.map((at) => xaxis.d2p(at) / xaxis._length);
+}"""
+# The first moment of an alert's points, what hovering shows, and whether all of them are in sight
+POINTS = """plot => {
+    const { xaxis } = plot._fullLayout;
+    const { x, hovertemplate } = plot.data.find(({ mode }) => mode === "lines+markers");
+    const places = x.map((at) => xaxis.d2p(at));
+    return [x[0], hovertemplate, Math.min(...places) >= 0 && Math.max(...places) <= xaxis._length];
 }"""
 FIRST_POINT = """plot => {
     plot.scrollIntoView({ block: "center" });
@@ -79,6 +86,21 @@ def test_the_axis_is_in_the_same_zone(page: Page, zone: str) -> None:
     plot = plots(page, "?config=eager").first
     at = times()[0].astimezone(ZoneInfo(zone))
     assert plot.evaluate("plot => plot.data[0].x[0]").startswith(f"{at:%Y-%m-%d %H:%M:%S}")
+
+
+def test_alert_draws_all_its_points_in_the_zone_that_it_names(
+    context: BrowserContext, zone: str
+) -> None:
+    alert = alerting.stepped()
+    page = context.new_page()
+    page.goto(alert.group.get_absolute_url())
+    plot = drawn(page).locator(".plot").first
+    at = alerting.FIRST.astimezone(ZoneInfo(zone))
+    named = page.locator("figcaption [data-zone]").first.text_content() or ""
+    first, template, is_whole = plot.evaluate(POINTS)
+    assert first.startswith(f"{at:%Y-%m-%d %H:%M}")
+    assert f" {named}<" in template
+    assert is_whole
 
 
 def test_the_zone_is_switched_to_utc_and_that_is_remembered(page: Page, zone: str) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.builders.chromium import DESK, chromium
+from tests.builders.chromium import DESK, chromium, errors_of
 from tests.builders.local_site import OURS, ROOT, LocalSite, local_site
 
 pytestmark = [
@@ -46,6 +46,7 @@ def tab(site: LocalSite) -> Iterator[Page]:
     """A window in which the admin account is signed in, and the first run is out of the way."""
     with chromium() as browser:
         opened = browser.new_page(base_url=site.url, viewport=DESK)
+        errors = errors_of(opened.context)
         opened.goto("/sign-in/?next=/runs/1/")
         opened.get_by_label("Username").fill("admin")
         opened.get_by_label("Password").fill(site.wait_for(r"user admin, password (\S+)", 1)[1])
@@ -53,6 +54,7 @@ def tab(site: LocalSite) -> Iterator[Page]:
         opened.get_by_role("button", name="Cancel …").click()
         opened.get_by_role("button", name="Cancel the run").click()
         yield opened
+        assert errors == []
 
 
 def add_build(tab: Page, version: str) -> None:

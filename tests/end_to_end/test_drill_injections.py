@@ -55,7 +55,12 @@ def test_a_metric_that_must_be_silent_is_not_what_was_injected() -> None:
 
 
 @pytest.mark.parametrize(
-    "difference", [{"cause": "unknown"}, {"state": "inconclusive"}, {"others": ("another",)}]
+    "difference",
+    [
+        {"cause": "unknown"},
+        {"state": "inconclusive"},
+        {"others": ("another",)},
+    ],
 )
 def test_another_cause_state_or_alert_is_not_what_was_injected(difference: dict[str, Any]) -> None:
     assert not COMPILE_WORK.is_what(replace(FOUND, **difference))

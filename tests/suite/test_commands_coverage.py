@@ -75,7 +75,11 @@ def test_of_two_results_of_one_case_the_newer_one_counts() -> None:
 
 
 def test_result_of_a_variant_does_not_count() -> None:
-    job = {"config": "inductor", "device": "cpu", "variant": {"env": {"A": "1"}}}
+    job = {
+        "config": "inductor",
+        "device": "cpu",
+        "variant": {"env": {"A": "1"}},
+    }
     assert mark("inductor", result(job=job)) == "."
 
 

@@ -187,7 +187,11 @@ def test_intervals_are_apart_only_where_both_have_one(
     other: tuple[float | None, float], apart: bool
 ) -> None:
     before = {"value": 1.1, "low": 1.0, "high": 1.2}
-    after = {"value": 1.35, "low": other[0], "high": other[1]}
+    after = {
+        "value": 1.35,
+        "low": other[0],
+        "high": other[1],
+    }
     assert compare.intervals_apart(before, after) is apart
 
 
@@ -215,7 +219,12 @@ def test_noise_reports_generated_code_that_is_not_stable(passed: dict[str, Any])
 
 @pytest.mark.parametrize(
     ("status", "exit_code"),
-    [("pass", 0), ("fail_accuracy", 3), ("timeout", 3), ("unsupported", 4)],
+    [
+        ("pass", 0),
+        ("fail_accuracy", 3),
+        ("timeout", 3),
+        ("unsupported", 4),
+    ],
 )
 def test_exit_code_of_run_says_whether_the_case_passed(
     passed: dict[str, Any], monkeypatch: pytest.MonkeyPatch, status: str, exit_code: int

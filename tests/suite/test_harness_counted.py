@@ -118,7 +118,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def result(folder: Path) -> dict[str, Any]:
-    case = {"benchmark": MLP, "config": "inductor", "measure": {"starts": ["cold", "counted"]}}
+    case = {
+        "benchmark": MLP,
+        "config": "inductor",
+        "measure": {"starts": ["cold", "counted"]},
+    }
     return run(folder, "benchmarks_suite", **case)
 
 

@@ -164,7 +164,11 @@ def test_a_base_holds_every_header_that_its_configs_precompile(
     script = f"from benchmarks_suite.harness import caches; caches.base('cpu', {wrapper!r})"
     subprocess.run([sys.executable, "-c", script], env=os.environ | variables, check=True)
     before = set(tmp_path.rglob("*.gch"))
-    case = {"benchmark": MLP, "config": config, "measure": {"starts": ["cold"]}}
+    case = {
+        "benchmark": MLP,
+        "config": config,
+        "measure": {"starts": ["cold"]},
+    }
     run(tmp_path, "benchmarks_suite", **case, environment=variables)
     assert before
     assert set(tmp_path.rglob("*.gch")) == before

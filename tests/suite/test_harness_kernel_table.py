@@ -38,7 +38,13 @@ def triton_red_fused_sum_4(in_ptr0, xnumel):
 def event(
     name: str, start_us: float, us: float, category: str = "kernel", **arguments: Any
 ) -> dict[str, Any]:
-    return {"cat": category, "name": name, "ts": start_us, "dur": us, "args": arguments}
+    return {
+        "cat": category,
+        "name": name,
+        "ts": start_us,
+        "dur": us,
+        "args": arguments,
+    }
 
 
 def profile_of(
@@ -60,7 +66,11 @@ def test_gaps_are_in_the_span_alone() -> None:
 
 
 def test_everything_is_per_step() -> None:
-    events = [event("a", 0, 30), event("a", 40, 50), event("b", 100, 10)]
+    events = [
+        event("a", 0, 30),
+        event("a", 40, 50),
+        event("b", 100, 10),
+    ]
     profile = profile_of(*events, steps=2)
     assert (profile["busy_ms"], profile["calls"]) == (0.045, 1.5)
     assert [(row["name"], row["calls"], row["ms"]) for row in profile["kernels"]] == [
@@ -70,8 +80,16 @@ def test_everything_is_per_step() -> None:
 
 
 def test_launch_shape_is_that_of_the_longest_run() -> None:
-    small: dict[str, Any] = {"registers per thread": 32, "shared memory": 0, "grid": [1, 1, 1]}
-    large: dict[str, Any] = {"registers per thread": 96, "shared memory": 8192, "grid": [64, 1, 1]}
+    small: dict[str, Any] = {
+        "registers per thread": 32,
+        "shared memory": 0,
+        "grid": [1, 1, 1],
+    }
+    large: dict[str, Any] = {
+        "registers per thread": 96,
+        "shared memory": 8192,
+        "grid": [64, 1, 1],
+    }
     (row,) = profile_of(event("a", 0, 9, **large), event("a", 10, 1, **small))["kernels"]
     assert (row["registers"], row["shared_bytes"], row["grid"]) == (96, 8192, [64, 1, 1])
     assert row["block"] is None
@@ -144,13 +162,27 @@ def test_source_has_one_fingerprint_under_two_names() -> None:
 
 @pytest.mark.parametrize(
     ("batches", "step_ms", "steps"),
-    [(1, 10, 5), (3, 10, 6), (1, 600, 2), (1, 9000, 1), (4, 9000, 4)],
+    [
+        (1, 10, 5),
+        (3, 10, 6),
+        (1, 600, 2),
+        (1, 9000, 1),
+        (4, 9000, 4),
+    ],
 )
 def test_few_long_steps_or_whole_passes_are_profiled(
     batches: int, step_ms: float, steps: int
 ) -> None:
     inputs: list[dict[str, Any]] = [{}] * batches
-    assert profiling.steps_of(inputs, most=5, step_ms=step_ms, budget_s=10) == steps
+    assert (
+        profiling.steps_of(
+            inputs,
+            most=5,
+            step_ms=step_ms,
+            budget_s=10,
+        )
+        == steps
+    )
 
 
 def test_profiler_that_fails_is_a_named_absence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,7 +81,13 @@ def test_job_with_a_leak_says_that_memory_grows(tmp_path: Path) -> None:
 
 def test_job_that_asks_for_no_soak_says_so() -> None:
     job = parse(
-        {"schema": "job.v1", "job_id": "x", "attempt": 1, "benchmark": MLP, "config": "eager"}
+        {
+            "schema": "job.v1",
+            "job_id": "x",
+            "attempt": 1,
+            "benchmark": MLP,
+            "config": "eager",
+        }
     )
     reason = absence.reasons(job, Result(job))["memory_growth_mb"]
     assert reason == "no soak was asked for (measure.soak_steps)"

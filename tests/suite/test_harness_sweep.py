@@ -69,7 +69,16 @@ def test_share_of_nothing_is_a_single_sequence() -> None:
 
 def test_model_without_a_length_skips_shapes_that_differ_in_it_alone() -> None:
     axes = {"ids": ("batch",)}
-    batches = shapes.walk(text(), axes, [(1, 1), (1, 0.5), (0.5, 0.5), (1, 1)])
+    batches = shapes.walk(
+        text(),
+        axes,
+        [
+            (1, 1),
+            (1, 0.5),
+            (0.5, 0.5),
+            (1, 1),
+        ],
+    )
     assert [len(batch["ids"]) for batch in batches] == [8, 4, 8]
 
 

@@ -111,7 +111,12 @@ def test_batches_are_used_in_turn() -> None:
 
 @pytest.mark.parametrize(
     ("single_steps", "step_ms", "pairs_s"),
-    [(200, 5, 15), (200, 50, 20), (100, 5, 20), (0, 5, 20)],
+    [
+        (200, 5, 15),
+        (200, 50, 20),
+        (100, 5, 20),
+        (0, 5, 20),
+    ],
 )
 def test_the_whole_budget_goes_to_pairs_where_the_rest_would_not_do_for_a_percentile(
     single_steps: int, step_ms: float, pairs_s: float

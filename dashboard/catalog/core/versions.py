@@ -11,11 +11,15 @@ def version_order(version: str) -> tuple[bool, Version]:
         return False, Version("0")
 
 
-def flavour_note(base: str, new: str) -> str:
-    """What else differs between two builds of different flavours, by their labels: "2.13.0+cpu",
-    "2.14.1+cu130~tuned"; empty where it is the same.
+def flavour_of(version: str) -> str:
+    """What a version was built for: "cpu" of 2.13.0+cpu, "cu130" of 2.14.1+cu130; else empty."""
+    return version.partition("+")[2]
+
+
+def flavour_note(base: str, new: str, flavours: tuple[str, str]) -> str:
+    """What else differs between two builds of these flavours, in words; empty where they are of
+    one, or nothing is known of either.
     """
-    flavours = [label.partition("~")[0].partition("+")[2] for label in (base, new)]
     if flavours[0] == flavours[1]:
         return ""
     if all(flavours):

@@ -12,7 +12,6 @@ from ninja.pagination import paginate
 
 from dashboard.accounts.access import ADD_RUN, CHANGE_RUN, READ, caller_of
 from dashboard.catalog.core.plan import Selection, require_known
-from dashboard.catalog.core.versions import flavour_note
 from dashboard.catalog.selectors import lookups
 from dashboard.catalog.selectors.lookups import named_build, only_machine
 from dashboard.comparisons.core import gate as gating
@@ -89,7 +88,9 @@ class Gated(Schema):
 
 
 class GateOut(Schema):
-    """exit_code: 0 passed, 1 a regression, 3 not known yet. advice: what would make it known."""
+    """exit_code: 0 passed, 1 a regression, 3 not known yet. advice: what would make it known.
+    so_far: how much has ended, while it is measured; else empty.
+    """
 
     state: State
     exit_code: int
@@ -102,6 +103,7 @@ class GateOut(Schema):
     unchanged: int
     broken: list[str]
     not_compared: list[dict[str, str]]
+    so_far: str
     markdown: str
     url: str
 
@@ -122,12 +124,13 @@ class CaseKernels(Schema):
 class Answered(Schema):
     """Every case in every metric, and the answer in words. flavours: what else differs where the
     builds are of different flavours (CPU, CUDA). address: of the page. kernels: of the cases whose
-    latency or device time changed.
+    latency or device time changed. so_far: how much has ended, while it is measured; else empty.
     """
 
     question: str
     answer: str
     sentence: str
+    so_far: str
     flavours: str
     address: str
     models: dict[str, dict[str, str]]
@@ -173,9 +176,7 @@ def full_report(request: HttpRequest, uuid: UUID) -> dict[str, Any]:
     return upgrade_report.document(
         report,
         comparisons_read.kernels(comparison, report),
-        question=comparison.question,
-        flavours=flavour_note(comparison.base.label, comparison.new.label),
-        address=absolute(comparison.get_absolute_url()),
+        comparisons_read.subject(comparison, absolute(comparison.get_absolute_url())),
     )
 
 
@@ -187,9 +188,7 @@ def markdown(request: HttpRequest, uuid: UUID) -> HttpResponse:
     text = upgrade_report.markdown(
         report,
         comparisons_read.kernels(comparison, report),
-        question=comparison.question,
-        address=absolute(comparison.get_absolute_url()),
-        notes=[flavour_note(comparison.base.label, comparison.new.label), *upgrade_report.METHOD],
+        comparisons_read.subject(comparison, absolute(comparison.get_absolute_url())),
     )
     return HttpResponse(text, content_type="text/markdown; charset=utf-8")
 
@@ -203,14 +202,16 @@ def gate(request: HttpRequest, uuid: UUID, chosen: Query[Gated]) -> dict[str, An
     base, new = comparisons_read.sides(comparison, metrics)
     decision = gating.decide(base, new, chosen.metric)
     address = absolute(comparison.get_absolute_url())
+    so_far = comparisons_read.so_far(comparison)
     text = gating.markdown(
         decision,
         base=str(comparison.base),
         new=str(comparison.new),
         machine=comparison.machine.key,
         address=address,
+        notes=(so_far, comparisons_read.flavours(comparison)),
     )
-    return {**gating.document(decision), "markdown": text, "url": address}
+    return {**gating.document(decision), "so_far": so_far, "markdown": text, "url": address}
 
 
 @router.post("comparisons/{uuid:uuid}/cancel", response=Stopped, auth=CHANGE_RUN)

@@ -1,27 +1,16 @@
 """Cases that pass on one side and fail on the other, in plain words. Pure."""
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
+from dashboard.comparisons.core.failure_words import describe
 from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Side
 
 # How a job ends on a machine that is loaded, or whose device somebody else uses as well: one of
 # them proves nothing
 ACCIDENTS = frozenset({"timeout", "crashed", "oom"})
+WRONG = "fail_accuracy"  # by which a result is wrong, in one process or in all
 # Processes of each side, before accidents on all of one and none of the other are its own
 MIN_PROCESSES = 2
-_WORDS = {
-    "fail_accuracy": "wrong results",
-    "eager_two_runs_differ": "eager differs from run to run",
-    "fail_to_compile": "does not compile",
-    "fail_to_run": "does not run",
-    "oom": "out of memory",
-    "timeout": "timed out",
-    "crashed": "crashed",
-    "unsupported": "not supported",
-}
-# Of the message of a result that is not accurate enough; the loss follows from the others
-_PARTS = ("outputs", "gradients", "loss")
 
 
 class Failure(NamedTuple):
@@ -36,15 +25,18 @@ class Failure(NamedTuple):
 
 
 def newly_failing(passing: Side, failing: Side) -> tuple[list[Failure], list[Failure]]:
-    """Cases that pass on one side and only fail on the other; and those of them whose failures may
-    be accidents.
+    """Cases that pass on one side and only fail on the other; and those that may do so by accident:
+    by their kind of failure, or because other processes of that side passed.
     """
     certain: list[Failure] = []
     undecided: list[Failure] = []
     for key, measured in failing.items():
         other = passing.get(key)
-        only_fails = measured.failures and "latency_ms" not in measured.samples
-        if not only_fails or other is None or not other.samples:
+        if not measured.failures or other is None or not other.samples:
+            continue
+        if "latency_ms" in measured.samples:
+            if WRONG in measured.failures and WRONG not in other.failures:
+                undecided.append(_sometimes_wrong(measured))
             continue
         failure = Failure(measured.case, describe(measured.failures, measured.messages))
         if _is_certain(measured, other):
@@ -54,23 +46,18 @@ def newly_failing(passing: Side, failing: Side) -> tuple[list[Failure], list[Fai
     return certain, undecided
 
 
+def _sometimes_wrong(measured: CaseMeasurements) -> Failure:
+    wrong = measured.failures[WRONG]
+    processes = wrong + _passes(measured)
+    words = describe({WRONG: wrong}, measured.messages)
+    return Failure(measured.case, f"{words} in {wrong} of {processes} processes")
+
+
 def _is_certain(failing: CaseMeasurements, passing: CaseMeasurements) -> bool:
     if not ACCIDENTS.issuperset(failing.failures):
         return True
-    passes = max(sum(each.n for each in samples) for samples in passing.samples.values())
-    return min(sum(failing.failures.values()), passes) >= MIN_PROCESSES
+    return min(sum(failing.failures.values()), _passes(passing)) >= MIN_PROCESSES
 
 
-def describe(failures: Mapping[str, int], messages: Mapping[str, str]) -> str:
-    """How jobs failed, in plain words. failures: status word → jobs. messages: status word → of
-    the newest of them.
-    """
-    words = []
-    for status in sorted(failures):
-        word = _WORDS.get(status, status)
-        if status == "fail_accuracy":
-            _, _, details = messages.get(status, "").partition(": ")
-            parts = [part for part in _PARTS if part in details]
-            word = f"wrong {' and '.join(parts)}" if parts else word
-        words.append(word)
-    return ", ".join(words)
+def _passes(measured: CaseMeasurements) -> int:
+    return max(sum(each.n for each in samples) for samples in measured.samples.values())

@@ -151,10 +151,15 @@ def sentence(gate: Gate) -> str:
     return f"{_TITLES[gate.state].capitalize()}: {summary or 'nothing was compared'}."
 
 
-def markdown(gate: Gate, *, base: str, new: str, machine: str, address: str = "") -> str:
-    """The answer for a pull request. address: of the whole report."""
+def markdown(
+    gate: Gate, *, base: str, new: str, machine: str, address: str = "", notes: Sequence[str] = ()
+) -> str:
+    """The answer for a pull request. address: of the whole report. notes: what a reader has to
+    know of the numbers first.
+    """
     parts = [
         f"### {base} → {new} on {machine}: {_TITLES[gate.state]}",
+        *notes,
         sentence(gate),
         advice(gate),
     ]
@@ -179,7 +184,7 @@ def _failures(judgement: Judgement) -> list[tuple[str, list[str]]]:
     """Titles, each with the cases under it."""
     titled = {
         "**Fails now, passed on the base**": judgement.breaks,
-        "**Failed, which may be an accident**": judgement.undecided,
+        "**Failed, which proves nothing yet**": judgement.undecided,
     }
     return [
         (title, [failure.text for failure in failures])

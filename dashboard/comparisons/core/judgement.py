@@ -8,9 +8,9 @@ different things. It has three states:
     unknown: anything else
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 from dashboard.comparisons.core.failures import Failure, newly_failing
 from dashboard.comparisons.core.matching import (
@@ -29,6 +29,7 @@ from dashboard.comparisons.core.means import MetricMean, means_of
 from dashboard.comparisons.core.metric_effects import Effect, EffectVerdict, judge, pool_samples
 from dashboard.language.metrics import METRICS, Metric
 
+TableKey = TypeVar("TableKey")  # a metric's key, or the id of a build
 State = Literal["passed", "regression", "unknown"]
 FindingKind = Literal[
     "regression", "suspected", "open", "scatters", "bounded", "improvement", "unchanged"
@@ -185,7 +186,7 @@ def judge_sides(
     tables = {}
     for key in metrics:
         tables[key] = _table(base, new, METRICS[key], any_libraries=any_libraries)
-    tables, means = _judge_together(tables, means_of(tables))
+    tables, means = judge_together(tables, means_of(tables))
 
     findings: list[Finding] = []
     for table in tables.values():
@@ -223,10 +224,12 @@ def _is_busy(measured: CaseMeasurements) -> bool:
     return bool(shares) and pool_samples(shares).mean >= BUSY_GPU_PERCENT
 
 
-def _judge_together(
-    tables: dict[str, Table], means: Sequence[MetricMean]
-) -> tuple[dict[str, Table], list[MetricMean]]:
-    """Both with their q and verdicts by one false discovery rate."""
+def judge_together(
+    tables: Mapping[TableKey, Table], means: Sequence[MetricMean] = ()
+) -> tuple[dict[TableKey, Table], list[MetricMean]]:
+    """Both with their q and verdicts by one false discovery rate: what one page shows is judged as
+    a whole.
+    """
     effects = [row.effect for table in tables.values() for row in table.rows]
     judged, q_values = judge(effects, [mean.p for mean in means])
     remaining = iter(judged)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Literal, NamedTuple
 
+from dashboard.comparisons.core.failure_words import describe
 from dashboard.comparisons.core.libraries import Libraries, agree, libraries_text, library_order
 from dashboard.comparisons.core.metric_effects import (
     CHANGED,
@@ -306,7 +307,7 @@ def _not_measured(
             continue
         lacking.append(name)
         if measured and measured.failures:
-            failed.append(f"{', '.join(sorted(measured.failures))} on {name}")
+            failed.append(f"{describe(measured.failures, measured.messages)} on {name}")
         if not measured or not measured.samples:
             missing.append(name)
     if failed:

@@ -28,6 +28,7 @@ _LACKS: dict[SpreadBasis, str] = {
     "single": "one process on a side",
     "apart": "not measured in turn on one device",
 }
+_SCATTERS = "the processes of one build differ by too much"
 _REPEATED = 1e-3  # of a value: two processes' that differ by less are the same
 _REPEATED_DEVICE_TIME = 5e-3  # where Inductor chooses the same block sizes: docs/measuring.md
 # It may choose others in every process. Two of one build were at most 4% apart for that
@@ -133,7 +134,7 @@ class Effect:
         if self.ratio is None:
             return _LACKS["single"] if self.processes < MIN_PROCESSES else ""
         if self.ratio.basis == "repeats":
-            return ""
+            return "" if self.ratio.is_known else _SCATTERS
         return _LACKS[self.ratio.basis]
 
     @property

@@ -103,7 +103,7 @@ def _sentences(judgement: Judgement) -> Iterator[str]:
     yield from _changes("Suspected, not certain", judgement.suspected)
     if undecided := judgement.undecided:
         names = _first_of([failure.text for failure in undecided])
-        yield f"Failed on the new side, which may be an accident: {names}."
+        yield f"Failed on the new side, which proves nothing yet: {names}."
     if scattering := judgement.of_kind("scatters"):
         yield (
             f"The whole step of {plural(len(scattering), 'case')} scatters too much to be decided; "

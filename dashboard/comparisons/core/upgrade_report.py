@@ -60,6 +60,20 @@ class CaseKernels:
     sentence: str
 
 
+@dataclass(frozen=True, slots=True)
+class ReportSubject:
+    """What a report is about.
+
+    question: its title. address: of the page. flavours: what else differs between the builds, in
+    words. so_far: how much has ended, while it is measured.
+    """
+
+    question: str
+    address: str
+    flavours: str
+    so_far: str = ""
+
+
 def rows(report: UpgradeReport) -> Iterator[tuple[Any, ...]]:
     """Every case in every metric as a row of FIELDS; what was left out says why in the last one."""
     for table in report.tables.values():
@@ -108,24 +122,22 @@ def _percent(effect: Effect | None) -> float | None:
 def document(
     report: UpgradeReport,
     kernels: Sequence[CaseKernels],
-    *,
-    question: str,
-    flavours: str,
-    address: str,
+    subject: ReportSubject,
 ) -> dict[str, Any]:
     """The whole report for programs: the answer, that of each model, every case in every metric,
-    and the kernels of those that changed. flavours: what else differs between the builds, in words.
+    and the kernels of those that changed.
     """
     answer = report.overall.answer
     models = {}
     for group in report.models:
         models[group.title] = {"answer": group.answer.word, "sentence": group.answer.sentence}
     return {
-        "question": question,
+        "question": subject.question,
         "answer": answer.word,
         "sentence": answer.sentence,
-        "flavours": flavours,
-        "address": address,
+        "so_far": subject.so_far,
+        "flavours": subject.flavours,
+        "address": subject.address,
         "models": models,
         "cases": [dict(zip(FIELDS, row, strict=True)) for row in rows(report)],
         "kernels": [_kernels_document(each) for each in kernels],
@@ -147,21 +159,17 @@ def _kernels_document(kernels: CaseKernels) -> dict[str, str]:
 def markdown(
     report: UpgradeReport,
     kernels: Sequence[CaseKernels],
-    *,
-    question: str,
-    address: str,
-    notes: Sequence[str],
+    subject: ReportSubject,
 ) -> str:
-    """The report for a pull request or a mail. question: its title. notes: what the numbers rest
-    on.
-    """
+    """The report for a pull request or a mail."""
     answer, latency = report.overall.answer, report.latency
     models = [(group.title, group.answer.word, group.answer.sentence) for group in report.models]
     means = report.overall.means
     changed = latency.significant
     matched = plural(len(latency.rows), "matched case")
     parts = [
-        f"# {question}",
+        f"# {subject.question}",
+        subject.so_far,
         f"**{answer.word}.** {answer.sentence}",
         markdown_table(("Model", "Answer", "Why"), models),
         "## By family and mode",
@@ -181,7 +189,8 @@ def markdown(
         left_out = [(out.case.benchmark, out.case.config, out.text) for out in latency.left_out]
         parts.append(f"## Left out: {plural(len(left_out), 'case')}")
         parts.append(markdown_table(("Benchmark", "Config", "Why"), left_out))
-    return "\n\n".join(filter(None, [*parts, *notes, f"From {address}"])) + "\n"
+    parts += [subject.flavours, *METHOD, f"From {subject.address}"]
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _families(report: UpgradeReport, means: Sequence[MetricMean]) -> str:

@@ -6,11 +6,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from dashboard.catalog.core import commits
-from dashboard.catalog.core.versions import flavour_note
 from dashboard.comparisons.core.case_table import ReportWithTable
+from dashboard.comparisons.core.upgrade_report import ReportSubject
 from dashboard.comparisons.pages import report_pages
 from dashboard.comparisons.pages.form import choose
-from dashboard.comparisons.selectors.side_choice import Choice
+from dashboard.comparisons.selectors.side_choice import Choice, flavours_of
 from dashboard.comparisons.selectors.stored_reports import stored_report
 from dashboard.comparisons.selectors.versions import (
     labels_newest_first,
@@ -35,7 +35,7 @@ def show(request: HttpRequest) -> HttpResponse:
         "tracks": sorted({tested.track_key for tested in offered}),
         "measure": _both_builds(choice),
         "commits": commits.between(base.git_sha, new.git_sha),
-        "flavours": flavour_note(base.label, new.label),
+        "flavours": flavours_of(choice),
         **report_pages.context(
             request,
             _report(request, choice),
@@ -78,13 +78,12 @@ def export(request: HttpRequest, form: str) -> HttpResponse:
             "Fewer than two builds were measured: there is nothing to compare.\n", status=404
         )
     base, new = choice.sides
+    page = request.build_absolute_uri(request.get_full_path().replace(f"export.{form}", ""))
     return report_pages.export(
         _report(request, choice).report,
         choice.base.measured,
         choice.new.measured,
         form,
         name=f"{base}-to-{new}",
-        question=choice.question,
-        flavours=flavour_note(choice.base.tested.label, choice.new.tested.label),
-        address=request.build_absolute_uri(request.get_full_path().replace(f"export.{form}", "")),
+        subject=ReportSubject(choice.question, page, flavours_of(choice)),
     )

@@ -14,7 +14,6 @@ from django.views.decorators.http import require_POST
 
 from dashboard.catalog.core import commits
 from dashboard.catalog.core.plan import PlanError
-from dashboard.catalog.core.versions import flavour_note
 from dashboard.comparisons.pages import report_pages
 from dashboard.comparisons.selectors import comparisons
 from dashboard.comparisons.services.comparisons import cancel_comparison, measure_more
@@ -50,7 +49,7 @@ def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
         "comparison": comparison,
         "progress": progress,
         "commits": commits.between(comparison.base.git_sha, comparison.new.git_sha),
-        "flavours": flavour_note(comparison.base.label, comparison.new.label),
+        "flavours": comparisons.flavours(comparison),
         "has_data": results.has_data,
         "measure": {
             "base": comparison.base_id,
@@ -75,9 +74,9 @@ def export(request: HttpRequest, uuid: UUID, form: str) -> HttpResponse:
         *comparisons.measured_sides(comparison),
         form,
         name=f"{comparison.base}-to-{comparison.new}",
-        question=comparison.question,
-        flavours=flavour_note(comparison.base.label, comparison.new.label),
-        address=request.build_absolute_uri(comparison.get_absolute_url()),
+        subject=comparisons.subject(
+            comparison, request.build_absolute_uri(comparison.get_absolute_url())
+        ),
     )
 
 

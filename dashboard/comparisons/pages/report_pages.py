@@ -23,7 +23,7 @@ from dashboard.comparisons.core.case_table import (
 )
 from dashboard.comparisons.core.matching import Key
 from dashboard.comparisons.core.upgrade_groups import UpgradeReport
-from dashboard.comparisons.core.upgrade_report import CaseKernels
+from dashboard.comparisons.core.upgrade_report import CaseKernels, ReportSubject
 from dashboard.comparisons.selectors import case_kernels
 from dashboard.comparisons.selectors.model_rows import ModelRow, ModelTable, model_table
 from dashboard.comparisons.selectors.versions import MeasuredSide
@@ -138,31 +138,18 @@ def export(
     form: str,
     *,
     name: str,
-    question: str,
-    flavours: str,
-    address: str,
+    subject: ReportSubject,
 ) -> HttpResponse:
     """All cases of all metrics as CSV or JSON; the report as Markdown. name: of the file."""
     content: str | bytes
     if form == "csv":
         content = upgrade_report.csv(report)
-    elif form == "md":
-        content = upgrade_report.markdown(
-            report,
-            case_kernels.sentences(report, base, new),
-            question=question,
-            address=address,
-            notes=[flavours, *upgrade_report.METHOD],
-        )
     else:
-        document = upgrade_report.document(
-            report,
-            case_kernels.sentences(report, base, new),
-            question=question,
-            flavours=flavours,
-            address=address,
-        )
-        content = orjson.dumps(document)
+        kernels = case_kernels.sentences(report, base, new)
+        if form == "md":
+            content = upgrade_report.markdown(report, kernels, subject)
+        else:
+            content = orjson.dumps(upgrade_report.document(report, kernels, subject))
     file = re.sub(r"[^A-Za-z0-9.+_-]+", "-", name)
     headers = {"Content-Disposition": f'attachment; filename="{file}.{form}"'}
     return HttpResponse(content, content_type=_CONTENT_TYPES[form], headers=headers)

@@ -1,29 +1,39 @@
 """One comparison: how far its runs are, and both sides as they were measured for it."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import QuerySet
 
+from dashboard.catalog.selectors.flavours import flavour_difference
 from dashboard.comparisons.core.case_table import ReportWithTable, report_with_table
 from dashboard.comparisons.core.libraries import Libraries, libraries_text
 from dashboard.comparisons.core.matching import Side, measured_with
 from dashboard.comparisons.core.sides import MODEL_LIBRARIES
 from dashboard.comparisons.core.upgrade_groups import REPORT_METRICS, UpgradeReport, build_report
-from dashboard.comparisons.core.upgrade_report import CaseKernels
+from dashboard.comparisons.core.upgrade_report import CaseKernels, ReportSubject
 from dashboard.comparisons.selectors import case_kernels, versions
 from dashboard.comparisons.selectors.versions import MeasuredSide, SideSource
 from dashboard.language.metrics import Metric
-from dashboard.models import Comparison, Job, Run, RunState
+from dashboard.language.wording import plural
+from dashboard.models import (
+    Comparison,
+    InstalledEnvironment,
+    Job,
+    Run,
+    RunState,
+    TorchBuild,
+)
 from dashboard.runs.selectors import runs as runs_read
-from dashboard.runs.selectors.runs import ACTIVE_RUNS, JobCounts
+from dashboard.runs.selectors.runs import ACTIVE_RUNS, ENDED, JobCounts
 
 
 @dataclass(frozen=True, slots=True)
 class PairProgress:
     """The jobs of both sides together. workers: how many of the machine take jobs. is_settled: as
-    the comparison's.
+    the comparison's. installing: builds whose environments are being made on the machine.
     """
 
     runs: list[Run]
@@ -32,6 +42,7 @@ class PairProgress:
     workers: int
     failed: list[Job]
     is_settled: bool
+    installing: list[TorchBuild]
 
     @property
     def is_active(self) -> bool:
@@ -69,7 +80,7 @@ def listing() -> QuerySet[Comparison]:
 
 
 def progress(of: Comparison, now: datetime) -> PairProgress:
-    """How far it is. Five queries."""
+    """How far it is. Six queries."""
     runs = list(of.runs.select_related("build", "machine").order_by("pk"))
     related = Job.objects.select_related("benchmark", "config", "run__build")
     jobs = list(
@@ -84,13 +95,44 @@ def progress(of: Comparison, now: datetime) -> PairProgress:
         workers,
         [job for job in jobs if runs_read.failed(job)],
         of.is_settled,
+        _being_installed(of),
     )
+
+
+def _being_installed(of: Comparison) -> list[TorchBuild]:
+    sides = (of.base, of.new)
+    environments = InstalledEnvironment.objects.filter(
+        worker__machine=of.machine,
+        build__in=[side.base or side for side in sides],  # a variant runs in its base's
+        state=InstalledEnvironment.State.BUILDING,
+    )
+    return [environment.build for environment in environments.select_related("build")]
 
 
 def measured_sides(of: Comparison) -> tuple[MeasuredSide, MeasuredSide]:
     """Where base and new were measured: for this comparison alone."""
     source = SideSource(of.machine_id, comparison=of.pk)
     return (source, of.base_id), (source, of.new_id)
+
+
+def so_far(of: Comparison) -> str:
+    """How much of it has ended while it is measured, in words; empty afterwards. One query."""
+    states = Counter(Job.objects.filter(run__comparison=of).values_list("state", flat=True))
+    ended = sum(count for state, count in states.items() if state in ENDED)
+    if of.is_settled and ended == states.total():
+        return ""
+    return f"So far: {ended} of {plural(states.total(), 'job')} ended."
+
+
+def flavours(of: Comparison) -> str:
+    """What else differs where its builds are of different flavours, in words."""
+    machine = of.machine_id
+    return flavour_difference((of.base.label, machine), (of.new.label, machine))
+
+
+def subject(of: Comparison, address: str) -> ReportSubject:
+    """What its report is about. address: of its page."""
+    return ReportSubject(of.question, address, flavours(of), so_far(of))
 
 
 def kernels(of: Comparison, report: UpgradeReport) -> list[CaseKernels]:

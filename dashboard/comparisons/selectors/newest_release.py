@@ -10,6 +10,7 @@ from dashboard.comparisons.selectors.side_choice import (
     NotMeasuredError,
     RequestedSide,
     choose_sides,
+    flavours_of,
 )
 from dashboard.comparisons.selectors.stored_reports import stored_report
 from dashboard.comparisons.selectors.versions import measured_builds
@@ -21,12 +22,13 @@ _SHOWN = ("latency_ms", "device_ms", "cold_start_s", "peak_memory_gb")
 @dataclass(frozen=True, slots=True)
 class NewestRelease:
     """choice: the two builds. groups: families by mode that both measured, what needs a decision
-    first.
+    first. flavours: what else differs where the builds are of different ones, in words.
     """
 
     choice: Choice
     report: UpgradeReport
     groups: list[CaseGroup]
+    flavours: str
 
     @property
     def means(self) -> list[MetricMean]:
@@ -35,7 +37,7 @@ class NewestRelease:
 
 
 def newest_release(machine: str) -> NewestRelease | None:
-    """On that machine; None where it measured fewer than two builds. Eight queries at most."""
+    """On that machine; None where it measured fewer than two builds. Ten queries at most."""
     side = RequestedSide("", machine, "", "")
     try:
         choice = choose_sides(side, side, measured_builds())
@@ -46,4 +48,4 @@ def newest_release(machine: str) -> NewestRelease | None:
     report = stored_report(choice, METRICS["latency_ms"], any_libraries=False).report
     groups = [group for group in report.families if group.answers]
     groups.sort(key=lambda group: VERDICTS.index(group.answer.word))
-    return NewestRelease(choice, report, groups)
+    return NewestRelease(choice, report, groups, flavours_of(choice))

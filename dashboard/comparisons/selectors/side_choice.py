@@ -7,6 +7,7 @@ from typing import Any
 
 from dashboard.catalog.core.plan import hint
 from dashboard.catalog.core.versions import version_order
+from dashboard.catalog.selectors.flavours import flavour_difference
 from dashboard.comparisons.selectors.versions import (
     NEWEST_BUILDS,
     MeasuredBuild,
@@ -130,6 +131,14 @@ def choose_sides(
         return None
     base, new = replace(base, build=pair[0]), replace(new, build=pair[1])
     return Choice(_side(measured, base), _side(measured, new))
+
+
+def flavours_of(choice: Choice) -> str:
+    """What else differs where the two builds are of different flavours, in words. At most two
+    queries.
+    """
+    base, new = choice.base.tested, choice.new.tested
+    return flavour_difference((base.label, base.machine), (new.label, new.machine))
 
 
 def _same_build(

@@ -7,7 +7,8 @@ The results are taken in the order in which they were measured:
    planned of its case on its build; where none waits, it is passed over.
 2. After each result the site does what it always does: it looks for changes, measures again, and
    concludes. Its alerts follow from the numbers alone; all of it is dated by the recorded clock.
-3. After the last result the worker is gone. Whatever a confirmation still waits for ends as on a
+3. Where the code that a result's compiler wrote is kept next to the history, the job has it, too.
+4. After the last result the worker is gone. Whatever a confirmation still waits for ends as on a
    site where nobody measures any more: when its patience is over.
 
 It is one transaction: a history is replayed whole or not at all, and no worker is asked for jobs
@@ -15,7 +16,7 @@ that have been answered.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -41,7 +42,9 @@ from dashboard.models import (
     Track,
     Worker,
 )
+from dashboard.results.core.code_diff import ARCHIVE
 from dashboard.results.core.result_format import ResultDocument, parse_json, parse_result, unpack
+from dashboard.results.services.artifacts import store_artifact
 from dashboard.results.services.imports import ImportSource, build_of, machine_of
 from dashboard.results.services.store import JobResult, store_results
 from dashboard.runs.services.run_state import WAITING, refresh_runs
@@ -59,8 +62,12 @@ DATED_FIELDS = (
 )
 
 
-def replay_history(*, key: str, sources: Iterable[ImportSource]) -> int:
+def replay_history(
+    *, key: str, sources: Iterable[ImportSource], code: Mapping[str, bytes] | None = None
+) -> int:
     """Replay one history on a track of its own, named `key`; how many results were stored.
+
+    code: archives of generated code, by the fingerprint of their kernels, which results state.
 
     0 where it was replayed before. Raises Refused: a result breaks the contract; PlanError: the
     catalog lacks its benchmark or config.
@@ -74,7 +81,7 @@ def replay_history(*, key: str, sources: Iterable[ImportSource]) -> int:
             "leave it out"
         )
     with transaction.atomic():
-        return _Replay(key, recorded).run()
+        return _Replay(key, recorded, code or {}).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +104,9 @@ def _read(source: ImportSource) -> _Recorded:
 class _Replay:
     """One history, and the worker, machine and track of its replay."""
 
-    def __init__(self, key: str, recorded: Sequence[_Recorded]) -> None:
+    def __init__(self, key: str, recorded: Sequence[_Recorded], code: Mapping[str, bytes]) -> None:
         self.recorded = recorded
+        self.code = code
         self.ends = recorded[-1].result.finished_at
         self.began = timezone.now()
         self.machine = ensure_machine(machine_of(recorded[0].result))
@@ -180,7 +188,21 @@ class _Replay:
             update_fields=["state", "status", "message", "worker", "claimed_at", "finished_at"]
         )
         store_results([JobResult(job, digest, job.status, None, result)])
+        self._store_code(job, document)
         refresh_runs(run_ids=[job.run_id])
+
+    def _store_code(self, job: Job, document: Mapping[str, Any]) -> None:
+        """Keep the code that has the fingerprint of the result, if it was recorded."""
+        fingerprints = document.get("compile", {}).get("fingerprints") or {}
+        archive = self.code.get(fingerprints.get("kernels") or "")
+        if archive is not None:
+            store_artifact(
+                job_id=job.pk,
+                attempt=job.attempt,
+                worker=self.worker,
+                name=ARCHIVE,
+                content=archive,
+            )
 
     def _date(self, now: datetime) -> None:
         """Date what happened since the last call by the recorded clock, not by the wall clock."""

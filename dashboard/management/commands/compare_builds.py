@@ -17,7 +17,7 @@ from dashboard.comparisons.core.upgrade_groups import REPORT_METRICS, UpgradeRep
 from dashboard.comparisons.selectors import comparisons
 from dashboard.comparisons.services.comparisons import REPEATS, expected_s, settle, start_comparison
 from dashboard.language.wording import duration, plural
-from dashboard.models import Comparison, InstalledEnvironment, TorchBuild
+from dashboard.models import Comparison
 
 LOOK_EVERY_S = 2.0
 
@@ -85,7 +85,7 @@ class Command(BaseCommand):
             progress = comparisons.progress(comparison, timezone.now())
             counts = progress.counts
             line = f"{counts.ended} of {plural(counts.total, 'job')}, {counts.failed} not passed"
-            line += "".join(f", installing torch {build}" for build in being_installed(comparison))
+            line += "".join(f", installing torch {build}" for build in progress.installing)
             if line != printed:
                 left = progress.seconds_left
                 self.stdout.write(f"{line}, about {duration(left)} left" if left else line)
@@ -110,17 +110,6 @@ class Command(BaseCommand):
             self.stdout.write(f"  {group.title}: {group.answer.word}. {group.answer.sentence}")
         for out in upgrade.latency.left_out:
             self.stdout.write(f"  left out: {out.case.benchmark} {out.case.config}: {out.text}")
-
-
-def being_installed(comparison: Comparison) -> list[TorchBuild]:
-    """Builds of the comparison whose environments are being made on its machine."""
-    sides = (comparison.base, comparison.new)
-    environments = InstalledEnvironment.objects.filter(
-        worker__machine=comparison.machine,
-        build__in=[side.base or side for side in sides],  # a variant runs in its base's
-        state=InstalledEnvironment.State.BUILDING,
-    )
-    return [environment.build for environment in environments.select_related("build")]
 
 
 def add_selection_arguments(parser: ArgumentParser) -> None:

@@ -17,6 +17,8 @@ from dashboard.results.services.imports import import_results
 from dashboard.runs.services.partitions import ensure_coming_partitions
 
 HISTORY = "_history"  # how the name of a folder ends whose results are played in their order
+# Generated code of a history: a folder in it, with archives named by their kernels' fingerprint
+CODE, PACKED = "code", ".tar.xz"
 
 
 class Command(BaseCommand):
@@ -58,7 +60,11 @@ def _import(paths: list[Path]) -> int:
 
 def _play(folder: Path) -> int:
     """How many results are new: those of a history that was not played before."""
+    code = {}
+    for archive in folder.glob(f"{CODE}/*{PACKED}"):
+        code[archive.name.removesuffix(PACKED)] = archive.read_bytes()
+    key = folder.name.replace("_", "-")
     try:
-        return replay_history(key=folder.name.replace("_", "-"), sources=sources_in(folder))
+        return replay_history(key=key, sources=sources_in(folder), code=code)
     except (Refused, PlanError) as error:
         raise CommandError(f"{folder} cannot be played: {error}") from None

@@ -10,13 +10,13 @@ from dashboard.models import Machine, TorchBuild, Track
 class Command(BaseCommand):
     help = (
         "Print the torch builds, machines and tracks that are known, by the names that other "
-        "commands take."
+        "commands take; without hidden ones."
     )
 
     def handle(self, **_: Any) -> None:
         for build in TorchBuild.objects.all():
             self.stdout.write(f"build    {build}")
-        for machine in Machine.objects.all():
+        for machine in Machine.objects.filter(hidden=False):
             self.stdout.write(f"machine  {machine}")
-        for track in Track.objects.all():
+        for track in Track.objects.filter(hidden=False):
             self.stdout.write(f"track    {track}")

@@ -7,6 +7,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
+from dashboard.comparisons.core.judgement import judge_together
 from dashboard.comparisons.core.matching import ComparedCase, Side, Table, compare
 from dashboard.comparisons.selectors.versions import (
     MeasuredBuild,
@@ -143,6 +144,7 @@ def _compare(
     for build in builds:
         if build != base:
             tables[build] = compare(sides[base], sides[build], metric)
+    tables, _ = judge_together(tables)
     return VersionComparison(sides, _ordered_cases(sides.values()), tables)
 
 

@@ -50,7 +50,12 @@ def test_break_even_that_may_never_come_has_an_open_interval() -> None:
 
 @pytest.mark.parametrize(
     ("order", "names"),
-    [("", "abc"), ("break_even", "cab"), ("gain", "acb"), ("config", "bca")],
+    [
+        ("", "abc"),
+        ("break_even", "cab"),
+        ("gain", "acb"),
+        ("config", "bca"),
+    ],
 )
 def test_rows_without_what_they_are_sorted_by_are_last(order: str, names: str) -> None:
     rows = [

@@ -102,7 +102,12 @@ def test_invalid_point_takes_its_alert_along_until_it_is_back_or_fails_again() -
     detection.detect_due()
     assert AlertGroup.objects.get().state == "suspected"
 
-    triage.mark_invalid(series=series, job=Job.objects.get(), reason="again", by=None)
+    triage.mark_invalid(
+        series=series,
+        job=Job.objects.get(),
+        reason="again",
+        by=None,
+    )
     detection.detect_due()
     fail(1, purpose="manual")
     assert AlertGroup.objects.get() == group

@@ -198,7 +198,13 @@ def test_others_do_not_see_the_trouble_of_channels(reader: Client) -> None:
 
 def test_confirmed_size_is_the_one_that_is_stated(reader: Client) -> None:
     group = alerting.group(state="confirmed", new=site.build(), base=site.build("2.12.0"))
-    outcome = {"effect": 5.27, "low": 3.38, "high": 7.98, "unit": "percent", "pairs": 6}
+    outcome = {
+        "effect": 5.27,
+        "low": 3.38,
+        "high": 7.98,
+        "unit": "percent",
+        "pairs": 6,
+    }
     decision = {"confirmation": outcome}
     alert = alerting.alert(group, confirmation="confirmed", decision=decision)
     describe(groups=[group])
@@ -213,7 +219,12 @@ def test_confirmed_size_is_the_one_that_is_stated(reader: Client) -> None:
 def test_cause_of_a_variant_is_its_setting(reader: Client) -> None:
     base = site.build()
     setting = {"inductor": {"epilogue_fusion": False}}
-    new = TorchBuild.objects.create(label="unfused", version="2.13.0", base=base, variant=setting)
+    new = TorchBuild.objects.create(
+        label="unfused",
+        version="2.13.0",
+        base=base,
+        variant=setting,
+    )
     group = alerting.group(cause="compiler", base=base, new=new)
     shown = text(reader, group.get_absolute_url())
     assert "Compiler setting: epilogue_fusion = False." in shown

@@ -1,6 +1,7 @@
 """Machines that are no default: imported, hidden, or without a worker."""
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 
 from dashboard.catalog.core.plan import PlanError
@@ -40,7 +41,12 @@ def own_and_imported(db: None) -> None:
     """h100 as if it had been measured here, and a100, which was imported later."""
     releases.import_two_releases(models=["gpt2"], repeats=1)
     Run.objects.update(purpose=Purpose.MANUAL)
-    releases.import_two_releases(models=["gpt2"], repeats=1, machine="a100", seed=2)
+    releases.import_two_releases(
+        models=["gpt2"],
+        repeats=1,
+        machine="a100",
+        seed=2,
+    )
 
 
 @pytest.mark.usefixtures("own_and_imported")
@@ -123,3 +129,14 @@ def test_rule_that_has_a_hidden_machine_keeps_showing_it(admin_client: Client) -
 def test_hiding_is_a_field_of_the_admin(operator: Client) -> None:
     machine = _add_machine("a100")
     assert 'name="hidden"' in text(operator, f"/admin/dashboard/machine/{machine.pk}/change/")
+
+
+@pytest.mark.django_db
+def test_command_that_lists_names_leaves_hidden_ones_out(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for key in ("a100", "cpu-2c"):
+        _add_machine(key)
+    Machine.objects.filter(key="a100").update(hidden=True)
+    call_command("show_site")
+    assert capsys.readouterr().out == "machine  cpu-2c\n"

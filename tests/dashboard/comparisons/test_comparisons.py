@@ -7,11 +7,13 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import OperationalError
 from django.test import Client
+from django.utils import timezone
 
 from dashboard.catalog.core.plan import Selection
 from dashboard.comparisons.core.metric_effects import CERTAIN_PROCESSES
+from dashboard.comparisons.selectors.comparisons import progress
 from dashboard.comparisons.services.comparisons import settle, settle_all, start_comparison
-from dashboard.management.commands.compare_builds import Command, being_installed
+from dashboard.management.commands.compare_builds import Command
 from dashboard.models import (
     Comparison,
     InstalledEnvironment,
@@ -174,16 +176,30 @@ def test_answer_of_a_comparison_that_runs_is_one_so_far(reader: Client) -> None:
     assert "Not enough data, so far" in text(reader, comparison.get_absolute_url())
 
 
-def test_following_says_which_build_is_being_installed() -> None:
+@pytest.mark.parametrize("part", ["report", "report.md", "gate"])
+def test_api_says_so_far_until_it_has_ended(operator: Client, part: str) -> None:
     comparison = started_comparison()
-    assert being_installed(comparison) == []
+    address = f"/api/v1/comparisons/{comparison.uuid}/{part}"
+    for job in comparison_jobs(comparison)[:4]:
+        deliver_result(job, 2.0)
+    assert "So far: 4 of 8 jobs ended." in text(operator, address)
+    for job in comparison_jobs(comparison)[4:]:
+        deliver_result(job, 2.0)
+    settle(comparison_id=comparison.pk)
+    assert "So far" not in text(operator, address)
+
+
+def test_page_and_command_say_which_build_is_being_installed(reader: Client) -> None:
+    comparison = started_comparison()
+    assert progress(comparison, timezone.now()).installing == []
     InstalledEnvironment.objects.create(
         worker=site.worker("installing", on=comparison.machine.key),
         key="k",
         build=comparison.new,
         state=InstalledEnvironment.State.BUILDING,
     )
-    assert being_installed(comparison) == [comparison.new]
+    assert progress(comparison, timezone.now()).installing == [comparison.new]
+    assert f"<small>torch {comparison.new}</small>" in text(reader, comparison.get_absolute_url())
 
 
 def test_following_ends_in_one_line_when_the_site_stops(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +210,13 @@ def test_following_ends_in_one_line_when_the_site_stops(monkeypatch: pytest.Monk
     monkeypatch.setattr(Command, "follow", lose_connection)
     builds = ("2.11.0", "2.13.0")
     with pytest.raises(CommandError, match="is the site stopped"):
-        call_command("compare_builds", *builds, benchmark=[site.MLP], repeats=1, follow=True)
+        call_command(
+            "compare_builds",
+            *builds,
+            benchmark=[site.MLP],
+            repeats=1,
+            follow=True,
+        )
 
 
 @pytest.mark.parametrize(

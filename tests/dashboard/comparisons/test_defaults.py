@@ -17,7 +17,12 @@ def _run(machine: str, build: str, state: RunState = RunState.CANCELLED) -> Run:
     assert imported is not None
     row, _ = Machine.objects.get_or_create(key=machine, defaults={"device_kind": "cpu"})
     torch_build, _ = TorchBuild.objects.get_or_create(label=build, defaults={"version": build})
-    run = Run.objects.create(machine=row, build=torch_build, track=imported.track, state=state)
+    run = Run.objects.create(
+        machine=row,
+        build=torch_build,
+        track=imported.track,
+        state=state,
+    )
     first = imported.jobs.first()
     assert first is not None
     Job.objects.create(
@@ -58,7 +63,12 @@ def test_imported_machine_is_no_default_next_to_an_own_one(two_releases: None) -
 
 
 def test_default_is_the_machine_with_the_most_matched_cases(two_releases: None) -> None:
-    releases.import_two_releases(machine="a100", models=["gpt2"], repeats=1, seed=2)
+    releases.import_two_releases(
+        machine="a100",
+        models=["gpt2"],
+        repeats=1,
+        seed=2,
+    )
     assert default_machine(measured_builds()) == "h100"
 
 

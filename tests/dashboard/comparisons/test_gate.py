@@ -77,7 +77,7 @@ def test_significant_loss_is_a_regression() -> None:
 def test_case_that_only_fails_now_is_a_regression() -> None:
     gate = decide(side(latency_ms=latency(10)), side("b", latency_ms=latency(10)), ["latency_ms"])
     assert gate.state == "regression"
-    assert document(gate)["broken"] == ["b.smoke inductor (does not run)"]
+    assert document(gate)["broken"] == ["b.smoke inductor (failed to run)"]
 
 
 def test_case_that_fails_on_both_sides_is_reported_and_decides_nothing() -> None:
@@ -119,6 +119,17 @@ def test_one_timeout_or_crash_proves_nothing(status: str, jobs: int, state: str)
     new = side("b", latency_ms=latency(10))
     new[Key("b.smoke", "inductor")].failures = {status: jobs}
     assert decide(side(latency_ms=latency(10)), new, ["latency_ms"]).state == state
+
+
+def test_wrong_results_in_some_processes_do_not_pass() -> None:
+    base, new = side(latency_ms=latency(10)), side(latency_ms=latency(10))
+    new[Key("b.smoke", "inductor")].failures = {"fail_accuracy": 2}
+    gate = decide(base, new, ["latency_ms"])
+    assert gate.state == "unknown"
+    assert [failure.text for failure in gate.judgement.undecided] == [
+        "b.smoke inductor (wrong results in 2 of 8 processes)"
+    ]
+    assert decide(new, new, ["latency_ms"]).state == "passed"
 
 
 def test_wide_spread_is_not_known_and_says_how_many_processes_should_settle_it() -> None:

@@ -75,6 +75,12 @@ def test_one_process_a_side_has_no_verdict_and_says_why() -> None:
     assert effect.change.text == "10.0% more memory"
 
 
+def test_processes_that_differ_too_much_have_no_interval_and_the_reason() -> None:
+    effect = only(latency(values=(100.0, 350.0, 120.0)), latency(values=(90.0, 400.0, 250.0)))
+    assert effect.verdict == "unknown"
+    assert effect.lacks == "the processes of one build differ by too much"
+
+
 @pytest.mark.parametrize(("processes", "verdict"), [(3, "unknown"), (6, "worse")])
 def test_change_of_few_processes_is_only_suspected(processes: int, verdict: str) -> None:
     values = STEADY[:processes]
@@ -110,7 +116,13 @@ OLD_SET, NEW_SET = (("transformers", "4.57.1"),), (("transformers", "5.17.0"),)
     ("base", "new", "why", "words"),
     [
         (latency(), {}, "missing", "not measured on new"),
-        (latency(), side({}, failures={"oom": 2}), "failed", "oom on new"),
+        (latency(), side({}, failures={"oom": 2}), "failed", "out of memory on new"),
+        (
+            latency(),
+            side({}, failures={"fail_accuracy": 1}),
+            "failed",
+            "wrong results on new",
+        ),
         (
             latency(version=1),
             latency(version=2),

@@ -58,7 +58,7 @@ def test_answer_in_a_sentence_names_gain_cost_and_failures() -> None:
     }
     sentence = build_report(base, new).overall.answer.sentence
     assert sentence.startswith(
-        "1 case that passed now fails: gpt2.training regional (does not compile). Worse: "
+        "1 case that passed now fails: gpt2.training regional (failed to compile). Worse: "
         "gpt2.training inductor cold start 30.0% slower ("
     )
     assert "Better: gpt2.training inductor 10.0% faster (" in sentence

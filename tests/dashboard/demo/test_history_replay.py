@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.test import Client
 
 from dashboard.catalog.services.suite_catalog import sync_catalog
 from dashboard.demo.services.history_replay import replay_history
@@ -13,6 +14,7 @@ from dashboard.models import AlertEvent, AlertGroup, Job, Run, Worker
 from dashboard.results.services.import_files import sources_in
 from dashboard.runs.services.run_state import ACTIVE
 from tests.builders import site
+from tests.builders.reading import text
 
 pytestmark = pytest.mark.django_db
 DATA = Path(__file__).parents[2] / "data"
@@ -59,6 +61,15 @@ def test_recorded_change_becomes_one_confirmed_compiler_alert_on_the_recorded_da
     span = json.loads(results[0].body)["started_at"], json.loads(results[-1].body)["finished_at"]
     assert not Run.objects.exclude(created_at__range=span).exists()
     assert not AlertEvent.objects.exclude(at__range=span).exists()
+
+
+def test_recorded_alert_shows_the_code_before_and_after(catalog: Path, reader: Client) -> None:
+    demo(catalog)
+    alert_url = AlertGroup.objects.get().get_absolute_url()
+    assert f'href="{alert_url}code/?alert=' in text(reader, alert_url)
+    shown = text(reader, f"{alert_url}code/")
+    assert "at::vec::Vectorized" in shown
+    assert "There is no code to compare" not in shown
 
 
 def test_replaying_again_changes_nothing(catalog: Path) -> None:

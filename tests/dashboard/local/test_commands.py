@@ -47,7 +47,12 @@ print(os.getpid(), instance_lock.holder(Path(sys.argv[1])).pid, os.get_inheritab
 
 def test_supervisor_takes_over_the_lock_that_up_has_taken(tmp_path: Path) -> None:
     command = [sys.executable, "-c", BECOME_ANOTHER, str(tmp_path), "first", BECOME_ANOTHER]
-    printed = subprocess.check_output(command, cwd=project.ROOT, text=True, timeout=60)
+    printed = subprocess.check_output(
+        command,
+        cwd=project.ROOT,
+        text=True,
+        timeout=60,
+    )
     process, holder, is_inheritable = printed.split()
     assert process == holder
     assert is_inheritable == "False"

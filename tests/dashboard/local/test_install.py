@@ -101,6 +101,12 @@ def test_second_installation_waits_for_the_first(
 def test_client_is_a_command_of_the_environment(tmp_path: Path) -> None:
     assert install.install(with_tests=False)
     command = [str(tmp_path / ".venv" / "bin" / "compilewatch"), "--help"]
-    shown = subprocess.run(command, cwd="/", capture_output=True, text=True, check=False)
+    shown = subprocess.run(
+        command,
+        cwd="/",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert shown.returncode == 0
     assert "usage: compilewatch" in shown.stdout

@@ -210,7 +210,11 @@ def test_unusable_rule_is_refused_with_a_reason(
 
 
 def test_rule_needs_three_choices_alone(admin_client: Client) -> None:
-    choices = {"channels": [channel(name="ops").pk], "minimum_severity": "high", "when": "at_once"}
+    choices = {
+        "channels": [channel(name="ops").pk],
+        "minimum_severity": "high",
+        "when": "at_once",
+    }
     admin_client.post(
         reverse("admin:dashboard_rule_add"),
         {**choices, "enabled": "on", "minimum_effect_percent": "0", "time_zone": "UTC"},

@@ -53,7 +53,11 @@ def test_own_mail_without_a_server_is_refused_permanently() -> None:
 
 @pytest.mark.parametrize(
     ("url", "port", "uses_tls"),
-    [("smtp://h", 25, False), ("smtp+tls://u:p@h", 587, True), ("smtp+tls://h:2525", 2525, True)],
+    [
+        ("smtp://h", 25, False),
+        ("smtp+tls://u:p@h", 587, True),
+        ("smtp+tls://h:2525", 2525, True),
+    ],
 )
 def test_mail_server_is_read_from_its_url(url: str, port: int, uses_tls: bool) -> None:
     server = configuration.mail_server(url)

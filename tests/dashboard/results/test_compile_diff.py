@@ -78,14 +78,32 @@ def test_flame_graph_begins_at_any_function() -> None:
 
 
 def test_recursion_ends() -> None:
-    edges = {("f", "g"): (5, 9), ("g", "f"): (4, 8), ("g", "g"): (2, 2)}
-    table = read_calls(packed_calls({"top": (1, 12), "f": (5, 10), "g": (6, 9)}, edges))
+    edges = {
+        ("f", "g"): (5, 9),
+        ("g", "f"): (4, 8),
+        ("g", "g"): (2, 2),
+    }
+    table = read_calls(
+        packed_calls(
+            {
+                "top": (1, 12),
+                "f": (5, 10),
+                "g": (6, 9),
+            },
+            edges,
+        )
+    )
     assert frames(table, table, "f")
 
 
 def test_calls_below_a_recursion_are_drawn_once() -> None:
     """f calls w, which calls f, which calls g: the table alone says that f calls both w and g."""
-    functions = {"f": (2, 703), "w": (1, 702), "g": (600, 600), "k": (100, 100)}
+    functions = {
+        "f": (2, 703),
+        "w": (1, 702),
+        "g": (600, 600),
+        "k": (100, 100),
+    }
     from_f = {("f", "w"): (1, 702), ("f", "g"): (600, 600)}
     from_w = {("w", "f"): (1, 601), ("w", "k"): (100, 100)}
     table = read_calls(packed_calls(functions, from_f | from_w))

@@ -15,7 +15,14 @@ def pytest_file(*names: str, median: float = 0.001) -> str:
     value = json.loads((FOLDER / "pytest_benchmark.json").read_text())
     [*_, test] = value["benchmarks"]
     stats = {**test["stats"], "median": median}
-    value["benchmarks"] = [{**test, "fullname": name, "stats": stats} for name in names]
+    value["benchmarks"] = [
+        {
+            **test,
+            "fullname": name,
+            "stats": stats,
+        }
+        for name in names
+    ]
     return json.dumps(value)
 
 

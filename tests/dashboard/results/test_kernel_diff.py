@@ -121,7 +121,15 @@ def test_fused_kernel_with_nearly_the_same_operators_replaces_the_one_that_is_go
     assert [change.match for change in changes] == ["new", "gone"]
 
 
-@pytest.mark.parametrize(("base", "new"), [(0, 0), (0, 1), (1, 0), (1, 1)])
+@pytest.mark.parametrize(
+    ("base", "new"),
+    [
+        (0, 0),
+        (0, 1),
+        (1, 0),
+        (1, 1),
+    ],
+)
 def test_recorded_regression_of_gpt2s_training_explains_itself(base: int, new: int) -> None:
     """2.13.0 computes its attention by another library: found by nobody but this code, in every
     pair of the recorded processes.
@@ -150,8 +158,16 @@ def test_pointwise_kernel_does_not_replace_another_one() -> None:
 
 
 def test_what_takes_more_comes_first() -> None:
-    base = [kernel("triton_a_0", 5), kernel("triton_b_0", 1), kernel("triton_c_0", 1)]
-    new = [kernel("triton_a_0", 1), kernel("triton_b_0", 2), kernel("triton_c_0", 4)]
+    base = [
+        kernel("triton_a_0", 5),
+        kernel("triton_b_0", 1),
+        kernel("triton_c_0", 1),
+    ]
+    new = [
+        kernel("triton_a_0", 1),
+        kernel("triton_b_0", 2),
+        kernel("triton_c_0", 4),
+    ]
     assert [change.ms for change in diff(base, new).changes] == [3, 1, -4]
 
 
@@ -256,8 +272,22 @@ def test_long_table_sums_its_smallest_changes() -> None:
 
 def test_what_else_differs_of_one_kernel() -> None:
     change = only_change(
-        kernel("triton_a_0", 1, registers=40, spills=0, source="a", block=(128, 1, 1)),
-        kernel("triton_a_0", 2, registers=96, spills=8, source="b", block=(128, 1, 1)),
+        kernel(
+            "triton_a_0",
+            1,
+            registers=40,
+            spills=0,
+            source="a",
+            block=(128, 1, 1),
+        ),
+        kernel(
+            "triton_a_0",
+            2,
+            registers=96,
+            spills=8,
+            source="b",
+            block=(128, 1, 1),
+        ),
     )
     assert differences(change) == ["other source", "registers 40 → 96", "spills 0 → 8"]
 

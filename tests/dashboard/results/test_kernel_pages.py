@@ -26,7 +26,13 @@ def measured(hour: int, **profile: Any) -> Job:
 
 def keep_code(job: Job, files: dict[str, str] | None = None) -> None:
     archive = ContentFile(packed(files or {"kernels/0000.py": KERNEL}), "x")
-    Artifact.objects.create(job=job, name=ARCHIVE, file=archive, size_bytes=1, digest="0")
+    Artifact.objects.create(
+        job=job,
+        name=ARCHIVE,
+        file=archive,
+        size_bytes=1,
+        digest="0",
+    )
 
 
 def test_document_with_profiles_fits_the_contract() -> None:

@@ -92,7 +92,15 @@ def test_phases_longer_than_the_start_stay_within_the_drawing() -> None:
 
 
 def test_stages_come_in_the_order_of_a_job() -> None:
-    bars = report_bars.stages({"wall_s": {"sampling": 3.0, "import": 1.0, "starts": 2.0}})
+    bars = report_bars.stages(
+        {
+            "wall_s": {
+                "sampling": 3.0,
+                "import": 1.0,
+                "starts": 2.0,
+            }
+        }
+    )
     assert [bar.label for bar in bars] == ["import", "starts", "sampling"]
 
 

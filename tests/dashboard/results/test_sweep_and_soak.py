@@ -35,7 +35,12 @@ QUIET = {
     "host_mb": 0.0,
     "reasons": [],
 }
-SWEEP = {"steps": 10, "slow_factor": 3.0, "slow_percent": 5.3, "shapes": [SHAPE, QUIET]}
+SWEEP = {
+    "steps": 10,
+    "slow_factor": 3.0,
+    "slow_percent": 5.3,
+    "shapes": [SHAPE, QUIET],
+}
 SOAK = {
     "steps": 400,
     "warm_up_steps": 100,
@@ -46,7 +51,11 @@ SOAK = {
 
 def soaked(value: float, low: float, high: float, device: str = "cpu") -> dict[str, Any]:
     growth = {"value": value, "low": low, "high": high}
-    return {"job": {"device": device}, "soak": SOAK, "metrics": {"memory_growth_mb": growth}}
+    return {
+        "job": {"device": device},
+        "soak": SOAK,
+        "metrics": {"memory_growth_mb": growth},
+    }
 
 
 def test_row_of_a_shape_says_what_it_cost() -> None:

@@ -105,7 +105,12 @@ def test_change_writes_into_the_schedules_own_row(admin_client: Client) -> None:
 
 def test_change_of_a_schedule_leaves_the_upkeep_alone(admin_client: Client) -> None:
     upkeep = upkeep_at_half_past_two()
-    schedule = Schedule(name="Mornings", crontab=upkeep, machine=site.machine(), track=site.track())
+    schedule = Schedule(
+        name="Mornings",
+        crontab=upkeep,
+        machine=site.machine(),
+        track=site.track(),
+    )
     save_schedule(schedule=schedule)
     change(admin_client, schedule, at="04:15")
     upkeep.refresh_from_db()
@@ -137,7 +142,12 @@ def test_deleted_schedule_takes_its_beat_entry_and_row_along(admin_client: Clien
 
 def test_deleted_schedule_leaves_a_shared_row() -> None:
     upkeep = upkeep_at_half_past_two()
-    schedule = Schedule(name="Mornings", crontab=upkeep, machine=site.machine(), track=site.track())
+    schedule = Schedule(
+        name="Mornings",
+        crontab=upkeep,
+        machine=site.machine(),
+        track=site.track(),
+    )
     save_schedule(schedule=schedule)
     delete_schedule(schedule=schedule)
     upkeep.refresh_from_db()
@@ -167,7 +177,12 @@ def test_form_shows_the_time_that_is_set(admin_client: Client) -> None:
 
 def test_crontab_that_a_person_wrote_stays_as_it_is(admin_client: Client) -> None:
     row = CrontabSchedule.objects.create(hour="4", minute="0", day_of_month="1")
-    schedule = Schedule(name="Monthly", crontab=row, machine=site.machine(), track=site.track())
+    schedule = Schedule(
+        name="Monthly",
+        crontab=row,
+        machine=site.machine(),
+        track=site.track(),
+    )
     save_schedule(schedule=schedule)
     page = admin_client.get(reverse("admin:dashboard_schedule_change", args=[schedule.pk]))
     assert "As it is: At 04:00 AM, on day 1 of the month" in page_text(page)

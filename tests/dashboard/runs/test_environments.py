@@ -44,7 +44,11 @@ def job_on(worker: Worker, of: TorchBuild, **run: Any) -> Job:
 
 
 def keep(job: Job, worker: Worker, text: str = PINNED, **other: Any) -> str:
-    fields: dict[str, Any] = {"attempt": 1, "platform": CPU, **other}
+    fields: dict[str, Any] = {
+        "attempt": 1,
+        "platform": CPU,
+        **other,
+    }
     return keep_requirements(
         job_id=job.pk,
         worker=worker,

@@ -22,7 +22,14 @@ NO_FUSION = {"inductor": {"epilogue_fusion": False}}
 
 def lines(*jobs: dict[str, Any]) -> str:
     return "\n".join(
-        json.dumps({"benchmark": site.MLP, "config": "inductor", **job}) for job in jobs
+        json.dumps(
+            {
+                "benchmark": site.MLP,
+                "config": "inductor",
+                **job,
+            }
+        )
+        for job in jobs
     )
 
 

@@ -20,7 +20,11 @@ def ended(status: str, label: str = "") -> Run:
 
 @pytest.mark.parametrize(
     ("query", "labels"),
-    [("", {"good", "bad"}), ("?outcome=failures", {"bad"}), ("?outcome=passed", {"good"})],
+    [
+        ("", {"good", "bad"}),
+        ("?outcome=failures", {"bad"}),
+        ("?outcome=passed", {"good"}),
+    ],
 )
 def test_runs_are_filtered_by_outcome(reader: Client, query: str, labels: set[str]) -> None:
     ended(Status.PASS, "good")

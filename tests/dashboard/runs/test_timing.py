@@ -47,7 +47,13 @@ def test_weeks_of_a_crontab_begin_on_sunday() -> None:
 
 
 @pytest.mark.parametrize(
-    "field", [{"day_of_month": "1"}, {"hour": "*/5"}, {"minute": "*/15"}, {"day_of_week": "mon"}]
+    "field",
+    [
+        {"day_of_month": "1"},
+        {"hour": "*/5"},
+        {"minute": "*/15"},
+        {"day_of_week": "mon"},
+    ],
 )
 def test_crontab_of_another_kind_is_not_a_timing(field: dict[str, str]) -> None:
     assert timing_of({**Timing("UTC", at=AT).crontab, **field}, "UTC") is None

@@ -41,4 +41,8 @@ def test_job_that_checks_accuracy_samples_nothing() -> None:
     sync_catalog(catalog=catalog)
     job = site.run(configs=(), benchmarks=[]).jobs.get(benchmark__name=training)
     assert job.config.name == "inductor"
-    assert job.spec["measure"] == {"accuracy_only": True, "starts": [], "keep_code": False}
+    assert job.spec["measure"] == {
+        "accuracy_only": True,
+        "starts": [],
+        "keep_code": False,
+    }

@@ -92,7 +92,13 @@ def test_page_lists_alerts_mutes_and_what_the_series_can_show(reader: Client) ->
 @pytest.mark.django_db
 def test_size_of_an_alert_on_the_page_is_the_confirmed_one(reader: Client) -> None:
     series = alerting.measured([2.0, 2.0, 2.2])
-    outcome = {"effect": 9.3, "low": 8.0, "high": 10.1, "unit": "percent", "pairs": 4}
+    outcome = {
+        "effect": 9.3,
+        "low": 8.0,
+        "high": 10.1,
+        "unit": "percent",
+        "pairs": 4,
+    }
     alerting.alert(
         alerting.group(state="confirmed"),
         planned_at=series.last_at,

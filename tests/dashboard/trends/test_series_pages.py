@@ -187,7 +187,15 @@ def test_new_driver_is_marked_but_not_a_new_build(reader: Client) -> None:
 # --- Two jobs
 def test_time_of_one_process_each_is_neither_good_nor_bad() -> None:
     first, second = (
-        {"metrics": {"latency_ms": {"value": value, "low": value - 0.1, "high": value + 0.1}}}
+        {
+            "metrics": {
+                "latency_ms": {
+                    "value": value,
+                    "low": value - 0.1,
+                    "high": value + 0.1,
+                }
+            }
+        }
         for value in (10.0, 11.0)
     )
     (pair,) = job_pairs.metric_pairs(first, second)

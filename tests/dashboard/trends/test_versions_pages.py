@@ -11,13 +11,16 @@ from django.test import Client
 from dashboard.alerts.services import triage
 from dashboard.catalog.services.builds import add_variant
 from dashboard.comparisons.core.levels import level_of
+from dashboard.comparisons.selectors.versions import SideSource
 from dashboard.language.metrics import METRICS
 from dashboard.models import BuildLevel, Job, Run, Series, TorchBuild
 from dashboard.trends.core.release_charts import release_figure
 from dashboard.trends.core.release_lines import Release, ReleaseLine, short_names
 from dashboard.trends.core.version_matrix import VersionCell
+from dashboard.trends.selectors import versions
 from dashboard.ui.charts import SLOTS
 from tests.builders import releases
+from tests.builders.compared import latency
 from tests.builders.reading import page_text, text
 
 pytestmark = pytest.mark.django_db
@@ -71,6 +74,22 @@ def test_change_between_single_processes_has_a_question_mark(reader: Client) -> 
     single = [cell.text for cell in cells if "one process on a side" in cell.about]
     assert single
     assert all(shown.startswith("? ") for shown in single)
+
+
+def test_builds_of_the_page_are_judged_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One change that may be chance, next to nine builds without one."""
+    noisy = (100.0, 104.0, 97.0, 102.0, 96.0, 101.0)
+    sides = {0: latency(values=noisy), 1: latency(values=noisy, factor=1.045)}
+    sides |= {build: latency(values=noisy) for build in range(2, 11)}
+    monkeypatch.setattr(versions, "by_build", lambda *_: sides)
+    metric = METRICS["latency_ms"]
+
+    def verdict(builds: tuple[int, ...]) -> str:
+        compared = versions._compare("", SideSource(1), builds, 0, metric)
+        return compared.tables[1].rows[0].effect.verdict
+
+    assert verdict((0, 1)) == "worse"
+    assert verdict(tuple(sides)) == "unknown"
 
 
 def test_value_is_shown_although_the_base_lacks_it(two_releases: None, reader: Client) -> None:
