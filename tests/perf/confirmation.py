@@ -119,7 +119,7 @@ class Outcomes:
 def draw(tries: int, effect: float, noise: float, disturbance: str, seed: int = 23) -> Floats:
     """Differences of logarithms in percent, (tries, MEASURED)."""
     generator = np.random.default_rng(seed)
-    differences = effect + noise * np.sqrt(2) * generator.normal(size=(tries, MEASURED))
+    differences: Floats = effect + noise * np.sqrt(2) * generator.normal(size=(tries, MEASURED))
     if disturbance == "cold first":
         differences[:, 0] += COLD
     elif disturbance == "both cold":
@@ -174,7 +174,7 @@ def main() -> None:
             differences = draw(options.tries, effect, noise, "cold first")
             print(f"{effect:.0f}% reported as {suspected:.0f}%, noise {noise:.0f}%")
             for ends in ("exclusion first", "smaller", "waits"):
-                outcomes = run(without_first, differences, suspected, ends)  # type: ignore[arg-type]
+                outcomes = run(without_first, differences, suspected, ends)
                 print(f"    {ends:30} {outcomes}")
 
 
