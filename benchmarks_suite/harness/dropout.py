@@ -17,9 +17,8 @@ from the step shows nothing.
 from itertools import combinations
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
+from torch import Tensor
 
 from benchmarks_suite.harness.arms import Arm, restored_state
 from benchmarks_suite.harness.working_copies import WorkingCopy
@@ -30,7 +29,6 @@ SAMPLED = 65_536  # numbers of an output, evenly spread over it
 SPREAD_RATIO = 1.25
 SHIFT = 0.1
 CLEAR = 10.0
-Floats = NDArray[np.float64]
 
 
 def compare(
@@ -41,13 +39,13 @@ def compare(
     Both arms need a forward pass of their own.
     drift: the larger of the arms' relative L2 from the reference, without dropout.
     """
-    outputs = np.concatenate(
+    outputs = torch.cat(
         [_outputs(working_copy, arm, batch, seed=1000) for arm in (eager, compiled)]
     )
     return judge(outputs, drift)
 
 
-def _outputs(working_copy: WorkingCopy, arm: Arm, batch: Inputs, seed: int) -> Floats:
+def _outputs(working_copy: WorkingCopy, arm: Arm, batch: Inputs, seed: int) -> Tensor:
     """(PASSES, numbers)"""
     assert arm.forward is not None
     devices = [working_copy.device] if working_copy.device.type == "cuda" else []
@@ -57,46 +55,41 @@ def _outputs(working_copy: WorkingCopy, arm: Arm, batch: Inputs, seed: int) -> F
             torch.manual_seed(seed + index)
             output = working_copy.workload.output(arm.forward(batch)).detach().flatten()
             sampled = output[:: max(1, len(output) // SAMPLED)]
-            rows.append(sampled.to("cpu", torch.float64).numpy().copy())
-    return np.nan_to_num(np.stack(rows), posinf=0.0, neginf=0.0)
+            rows.append(sampled.to("cpu", torch.float64, copy=True))
+    return torch.stack(rows).nan_to_num(posinf=0.0, neginf=0.0)
 
 
-def judge(outputs: Floats, drift: float) -> tuple[dict[str, Any], str]:
+def judge(outputs: Tensor, drift: float) -> tuple[dict[str, Any], str]:
     """outputs: (2 PASSES, numbers), eager's first."""
-    apart = np.sqrt(_squared_distances(outputs))  # (2 PASSES, 2 PASSES)
+    apart = torch.cdist(outputs, outputs, compute_mode="donot_use_mm_for_euclid_dist")
     each = PASSES * (PASSES - 1)
     of_eager = float(apart[:PASSES, :PASSES].sum()) / each
     own = float(apart[PASSES:, PASSES:].sum()) / each
     between = float(apart[:PASSES, PASSES:].mean())
     details: dict[str, Any] = {"spread": own, "eager_spread": of_eager, "between": between}
-    length = float(np.sqrt(np.square(outputs[:PASSES]).sum(axis=1)).mean())
-    if not of_eager > CLEAR * drift * length:
+    if not of_eager > CLEAR * drift * float(outputs[:PASSES].norm(dim=1).mean()):
         return details | {"judged": False}, ""
     spread_ratio = max(own, of_eager) / max(min(own, of_eager), 1e-300)
     shift = 2 * between / (own + of_eager) - 1
     halves = _halves()  # (ways, 2 PASSES), the real one first
-    spreads = np.abs(halves @ apart.sum(axis=1))
-    energies = -np.einsum("wi,ij,wj->w", halves, apart, halves, optimize=True)
-    if spread_ratio > SPREAD_RATIO and spreads[0] > spreads[1:].max():
+    spreads = (halves @ apart.sum(dim=1)).abs()
+    energies = -((halves @ apart) * halves).sum(dim=1)
+    if spread_ratio > SPREAD_RATIO and _is_most_extreme(spreads):
         times = own / of_eager
         return details, f"dropout: passes are {times:.2g} times as far apart as eager's"
-    if shift > SHIFT and energies[0] > energies[1:].max():
+    if shift > SHIFT and _is_most_extreme(energies):
         return details, f"dropout: passes are {shift:.0%} further from eager's than from their own"
     return details, ""
 
 
-def _squared_distances(outputs: Floats) -> Floats:
-    squares = np.square(outputs).sum(axis=1)
-    apart = squares[:, None] + squares[None, :] - 2 * outputs @ outputs.T
-    np.fill_diagonal(apart, 0.0)
-    return np.asarray(np.maximum(apart, 0.0))
+def _is_most_extreme(values: Tensor) -> bool:
+    return float(values[0]) > float(values[1:].max())
 
 
-def _halves() -> Floats:
+def _halves() -> Tensor:
     """Each way to part 2 PASSES passes into two halves, as signs; the first pass is always 1."""
     ways = []
     for others in combinations(range(1, 2 * PASSES), PASSES - 1):
-        signs = np.full(2 * PASSES, -1.0)
-        signs[[0, *others]] = 1.0
-        ways.append(signs)
-    return np.stack(ways)
+        chosen = {0, *others}
+        ways.append([1.0 if index in chosen else -1.0 for index in range(2 * PASSES)])
+    return torch.tensor(ways, dtype=torch.float64)

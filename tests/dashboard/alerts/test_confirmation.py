@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.test import Client
 from django.utils import timezone
 
 from dashboard.alerts.selectors import pairs
@@ -24,6 +25,7 @@ from tests.builders.confirmations import (
     scattered,
     suspected,
 )
+from tests.builders.reading import text
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()
@@ -110,7 +112,7 @@ def test_real_change_that_was_estimated_too_large_is_confirmed_smaller() -> None
     assert alert.is_smaller
     assert alert.size.effect == pytest.approx(3.0, abs=1.0)
     assert "confirmed, smaller than first estimated (+" in group.confirmation.message
-    assert group.title.endswith("2.7% slower in inductor since 2.14.0")
+    assert f" {alert.size.effect:.1f}% slower" in group.title
     assert "; first estimated " in summarize(alert).sentence
 
 
@@ -333,3 +335,17 @@ def test_confirmation_decides_the_other_alerts_of_its_case() -> None:
     group.refresh_from_db()
     assert group.state == "confirmed"
     assert other.confirmation == "not_reproduced"
+
+
+def test_page_api_and_messages_say_that_a_confirmed_change_is_smaller(reader: Client) -> None:
+    outcome = {"effect": 2.1, "low": 1.2, "high": 2.9, "unit": "percent", "pairs": 8}
+    group = alerting.group("confirmed")
+    alert = alerting.alert(
+        group, confirmation="confirmed", decision={"confirmation": outcome | {"smaller": True}}
+    )
+    page = " ".join(text(reader, group.get_absolute_url()).split())
+    assert "2.1% slower" in page
+    assert "smaller than first estimated; measured again in 8 rounds" in page
+    (change,) = reader.get(f"/api/v1/alerts/{group.pk}").json()["changes"]
+    assert (change["smaller"], change["effect"], change["first_effect"]) == (True, 2.1, 6.2)
+    assert summarize(alert).sentence.endswith("; first estimated 6.2% slower (5.1 to 7.4%)")
