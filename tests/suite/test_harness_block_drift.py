@@ -21,7 +21,8 @@ class Plain(nn.Module):
         self.linear = nn.Linear(WIDTH, WIDTH)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.linear(x).relu() + x
+        output: Tensor = self.linear(x).relu() + x
+        return output
 
 
 class Odd(Plain):
