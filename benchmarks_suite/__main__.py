@@ -16,6 +16,8 @@
       two results, or two folders of them, case by case
   python -m benchmarks_suite noise --benchmark NAME --config NAME [--processes N]
       how much each metric differs between fresh processes
+  python -m benchmarks_suite blame --benchmark NAME --config NAME
+      where drift comes from: the first repeated block that leaves the accuracy rule
   python -m benchmarks_suite coverage RESULTS...
       every benchmark x config with its status, from result files
   python -m benchmarks_suite lists RESULTS... --out FOLDER

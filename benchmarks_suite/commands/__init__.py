@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from benchmarks_suite.commands import (
     batch,
+    blame,
     ceilings,
     compare,
     coverage,
@@ -44,6 +45,9 @@ COMMANDS = {
     "lists": Command("what the next session on a GPU should measure", lists.declare, lists.run),
     "noise": Command(
         "how much each metric differs between fresh processes", noise.declare, noise.run
+    ),
+    "blame": Command(
+        "the first repeated block whose output or gradient drifts", blame.declare, blame.run
     ),
     "ceilings": Command(
         "this machine's own matmul rate and copy bandwidth", ceilings.declare, ceilings.run

@@ -5,9 +5,10 @@ to a narrower type by hand is kept at float64 too. Each arm gets the same restor
 and the matmul precision of the timing.
 
 Distance of a tensor x from the reference r: relative L2 = |x - r| / |r|; next to it the largest
-error in units of the largest |r|, and 1 - cosine. Compared are the output of one forward pass; in
-training the gradients of the first step (over all parameters together, and for the worst single
-one), and the loss after k steps.
+error in units of the largest |r|, and 1 - cosine. Compared are the output of one forward pass, all
+of it and its worst row; in training the gradients of the first step (over all parameters together,
+and for the worst single one), how far that step moved the parameters, the buffers that it changed,
+and the loss after k steps.
 
 Rule: an arm passes where its relative L2 is at most 3 times eager's own (what the dtype alone
 costs), or at most a floor of the dtype (eager can be closer to float64 by luck, and is, where it is
@@ -15,31 +16,47 @@ one exact operation). A config that multiplies in float8 may be as much further 
 coarser. These numbers were chosen so that another order of summation, or one rounding to the
 benchmark's own dtype more, passes, and a dropped term, a stale input, or a rounding to a narrower
 dtype than is meant fails: tests/suite/test_harness_accuracy.py compiles such wrong functions.
+
+A multiple of eager's distance has a ceiling: something that is missing is 1 away. Where eager
+itself is that far off (ResNet's gradients at fresh weights), an arm may be half as far again, and
+where that is 1 or more, the tensor is marked as one that the rule cannot judge.
+
+Exactly compared are the output's shape and dtype, which parameters have a gradient and move at all,
+which buffers change, and counters among them.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
+from torch import Tensor
 
-from benchmarks_suite.harness.arms import Arm, eager_arm, restored_state
-from benchmarks_suite.harness.working_copies import WorkingCopy
-from benchmarks_suite.workload import Inputs
+from benchmarks_suite.harness.distances import (
+    distance_of_all,
+    distance_of_each,
+    distances,
+    negligible,
+    relative_l2,
+)
+from benchmarks_suite.harness.observing import Observed
 
-# A single parameter's gradient is a short sum, and so noisier than all of them together
+# A single parameter's gradient, or row, is a short sum, and so noisier than all of them together
 WORST_FLOOR = 10
 WORST_AT_MOST = 0.5  # one that is missing is 1 away
-# A gradient below this share of the whole is compared with that share, not with its own size
-NEGLIGIBLE = 1e-3
+# A multiple of eager's distance ends here, or where eager is as far by itself, at ABOVE_CEILING x
+CEILING, ABOVE_CEILING = 0.5, 1.5
+# Adam's first step is the gradient's sign: where a gradient is all rounding error, it is a coin's.
+# No step at all is 1 away
+MOVE_FLOOR = 0.7
+# A parameter that does not move, where these many of its elements should
+MOVING_ELEMENTS, MOVING_SHARE = 8, 0.1
 RULE = (
-    "relative L2 to float64 at most 3 x eager's own, or at most the dtype's floor "
-    "(float32 4e-6, float16 1e-3, bfloat16 8e-3; loss 1e-4, 1e-2, 3e-2; "
-    "one parameter's gradient 10 x that, at most 0.5); of a config in float8 0.125, loss 0.1, "
-    "or eager's own times eps of float8 / eps of its dtype"
+    "relative L2 to float64 at most 3 x eager's own (up to 0.5), or at most the dtype's floor "
+    "(float32 4e-6, float16 1e-3, bfloat16 8e-3; loss 1e-4, 1e-2, 3e-2; one parameter's gradient, "
+    "one row, one buffer 10 x that, at most 0.5; the optimizer's step 0.7); of a config in float8 "
+    "0.125, loss 0.1, or eager's own times eps of float8 / eps of its dtype"
 )
 
 
@@ -58,7 +75,14 @@ class Tolerance:
 
     def allows(self, eager_drift: float | None, floor: float) -> float:
         """The largest distance that passes."""
-        return max(self.ratio * (eager_drift or 0.0), floor)
+        of_eager = eager_drift or 0.0
+        ceiling = max(CEILING, ABOVE_CEILING * of_eager)
+        return max(min(self.ratio * of_eager, ceiling), floor)
+
+    @property
+    def worst_floor(self) -> float:
+        """The floor of a part: one parameter, one row, one buffer."""
+        return min(WORST_FLOOR * self.floor, WORST_AT_MOST)
 
 
 _TOLERANCES = {  # floor: 32 eps of float32, 1 eps of the half types
@@ -80,82 +104,10 @@ def tolerance(dtype: torch.dtype, in_float8: bool = False) -> Tolerance:
 
 
 @dataclass(frozen=True)
-class Observed:
-    """What one arm computed from the restored state.
-
-    output: of one forward pass; None where it cannot be had apart from the step.
-    gradients: of the first step, by parameter; empty for inference.
-    losses: of each of k training steps; empty for inference.
-    """
-
-    output: Tensor | None
-    gradients: Mapping[str, Tensor] = field(default_factory=dict)
-    losses: Sequence[float] = ()
-
-    @property
-    def finite(self) -> bool:
-        tensors = list(self.gradients.values())
-        if self.output is not None:
-            tensors.append(self.output)
-        return all(map(_is_finite, tensors)) and all(map(math.isfinite, self.losses))
-
-
-def _is_finite(tensor: Tensor) -> bool:
-    return bool(torch.isfinite(tensor).all())
-
-
-def observe(working_copy: WorkingCopy, arm: Arm, batches: Sequence[Inputs], steps: int) -> Observed:
-    """Runs ``arm`` from the restored state, and leaves it restored.
-
-    steps: k, the training steps after which losses are compared.
-    """
-    with restored_state(arm):
-        output = None
-        if arm.forward is not None:
-            output = working_copy.workload.output(arm.forward(batches[0])).detach().clone()
-    if not working_copy.training:
-        return Observed(output)
-    with restored_state(arm):
-        losses = [float(arm.step(batches[0]))]
-        gradients = _gradients(arm.module)
-        for index in range(1, steps):
-            losses.append(float(arm.step(batches[index % len(batches)])))
-    return Observed(output, gradients, losses)
-
-
-def _gradients(module: nn.Module) -> dict[str, Tensor]:
-    """A copy of each parameter's gradient, by the name that the parameter has unwrapped.
-
-    It is whole where the ranks hold parts.
-    """
-    gradients: dict[str, Tensor] = {}
-    for name, parameter in module.named_parameters():
-        if parameter.grad is None:
-            continue
-        gradient = parameter.grad.detach()
-        if hasattr(gradient, "full_tensor"):
-            gradient = gradient.full_tensor()
-        # What DistributedDataParallel and parametrizations add to the name
-        unwrapped = name.removeprefix("module.").replace("parametrizations.", "")
-        gradients[unwrapped.removesuffix(".original")] = gradient.clone()
-    return gradients
-
-
-def observe_reference(working_copy: WorkingCopy, dtype: torch.dtype, steps: int) -> Observed:
-    """The same in a wider ``dtype`` and eager.
-
-    Raises what torch raises where that has no room or no operator.
-    """
-    wide = working_copy.widened(dtype)
-    with WideEverywhere(dtype):
-        return observe(wide, eager_arm(wide, dropout=False), wide.batches, steps)
-
-
-@dataclass(frozen=True)
 class AccuracyVerdict:
     """Drift of one arm under the rule.
 
-    tensors: outputs, gradients, loss -> their distances.
+    tensors: outputs, gradients, loss, … -> their distances.
     failures: what broke the rule.
     """
 
@@ -167,41 +119,15 @@ def assess(
     observed: Observed, eager: Observed | None, reference: Observed, tolerance: Tolerance
 ) -> AccuracyVerdict:
     """Compares ``observed`` with the reference; ``eager`` None: the floor alone decides."""
-    verdict = AccuracyVerdict({}, [])
-
-    def compare(
-        name: str, drift: float, eager_drift: float | None, floor: float, **details: Any
-    ) -> None:
-        verdict.tensors[name] = {
-            "relative_l2": drift,
-            "eager_relative_l2": eager_drift,
-            **details,
-        }
-        allowed = tolerance.allows(eager_drift, floor)
-        if not drift <= allowed:
-            eager_text = "not measured" if eager_drift is None else f"{eager_drift:.2g}"
-            verdict.failures.append(
-                f"{name}: {drift:.2g}, eager {eager_text}, allowed {allowed:.2g}"
-            )
-
-    if observed.output is not None and reference.output is not None:
-        eager_drift = None
-        if eager is not None and eager.output is not None:
-            eager_drift = relative_l2(eager.output, reference.output)
-        details = distances(observed.output, reference.output)
-        compare("outputs", details.pop("relative_l2"), eager_drift, tolerance.floor, **details)
+    assessment = _Assessment(observed, eager, reference, tolerance)
+    assessment.outputs()
     if reference.gradients:
-        drift = gradient_distance(observed.gradients, reference.gradients)
-        eager_drift = gradient_distance(eager.gradients, reference.gradients) if eager else None
-        compare("gradients", drift, eager_drift, tolerance.floor)
-        worst = _worst_gradient(observed, eager, reference, tolerance.ratio)
-        worst_floor = min(WORST_FLOOR * tolerance.floor, WORST_AT_MOST)
-        compare("worst_gradient", **worst, floor=worst_floor)
+        assessment.gradients()
+    assessment.moves()
+    assessment.buffers()
     if reference.losses:
-        drift = _loss_distance(observed, reference)
-        eager_drift = _loss_distance(eager, reference) if eager else None
-        compare("loss", drift, eager_drift, tolerance.loss, steps=len(reference.losses))
-    return verdict
+        assessment.loss()
+    return assessment.verdict
 
 
 def two_runs_differ(first: Observed, second: Observed, dtype: torch.dtype) -> str:
@@ -210,14 +136,129 @@ def two_runs_differ(first: Observed, second: Observed, dtype: torch.dtype) -> st
     return "; ".join(verdict.failures)
 
 
-def _worst_gradient(
-    observed: Observed, eager: Observed | None, reference: Observed, ratio: float
-) -> dict[str, Any]:
-    """The parameter whose gradient is furthest from what the rule allows it."""
-    of_eager = gradient_distances(eager.gradients, reference.gradients) if eager else {}
-    drifts = gradient_distances(observed.gradients, reference.gradients)
-    name = max(drifts, key=lambda name: drifts[name] - ratio * of_eager.get(name, 0.0))
-    return {"drift": drifts[name], "eager_drift": of_eager.get(name), "parameter": name}
+class _Assessment:
+    """One arm next to eager and the reference; each method adds to the verdict."""
+
+    def __init__(
+        self, observed: Observed, eager: Observed | None, reference: Observed, tolerance: Tolerance
+    ) -> None:
+        self._observed, self._reference = observed, reference
+        self._eager, self._tolerance = eager, tolerance
+        self.verdict = AccuracyVerdict({}, [])
+
+    def _compare(
+        self, name: str, drift: float, eager_drift: float | None, floor: float, **details: Any
+    ) -> None:
+        allowed = self._tolerance.allows(eager_drift, floor)
+        distances = {"relative_l2": drift, "eager_relative_l2": eager_drift, **details}
+        if allowed >= 1:
+            distances["judged"] = False  # what is missing would pass
+        self.verdict.tensors[name] = distances
+        if not drift <= allowed:
+            eager_text = "not measured" if eager_drift is None else f"{eager_drift:.2g}"
+            self._fail(f"{name}: {drift:.2g}, eager {eager_text}, allowed {allowed:.2g}")
+
+    def _fail(self, failure: str) -> None:
+        self.verdict.failures.append(failure)
+
+    def outputs(self) -> None:
+        output, expected = self._observed.output, self._reference.output
+        if output is None or expected is None:
+            return
+        eagers = self._eager.output if self._eager else None
+        if output.shape != expected.shape:
+            self._fail(f"outputs: shape {tuple(output.shape)}, not {tuple(expected.shape)}")
+        if eagers is not None and output.dtype != eagers.dtype:
+            self._fail(f"outputs: {output.dtype}, not {eagers.dtype}")
+        details = distances(output, expected)
+        of_eager: dict[str, Any] = {}
+        if eagers is not None:
+            of_eager = distances(eagers, expected)
+        worst, drift = details.pop("worst_row"), details.pop("relative_l2")
+        eager_drift, eager_worst = of_eager.get("relative_l2"), of_eager.get("worst_row")
+        self._compare("outputs", drift, eager_drift, self._tolerance.floor, **details)
+        if expected.dim() > 1:
+            self._compare("worst_row", worst, eager_worst, self._tolerance.worst_floor)
+
+    def gradients(self) -> None:
+        observed, reference = self._observed.gradients, self._reference.gradients
+        of_eager = self._eager.gradients if self._eager else None
+        drift = distance_of_all(observed, reference)
+        eager_drift = None if of_eager is None else distance_of_all(of_eager, reference)
+        self._compare("gradients", drift, eager_drift, self._tolerance.floor)
+        self._worst("worst_gradient", "parameter", observed, of_eager, reference)
+        for name in sorted(observed.keys() - reference.keys()):
+            if bool(observed[name].any()):
+                self._fail(f"gradients: {name} has one, and should have none")
+
+    def _worst(
+        self,
+        name: str,
+        part: str,
+        observed: Mapping[str, Tensor],
+        of_eager: Mapping[str, Tensor] | None,
+        reference: Mapping[str, Tensor],
+    ) -> None:
+        """Compares the tensor that is furthest from what the rule allows it."""
+        drifts, eager_drifts = distance_of_each(observed, reference), dict[str, float]()
+        if of_eager is not None:
+            eager_drifts = distance_of_each(of_eager, reference)
+        floor = self._tolerance.worst_floor
+
+        def excess(key: str) -> float:
+            return drifts[key] - self._tolerance.allows(eager_drifts.get(key), floor)
+
+        worst = max(drifts, key=excess)
+        self._compare(name, drifts[worst], eager_drifts.get(worst), floor, **{part: worst})
+
+    def moves(self) -> None:
+        """The optimizer's first step."""
+        observed = self._observed.moves
+        of_eager = self._eager.moves if self._eager else None
+        # What an arm holds quantized it does not show
+        reference: dict[str, Tensor] = {}
+        for name, moved in self._reference.moves.items():
+            if name in observed and (of_eager is None or name in of_eager):
+                reference[name] = moved
+        if not reference:
+            return
+        drift = distance_of_all(observed, reference)
+        eager_drift = None if of_eager is None else distance_of_all(of_eager, reference)
+        self._compare("optimizer_step", drift, eager_drift, MOVE_FLOOR)
+        # What rounding makes of no gradient may or may not move a parameter
+        unclear = negligible(self._reference.gradients)
+        for name, expected in reference.items():
+            if name in unclear or bool(observed[name].any()) or not _moves(expected):
+                continue
+            if of_eager is None or _moves(of_eager[name]):
+                self._fail(f"optimizer_step: {name} does not move")
+
+    def buffers(self) -> None:
+        """What the first step left in the buffers that it changed: running means, counters."""
+        observed, reference = self._observed.buffers, self._reference.buffers
+        of_eager = self._eager.buffers if self._eager else None
+        for name in sorted(observed.keys() - reference.keys() - (of_eager or {}).keys()):
+            self._fail(f"buffers: {name} changes, and should not")
+        floating = {name: value for name, value in reference.items() if value.is_floating_point()}
+        for name in reference.keys() - floating.keys():
+            value = observed.get(name)
+            if value is None or not torch.equal(value, reference[name]):
+                self._fail(f"buffers: {name} is not what it should be")
+        if floating:
+            self._worst("buffers", "buffer", observed, of_eager, floating)
+
+    def loss(self) -> None:
+        """The last loss."""
+        drift = _loss_distance(self._observed, self._reference)
+        eager_drift = _loss_distance(self._eager, self._reference) if self._eager else None
+        steps = len(self._reference.losses)
+        self._compare("loss", drift, eager_drift, self._tolerance.loss, steps=steps)
+
+
+def _moves(moved: Tensor) -> bool:
+    """Whether so much of a parameter moves that none of it cannot be rounding."""
+    elements = int(moved.count_nonzero())
+    return elements >= max(MOVING_ELEMENTS, MOVING_SHARE * moved.numel())
 
 
 def _loss_distance(observed: Observed, reference: Observed) -> float:
@@ -228,95 +269,16 @@ def _loss_distance(observed: Observed, reference: Observed) -> float:
     return abs(loss - expected) / (abs(expected) or 1.0)
 
 
-class WideEverywhere(TorchFunctionMode):
-    """Keeps a reference run wide where the model asks for a narrower type by hand.
-
-    Models do so in norms, softmax and rotary embeddings.
-    """
-
-    _NARROW = frozenset({torch.float32, torch.float16, torch.bfloat16})
-    _CASTS = frozenset({torch.Tensor.float, torch.Tensor.half, torch.Tensor.bfloat16})
-
-    def __init__(self, dtype: torch.dtype) -> None:
-        super().__init__()
-        self._dtype = dtype
-
-    def __torch_function__(
-        self, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None
-    ) -> Any:
-        if func in self._CASTS:
-            return args[0].to(self._dtype)
-        wide_kwargs = {name: self._wide(value) for name, value in (kwargs or {}).items()}
-        return func(*map(self._wide, args), **wide_kwargs)
-
-    def _wide(self, value: Any) -> Any:
-        if isinstance(value, torch.dtype) and value in self._NARROW:
-            return self._dtype
-        return value
-
-
-def relative_l2(value: Tensor, reference: Tensor) -> float:
-    """|value - reference| / |reference|, in float64. Infinite where value is not finite."""
-    if not _is_finite(value):
-        return math.inf
-    reference = reference.to(torch.float64)
-    distance = (value.to(torch.float64) - reference).norm()
-    if not float(distance):
-        return 0.0
-    return float(distance / reference.norm())
-
-
-def distances(value: Tensor, reference: Tensor) -> dict[str, float]:
-    """relative_l2, max_error (relative to the largest reference) and one_minus_cosine."""
-    wide, reference = value.to(torch.float64).flatten(), reference.to(torch.float64).flatten()
-    largest = float(reference.abs().max()) or 1.0
-    one_minus_cosine = 0.0
-    norms = float(wide.norm() * reference.norm())
-    if norms:
-        one_minus_cosine = 1 - float(wide @ reference) / norms
-    return {
-        "relative_l2": relative_l2(wide, reference),
-        "max_error": float((wide - reference).abs().max()) / largest,
-        "one_minus_cosine": one_minus_cosine,
-    }
-
-
-def gradient_distance(gradients: Mapping[str, Tensor], reference: Mapping[str, Tensor]) -> float:
-    """Relative L2 over all parameters together; a gradient that is missing counts as zero."""
-    if not all(map(_is_finite, gradients.values())):
-        return math.inf
-    errors = _errors(gradients, reference).values()
-    return math.sqrt(sum(error**2 for error in errors)) / (_whole_norm(reference) or 1.0)
-
-
-def gradient_distances(
-    gradients: Mapping[str, Tensor], reference: Mapping[str, Tensor]
-) -> dict[str, float]:
-    """Relative L2 of each parameter's gradient.
-
-    A negligible one is measured against NEGLIGIBLE of the whole.
-    """
-    least = NEGLIGIBLE * _whole_norm(reference) or 1.0
-    return {
-        name: error / max(float(reference[name].norm()), least)
-        for name, error in _errors(gradients, reference).items()
-    }
-
-
-def _errors(gradients: Mapping[str, Tensor], reference: Mapping[str, Tensor]) -> dict[str, float]:
-    """|gradient - reference| of each parameter that the reference has a gradient for."""
-    errors: dict[str, float] = {}
-    for name, expected in reference.items():
-        gradient = gradients.get(name)
-        if gradient is None:
-            gradient = torch.zeros_like(expected)
-        errors[name] = float((gradient.to(torch.float64) - expected).norm())
-    return errors
-
-
-def _whole_norm(tensors: Mapping[str, Tensor]) -> float:
-    squares = (float(tensor.to(torch.float64).square().sum()) for tensor in tensors.values())
-    return math.sqrt(sum(squares))
+def why_incomparable(eager: Observed | None, reference: Observed) -> str:
+    """Why nothing can be compared with what eager computed; empty where something can."""
+    if eager is None or eager.output is None or reference.output is None:
+        return ""
+    if math.isfinite(relative_l2(eager.output, reference.output)):
+        return ""
+    return (
+        "the output is infinite in eager where it is not in the reference: nothing can be "
+        "compared with it"
+    )
 
 
 def matmul_precision() -> str:

@@ -18,7 +18,9 @@ from benchmarks_suite.harness import (
     ceilings,
     compiled_calls,
     compiling,
+    dropout,
     kernel_traffic,
+    observing,
     outcome,
     profiling,
     report,
@@ -56,8 +58,8 @@ class Comparison:
         self._memory = PeakMemory(self._device)
         self._eager: Arm | None = None
         self._compiled: Arm | None = None
-        self._eager_run: accuracy.Observed | None = None
-        self._reference: accuracy.Observed | None = None
+        self._eager_run: observing.Observed | None = None
+        self._reference: observing.Observed | None = None
 
     def build(self) -> None:
         """4. Weights, batches, the state that is gone back to."""
@@ -103,8 +105,8 @@ class Comparison:
         self._eager_run = self._observe(self._without_dropout(self._eager))
         if not self._eager_run.finite:
             raise ValueError(
-                "the output, the loss or a gradient is not finite in eager: nothing can be "
-                "compared with it"
+                "the output is not a number, or the loss or a gradient not finite, in eager: "
+                "nothing can be compared with it"
             )
         second_run = self._observe(self._without_dropout(self._eager))
         difference = accuracy.two_runs_differ(self._eager_run, second_run, self._dtype)
@@ -132,13 +134,16 @@ class Comparison:
         name = str(dtype).removeprefix("torch.")
         steps = self._job.measure.loss_steps
         try:
-            reference = accuracy.observe_reference(self._working_copy, dtype, steps)
+            reference = observing.observe_reference(self._working_copy, dtype, steps)
         except Exception as error:
             return f"{name} could not be had: {outcome.of(error, 'reference').message}"
         if not reference.finite:
             return (
                 f"the {name} run itself is not finite: the benchmark overflows or divides by zero"
             )
+        why_not = accuracy.why_incomparable(self._eager_run, reference)
+        if why_not:
+            raise ValueError(why_not)
         self._reference, self._reference_name = reference, name
         return ""
 
@@ -160,9 +165,24 @@ class Comparison:
             arm = compiling.compiled_arm(self._working_copy, self._job.config, dropout=False)
         tolerance = accuracy.tolerance(self._dtype, in_float8=self._job.config.target == "float8")
         verdict = accuracy.assess(self._observe(arm), self._eager_run, self._reference, tolerance)
+        if self._working_copy.has_dropout and not verdict.failures:
+            self._check_dropout(verdict)
         report.verdict(self._result, verdict, self._reference_name, self._working_copy.training)
         self._reference = self._eager_run = None
         self._free()
+
+    def _check_dropout(self, verdict: accuracy.AccuracyVerdict) -> None:
+        """Whether the compiled arm that is timed drops as eager does."""
+        eager, compiled = self._eager, self._compiled
+        if eager is None or compiled is None or eager.forward is None or compiled.forward is None:
+            return
+        outputs = verdict.tensors["outputs"]
+        drift = max(outputs["relative_l2"], outputs["eager_relative_l2"])
+        batch = self._working_copy.batches[0]
+        details, failure = dropout.compare(self._working_copy, eager, compiled, batch, drift)
+        verdict.tensors["dropout"] = details
+        if failure:
+            verdict.failures.append(failure)
 
     def sample(self) -> None:
         """9. Warm-up, interleaved sampling, single steps."""
@@ -276,9 +296,9 @@ class Comparison:
             copy_s = shares.least_bytes(self._working_copy) / rates["copy"] / 1e9
         report.shares(self._result, latency_ms, matmul_s, copy_s)
 
-    def _observe(self, arm: Arm) -> accuracy.Observed:
+    def _observe(self, arm: Arm) -> observing.Observed:
         working_copy, steps = self._working_copy, self._job.measure.loss_steps
-        return accuracy.observe(working_copy, arm, working_copy.batches, steps)
+        return observing.observe(working_copy, arm, working_copy.batches, steps)
 
     def _without_dropout(self, arm: Arm) -> Arm:
         if not self._working_copy.has_dropout:

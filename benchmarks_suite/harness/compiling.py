@@ -33,7 +33,7 @@ def compiled_arm(working_copy: WorkingCopy, config: Config, dropout: bool = True
     if config.mark_dynamic:
         mark_varying_sizes(working_copy)
     module = working_copy.twin(dropout)
-    for block in _blocks(working_copy, module)[: config.disable_blocks]:
+    for block in blocks(working_copy, module)[: config.disable_blocks]:
         block.forward = torch.compiler.disable(block.forward)
     arm = _TARGETS[config.target](working_copy, module, config)
     if config.compile_mode in GRAPHS_MODES and working_copy.device.type == "cuda":
@@ -129,8 +129,8 @@ def _whole_module(working_copy: WorkingCopy, module: nn.Module, config: Config) 
 
 
 def _each_block(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
-    for block in _blocks(working_copy, module):
-        _compile_forward(block, compile_arguments(config))
+    for block in blocks(working_copy, module):
+        compile_forward(block, compile_arguments(config))
     return _compiled(working_copy, module, module)
 
 
@@ -138,7 +138,7 @@ def _each_part(working_copy: WorkingCopy, module: nn.Module, config: Config) -> 
     paths = working_copy.workload.parts.values()
     for path, mode in zip(paths, config.part_modes, strict=True):
         arguments = {**compile_arguments(config), "mode": mode or config.compile_mode}
-        _compile_forward(module.get_submodule(path), arguments)
+        compile_forward(module.get_submodule(path), arguments)
     return _compiled(working_copy, module, module)
 
 
@@ -242,7 +242,7 @@ def _compiled(working_copy: WorkingCopy, module: nn.Module, callee: Any) -> Arm:
     return arm_around("compiled", working_copy, module, callee, optimizer)
 
 
-def _compile_forward(module: nn.Module, arguments: dict[str, Any]) -> None:
+def compile_forward(module: nn.Module, arguments: dict[str, Any]) -> None:
     """Compiles a submodule in its place.
 
     Not by nn.Module.compile, which does nothing, and says nothing, for torch's own layers
@@ -252,7 +252,7 @@ def _compile_forward(module: nn.Module, arguments: dict[str, Any]) -> None:
     module.forward = torch.compile(module.forward, **arguments)
 
 
-def _blocks(working_copy: WorkingCopy, module: nn.Module) -> list[nn.Module]:
+def blocks(working_copy: WorkingCopy, module: nn.Module) -> list[nn.Module]:
     return [child for child in module.modules() if isinstance(child, working_copy.workload.blocks)]
 
 

@@ -107,7 +107,7 @@ def _compile_without_dropout(job: jobs.Job) -> None:
     warm_imports.import_torch(job.config.backend)
     warm_imports.import_model(job.benchmark.module)
     from benchmarks_suite import loading
-    from benchmarks_suite.harness import accuracy, compiling, torch_versions
+    from benchmarks_suite.harness import compiling, observing, torch_versions
     from benchmarks_suite.harness.working_copies import WorkingCopy, settle_process
 
     settle_process(job)
@@ -116,7 +116,7 @@ def _compile_without_dropout(job: jobs.Job) -> None:
     if working_copy.has_dropout:
         torch_versions.set_options("inductor", job.inductor)
         arm = compiling.compiled_arm(working_copy, job.config, dropout=False)
-        accuracy.observe(working_copy, arm, working_copy.batches, job.measure.loss_steps)
+        observing.observe(working_copy, arm, working_copy.batches, job.measure.loss_steps)
 
 
 if __name__ == "__main__":

@@ -57,7 +57,8 @@ WORDS: dict[str, str] = {
     "the benchmark; unknown without evidence.",
     "suspected": "The detector is sure of a new level; nobody has measured it again yet.",
     "confirming": "Both builds are being measured again, in turn, on the same machine.",
-    "confirmed": "Measured again side by side, the change was there.",
+    "confirmed": "Measured again side by side, the change was there, if perhaps smaller than first "
+    "estimated.",
     "missing report": "What should have reported did not: nothing was measured, so nothing is "
     "shown to have changed.",
     "evidence": "How sure it is that something changed: suspected, confirming, confirmed, not "
@@ -69,7 +70,7 @@ WORDS: dict[str, str] = {
     "wontfix": "A person says that it is real and stays.",
     "invalid": "A person, or detection without a point that was invalid, says that there was no "
     "change.",
-    "not_reproduced": "Measured again side by side, the builds did not differ.",
+    "not_reproduced": "Measured again side by side, the change was not there, or was too small to report.",
     "inconclusive": "The measurements that it may cost did not decide it.",
     "flaky": "It passes and fails by turns, on one build: told once, until it does one or the "
     "other for long.",

@@ -169,6 +169,12 @@ class Alert(models.Model):
         return Size(outcome["effect"], outcome["low"], outcome["high"], outcome["unit"])
 
     @property
+    def is_smaller(self) -> bool:
+        """Confirmed, but less than half of what the detector first estimated."""
+        outcome = self.decision.get("confirmation") or {}
+        return self.confirmation == EvidenceState.CONFIRMED and outcome.get("smaller", False)
+
+    @property
     def levels(self) -> tuple[float, float] | None:
         """The levels that `effect`, the first estimate, lies between, in the metric's unit.
 

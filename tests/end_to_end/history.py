@@ -73,7 +73,7 @@ def _declare_list(parser: argparse.ArgumentParser) -> None:
         "--rounds-changed", type=int, default=6, help="rounds of the variant, until it is found"
     )
     parser.add_argument(
-        "--pairs", type=int, default=6, help="what is measured again, in turn: 4 at least"
+        "--pairs", type=int, default=6, help="what is measured again, in turn: 5 at least"
     )
     parser.add_argument(
         "--rounds-after", type=int, default=0, help="plain rounds at the end: 6 or more to recover"

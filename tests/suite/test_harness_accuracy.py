@@ -10,9 +10,10 @@ import pytest
 import torch
 from torch import Tensor, fx, nn
 
-from benchmarks_suite.harness import accuracy
-from benchmarks_suite.harness.accuracy import Observed
+from benchmarks_suite.harness import accuracy, observing
 from benchmarks_suite.harness.arms import arm_around, eager_arm, new_optimizer
+from benchmarks_suite.harness.distances import distance_of_all
+from benchmarks_suite.harness.observing import Observed
 from benchmarks_suite.harness.working_copies import WorkingCopy
 from tests.builders.workloads import a_module, a_workload, working_copy
 
@@ -41,9 +42,9 @@ def verdict_on(
     wrong = arm_around("compiled", subject, module, compiled, new_optimizer(subject, module))
     right = eager_arm(subject, dropout=False)
     return accuracy.assess(
-        observed=accuracy.observe(subject, wrong, subject.batches, steps=3),
-        eager=accuracy.observe(subject, right, subject.batches, steps=3),
-        reference=accuracy.observe_reference(subject, torch.float64, steps=3),
+        observed=observing.observe(subject, wrong, subject.batches, steps=3),
+        eager=observing.observe(subject, right, subject.batches, steps=3),
+        reference=observing.observe_reference(subject, torch.float64, steps=3),
         tolerance=accuracy.tolerance(subject.autocast_dtype or subject.dtype, in_float8),
     )
 
@@ -190,7 +191,7 @@ def test_one_wrong_gradient_among_many_fails_and_is_named(in_float8: bool) -> No
     observed = Observed(None, wrong, [1.0])
     tolerance = accuracy.tolerance(torch.bfloat16, in_float8)
     verdict = accuracy.assess(observed, reference, reference, tolerance)
-    assert accuracy.gradient_distance(wrong, right) < 4e-3
+    assert distance_of_all(wrong, right) < 4e-3
     assert verdict.tensors["worst_gradient"]["parameter"] == "small"
     assert any("worst_gradient" in failure for failure in verdict.failures)
 
@@ -225,7 +226,7 @@ def test_the_reference_stays_wide_where_the_model_narrows_by_hand() -> None:
             return torch.softmax(wide, dim=-1, dtype=torch.float32).to(torch.bfloat16)
 
     subject = working_copy(workload=a_workload(Narrowing()), mode="inference")
-    output = accuracy.observe_reference(subject, torch.float64, steps=1).output
+    output = observing.observe_reference(subject, torch.float64, steps=1).output
     assert output is not None
     assert output.dtype == torch.float64
     assert not torch.equal(output, output.float().double())
@@ -243,8 +244,8 @@ def test_a_model_with_random_outputs_differs_between_two_runs() -> None:
 
     subject = working_copy(workload=a_workload(Random()))
     arm = eager_arm(subject)
-    first = accuracy.observe(subject, arm, subject.batches, 2)
-    second = accuracy.observe(subject, arm, subject.batches, 2)
+    first = observing.observe(subject, arm, subject.batches, 2)
+    second = observing.observe(subject, arm, subject.batches, 2)
     assert accuracy.two_runs_differ(first, second, torch.float32)
 
 
@@ -254,7 +255,7 @@ def test_two_runs_of_a_model_with_dropout_agree_because_it_is_set_to_zero() -> N
     runs = []
     for _ in range(2):
         arm = eager_arm(subject, dropout=False)
-        runs.append(accuracy.observe(subject, arm, subject.batches, 2))
+        runs.append(observing.observe(subject, arm, subject.batches, 2))
     first, second = runs
     assert accuracy.two_runs_differ(first, second, torch.float32) == ""
 
@@ -265,8 +266,8 @@ def test_observing_leaves_weights_buffers_and_optimizer_as_they_were() -> None:
     )
     before = {name: tensor.clone() for name, tensor in subject.module.state_dict().items()}
     arm = eager_arm(subject)
-    first = accuracy.observe(subject, arm, subject.batches, 3)
-    second = accuracy.observe(subject, arm, subject.batches, 3)
+    first = observing.observe(subject, arm, subject.batches, 3)
+    second = observing.observe(subject, arm, subject.batches, 3)
     assert first.losses == second.losses
     for name, tensor in subject.module.state_dict().items():
         assert torch.equal(before[name], tensor)

@@ -88,6 +88,13 @@ class Change(Schema):
     level_before: float | None = Field(None, alias="alert.levels.0")
     level_after: float | None = Field(None, alias="alert.levels.1")
     confirmation: str = Field(alias="alert.confirmation")
+    smaller: bool = Field(
+        alias="alert.is_smaller",
+        description="Confirmed, but less than half of the first estimate.",
+    )
+    first_effect: float | None = Field(
+        alias="alert.effect", description="As the detector first estimated it, in unit."
+    )
     at: datetime = Field(alias="alert.planned_at")
 
 

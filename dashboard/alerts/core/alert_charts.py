@@ -23,6 +23,7 @@ _MOST_TICKS = 3  # of "23:59:59", side by side on a phone
 _SHORT_MS = 1_800_000  # of a time axis, whose ticks have seconds
 _PAUSE_MARGIN = 0.1  # of the time that is drawn: what is left of a pause on either side
 _SYMBOLS = {"base": "circle", "new": "diamond"}
+_FAINT = 0.35  # opacity of a mark
 _SLOTS = {"base": 1 % SLOTS, "new": 3 % SLOTS}
 
 
@@ -53,6 +54,7 @@ class Process:
     build: str
     value: float
     job: str
+    warms_up: bool = False  # it is drawn, and does not count
 
 
 def change_figure(line: ChartLine, control: ChartLine | None, step: Step, metric: Metric) -> Figure:
@@ -277,7 +279,7 @@ def pairs_figure(processes: Sequence[Process], metric: Metric) -> Figure:
 
 def _mean(processes: Iterable[Process]) -> float | None:
     """The geometric mean, whose ratio is what the confirmation reports; else the plain one."""
-    values = [process.value for process in processes]
+    values = [process.value for process in processes if not process.warms_up]
     if not values:
         return None
     if min(values) <= 0:
@@ -287,6 +289,11 @@ def _mean(processes: Iterable[Process]) -> float | None:
 
 def _arm(name: str, processes: Sequence[Process], metric: Metric, level: float) -> dict[str, Any]:
     values = np.array([process.value for process in processes])
+    texts, opacities = [], []
+    for process in processes:
+        text = f"{process.value:.4g} {metric.unit}".strip()
+        texts.append(f"{text}, warm-up: not counted" if process.warms_up else text)
+        opacities.append(_FAINT if process.warms_up else 1.0)
     return {
         "type": "scatter",
         "mode": "markers",
@@ -294,8 +301,8 @@ def _arm(name: str, processes: Sequence[Process], metric: Metric, level: float) 
         "x": [process.place for process in processes],
         "y": percent_of(values, level),
         "customdata": [process.job for process in processes],
-        "text": [f"{process.value:.4g} {metric.unit}" for process in processes],
-        "marker": {"size": 10, "symbol": _SYMBOLS[name]},
+        "text": texts,
+        "marker": {"size": 10, "symbol": _SYMBOLS[name], "opacity": opacities},
         "hovertemplate": f"%{{text}}<extra>{name}</extra>",
         "meta": {"slot": _SLOTS[name], "role": "line"},
     }

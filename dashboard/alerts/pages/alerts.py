@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
 
-from dashboard.alerts.core import alert_charts
+from dashboard.alerts.core import alert_charts, rates
 from dashboard.alerts.selectors import (
     alert_data,
     alert_page,
@@ -18,6 +18,7 @@ from dashboard.alerts.selectors import (
     facts,
     inbox,
     kernels,
+    live_rates,
     verdicts,
 )
 from dashboard.alerts.selectors import code as code_selector
@@ -177,6 +178,12 @@ def _main_or_404(request: HttpRequest, pk: int) -> AlertSummary:
 
 
 def quality(request: HttpRequest) -> HttpResponse:
-    """What became of the alerts, by week and detector version."""
-    context = {"weeks": verdicts.weekly(), "states": verdicts.COUNTED}
+    """How right alerts were: by month and metric, and by week and detector version."""
+    context = {
+        "weeks": verdicts.weekly(),
+        "states": verdicts.COUNTED,
+        "months": live_rates.by_month(timezone.now()),
+        "promised": rates.PROMISED_PER_THOUSAND,
+        "few": rates.FEW,
+    }
     return render(request, "alerts/quality.html", context)

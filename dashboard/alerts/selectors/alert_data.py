@@ -7,6 +7,7 @@ import numpy as np
 
 from dashboard.alerts.core.alert_charts import Process, Step
 from dashboard.alerts.selectors.facts import same_case
+from dashboard.alerts.selectors.pairs import is_warm_up
 from dashboard.models import Alert, Confirmation, Datum, InvalidPoint, Series
 from dashboard.results.selectors.trend import TrendSeries
 from dashboard.ui.charts import ChartLine
@@ -93,11 +94,19 @@ def processes(confirmation: Confirmation, alert: Alert) -> list[Process]:
         job__run__confirmation=confirmation,
         value__isnull=False,
     )
-    columns = ("build_id", "build__label", "value", "job_id")
+    columns = (
+        "build_id",
+        "build__label",
+        "value",
+        "job_id",
+        "job__position",
+        "job__run__request",
+    )
     rows = data.order_by("planned_at", "job_id").values_list(*columns)
     processes = []
-    for place, (build, label, value, job) in enumerate(rows, start=1):
+    for place, (build, label, value, job, position, request) in enumerate(rows, start=1):
         assert value is not None
         arm = "new" if build == alert.new_id else "base"
-        processes.append(Process(place, arm, label, value, str(job)))
+        warms_up = is_warm_up(request, position)
+        processes.append(Process(place, arm, label, value, str(job), warms_up))
     return processes

@@ -200,6 +200,8 @@ class AlertSummary:
         )
         if self.levels and not self.first:
             sentence += f", {self.levels}"
+        if self.alert.is_smaller and self.first:
+            sentence += f"; first estimated {self.first.text}"
         return sentence
 
     @property

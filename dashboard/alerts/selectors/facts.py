@@ -69,11 +69,12 @@ def facts_of(alert: Alert) -> ChangeFacts:
 
 
 def _own_change(alert: Alert) -> ObservedChange | None:
-    if alert.effect is None or alert.unit != "percent":
+    effect, low, high, unit = alert.size
+    if effect is None or unit != "percent":
         return None
-    low = alert.effect if alert.low is None else alert.low
-    high = alert.effect if alert.high is None else alert.high
-    return ObservedChange(metric_of(alert.series.metric).label, alert.effect, low, high)
+    low = effect if low is None else low
+    high = effect if high is None else high
+    return ObservedChange(metric_of(alert.series.metric).label, effect, low, high)
 
 
 # --- Other series at the same moment

@@ -1,7 +1,8 @@
 """What a confirmation has measured so far: the values of each round, base next to new.
 
 A round is one job of a case on each build. Of each case the first job on the base belongs to the
-first one on the new build, and so on: what brought no value leaves its round incomplete.
+first one on the new build, and so on: what brought no value leaves its round incomplete. The first
+round of each plan is a warm-up, marked in its runs; only of a status does it count.
 """
 
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from django.db.models import Count, Max
 
 from dashboard.alerts.core.confirmation import Pair
 from dashboard.detection import Settings, status_value
+from dashboard.language.contracts import Document
 from dashboard.language.metrics import STATUS_METRIC
 from dashboard.language.wording import metric_of
 from dashboard.models import Alert, Confirmation, Datum, Job
@@ -19,6 +21,7 @@ from dashboard.results.core.series_points import judged_value, settings_of
 from dashboard.results.selectors import history
 
 RECORDED = 20  # newest points before the change
+WARM_UPS = "warm_ups"  # key of Run.request: the positions of its jobs that are warm-ups
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +58,15 @@ def measured_pairs(confirmation: Confirmation, alert: Alert) -> MeasuredPairs:
         benchmark=alert.series.benchmark_id,
         config=alert.series.config_id,
     )
-    rows = list(jobs.order_by("position").values_list("pk", "run__request__side", "status"))
-    values = _values(alert, rows)
-    base = [values.get(job) for job, side, _ in rows if side == "base"]
-    new = [values.get(job) for job, side, _ in rows if side == "new"]
+    columns = ("pk", "position", "run__request", "status")
+    rows = list(jobs.order_by("position").values_list(*columns))
+    values = _values(alert, {job: status for job, _, _, status in rows})
+    base, new = list[float | None](), list[float | None]()
+    for job, position, request, _ in rows:
+        value = values.get(job)
+        if alert.series.metric != STATUS_METRIC and is_warm_up(request, position):
+            value = None
+        (base if request["side"] == "base" else new).append(value)
 
     paired = []
     for base_value, new_value in zip(base, new, strict=False):
@@ -75,12 +83,18 @@ def _present(values: list[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def _values(alert: Alert, rows: list[tuple[UUID, str, str]]) -> Mapping[UUID, float]:
-    """What each job brought of the alert's metric, by job."""
+def is_warm_up(request: Document, position: int) -> bool:
+    """Whether the job at this position of a run with this request is a warm-up."""
+    return position in request.get(WARM_UPS, ())
+
+
+def _values(alert: Alert, statuses: Mapping[UUID, str]) -> Mapping[UUID, float]:
+    """What each job brought of the alert's metric, by job; statuses: empty where it has not
+    ended.
+    """
     if alert.series.metric == STATUS_METRIC:
-        return {job: status_value(status) for job, _, status in rows if status}
-    jobs = [job for job, *_ in rows]
+        return {job: status_value(status) for job, status in statuses.items() if status}
     data = Datum.objects.filter(
-        job__in=jobs, series__metric=alert.series.metric, value__isnull=False
+        job__in=list(statuses), series__metric=alert.series.metric, value__isnull=False
     )
     return {job: value for job, value in data.values_list("job_id", "value") if value is not None}

@@ -103,7 +103,7 @@ def _outcome(confirmation: Confirmation, alert: Alert) -> confirming.Confirmatio
         required = [(passes, value) for value in measured.new]
         return confirming.compare_pairs(required, suspected, settings, len(required))
     if not confirmation.only_new and measured.paired:
-        most = len(confirmation.order) // 2
+        most = len(confirmation.order) // 2 - confirming.WARM_UPS
         return confirming.compare_pairs(measured.paired, suspected, settings, most)
     if measured.base or not measured.new:
         return None
@@ -165,20 +165,24 @@ def _case(alert: Alert) -> tuple[int, int]:
 
 
 def _sentence(alert: Alert) -> str:
-    """ "mlp… in inductor, Latency: +6.1% (+4.8 to +7.5) in 5 rounds: confirmed"."""
+    """ "mlp… in inductor, Latency: +6.1% (+4.8 to +7.5) in 5 rounds: confirmed"; next to it the
+    first estimate where the change turned out smaller.
+    """
     series = alert.series
     name = f"{series.benchmark} in {series.config}, {metric_of(series.metric).label}"
     outcome: dict[str, Any] = alert.decision.get("confirmation", {})
     if not outcome:
         return f"{name}: {alert.confirmation}, nothing could be measured"
     low, high = outcome["low"], outcome["high"]
-    effect = signed(outcome["effect"])
-    if outcome["unit"] == "percent":
-        effect += "%"
+    sign = "%" if outcome["unit"] == "percent" else ""
+    effect = signed(outcome["effect"]) + sign
     if low != high:
         effect += f" ({signed(low)} to {signed(high)})"
     rounds = plural(outcome["pairs"], "round")
-    return f"{name}: {effect} in {rounds}: {alert.confirmation}"
+    verdict = alert.confirmation
+    if alert.is_smaller and alert.effect is not None:
+        verdict += f", smaller than first estimated ({signed(alert.effect)}{sign})"
+    return f"{name}: {effect} in {rounds}: {verdict}"
 
 
 def _end(confirmation: Confirmation, message: str, now: datetime) -> None:

@@ -165,7 +165,7 @@ def plan(*, group: AlertGroup, now: datetime) -> Confirmation:
         rounds = confirming.NEW_ONLY_ROUNDS  # all at once: they are compared a single time
         order = ["new"] * rounds
     else:
-        rounds = confirming.FEWEST
+        rounds = confirming.WARM_UPS + confirming.FEWEST
         order = confirming.draw_order(np.random.default_rng([group.pk, drawn]))
     confirmation.order = [*confirmation.order, *order]
     confirmation.only_new = only_new
@@ -175,7 +175,8 @@ def plan(*, group: AlertGroup, now: datetime) -> Confirmation:
     confirmation.save()
     confirmation.alerts.update(confirmation="")
     alerts = list(confirmation.alerts.select_related("series__benchmark", "series__config", "job"))
-    plan_rounds(confirmation=confirmation, alerts=alerts, rounds=rounds, now=now)
+    warm_ups = 0 if only_new else confirming.WARM_UPS
+    plan_rounds(confirmation=confirmation, alerts=alerts, rounds=rounds, now=now, warm_ups=warm_ups)
     return confirmation
 
 
@@ -254,9 +255,17 @@ def _sentence(confirmation: Confirmation) -> str:
 
 
 def plan_rounds(
-    *, confirmation: Confirmation, alerts: Sequence[Alert], rounds: int, now: datetime
+    *,
+    confirmation: Confirmation,
+    alerts: Sequence[Alert],
+    rounds: int,
+    now: datetime,
+    warm_ups: int = 0,
 ) -> None:
-    """Plan so many more rounds of these alerts' cases, in the drawn order; sent on commit."""
+    """Plan so many more rounds of these alerts' cases, in the drawn order; sent on commit.
+
+    warm_ups: how many of them, the first ones, are measured and not compared.
+    """
     related = confirmation.runs.select_related("build", "machine")
     runs = {run.request["side"]: run for run in related}
     width = len(runs)
@@ -272,7 +281,11 @@ def plan_rounds(
             planned_at = now + position * STEP
             job = plan_job(runs[side], position, benchmark, config, planned_at, measure)
             jobs.append(job)
+            if number < first + warm_ups:
+                runs[side].request.setdefault(pairs.WARM_UPS, []).append(position)
             position += 1
+    if warm_ups:
+        Run.objects.bulk_update(runs.values(), ["request"])
     ensure_partitions(moments=[job.planned_at for job in jobs])
     Job.objects.bulk_create(assign_queue_order(jobs))
     refresh_runs(run_ids={run.pk for run in runs.values()})

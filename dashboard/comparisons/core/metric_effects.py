@@ -241,14 +241,25 @@ def _repeats(effect: Effect) -> bool:
     """Whether processes of one build repeat the value, and all of these did; of a device time,
     whether the change is also larger than what tuning does from process to process.
     """
-    share = _REPEATED
+    sides = effect.base, effect.new
     if effect.metric.key == "device_ms":
-        share = _REPEATED_DEVICE_TIME
         if effect.ratio is None or abs(effect.ratio.percent) < _BEYOND_TUNING_PERCENT:
             return False
-    elif not repeats_exactly(effect.metric):
+        return all(_widest_range(side) <= _REPEATED_DEVICE_TIME for side in sides)
+    if not repeats_exactly(effect.metric):
         return False
-    return all(side.most - side.least <= share * side.most for side in (effect.base, effect.new))
+    return all(side.most - side.least <= _REPEATED * side.most for side in sides)
+
+
+def _widest_range(side: CaseSamples) -> float:
+    """By how much the processes of one block are apart, at most, in logs: devices may differ.
+
+    Exact for two; of more it is the bound that the sum of squares gives. Infinite where no block
+    has two.
+    """
+    groups = side.level.groups if side.level else ()
+    ranges = [math.sqrt(2 * group.m2) for group in groups if group.n > 1]
+    return max(ranges, default=math.inf)
 
 
 def _may_be_tuning(effect: Effect) -> bool:

@@ -110,11 +110,11 @@ class SeriesDetector:
     """Judges a series one datum at a time.
 
     `state()` is JSON, a few kB; `SeriesDetector.restored` goes on from it. before: the detector
-    without the open point. open: the data of the open point.
+    without the open point. open: the data of the open point. settings: None: the metric's own.
     """
 
-    def __init__(self, metric: str, per_build: bool) -> None:
-        self.settings, self.per_build = settings_of(metric_of(metric)), per_build
+    def __init__(self, metric: str, per_build: bool, settings: Settings | None = None) -> None:
+        self.settings, self.per_build = settings or settings_of(metric_of(metric)), per_build
         self.before = OnlineDetector(self.settings)
         self.now = self.before
         self.open: list[SeriesPoint] = []

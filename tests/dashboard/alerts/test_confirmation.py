@@ -5,10 +5,15 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import transaction
+from django.test import Client
 from django.utils import timezone
 
+from dashboard.alerts.selectors import pairs
+from dashboard.alerts.selectors.alerts import summarize
+from dashboard.alerts.selectors.pairs import is_warm_up
 from dashboard.alerts.services import conclusions, confirmations, detection, triage
-from dashboard.models import Alert, AlertGroup, AlertState, Confirmation, Run, Worker
+from dashboard.models import Alert, AlertGroup, AlertState, Confirmation, Job, Run, Worker
 from tests.builders import alerting, site
 from tests.builders.alerting import end_job, measure, measured, noise
 from tests.builders.confirmations import (
@@ -20,6 +25,7 @@ from tests.builders.confirmations import (
     scattered,
     suspected,
 )
+from tests.builders.reading import text
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()
@@ -39,7 +45,7 @@ def test_change_that_reproduces_is_confirmed_with_its_effect() -> None:
     assert group.state == "confirmed"
     assert confirmation.state == "done"
     assert Alert.objects.get().confirmation == "confirmed"
-    assert 8 <= jobs <= 12
+    assert 10 <= jobs <= 14
     assert "mlp.smoke.inference.float32.static.b64 in inductor, Latency: +" in confirmation.message
 
 
@@ -58,15 +64,64 @@ def test_change_undecided_after_all_pairs_is_inconclusive() -> None:
     jobs = answer(scattered)
     group.refresh_from_db()
     assert group.state == "inconclusive"
-    assert jobs == 24
+    assert jobs == 26
+
+
+@pytest.mark.parametrize("cold_build", [NEW, site.BUILD])
+def test_cold_first_process_does_not_keep_a_change_from_being_confirmed(cold_build: str) -> None:
+    group = suspected()
+    confirmations.start_due(now=NOW)
+    warm, is_first = by_build(10.0), [True]
+
+    def cold_at_first(job: Job, place: int) -> float | None:
+        value = warm(job, place)
+        if value is not None and is_first[0] and job.run.build.label == cold_build:
+            is_first[0] = False
+            return 1.5 * value
+        return value
+
+    jobs = answer(cold_at_first)
+    group.refresh_from_db()
+    assert group.state == "confirmed"
+    assert jobs <= 14
+    assert 8 < Alert.objects.get().size.effect < 12  # type: ignore[operator]
+
+
+def test_first_round_after_measuring_again_is_a_warm_up_too() -> None:
+    group = suspected()
+    confirmations.start_due(now=NOW)
+    answer(scattered)
+    with transaction.atomic():
+        confirmation = confirmations.plan(group=group, now=timezone.now())
+    again = planned()[:2]
+    warm_ups = [is_warm_up(job.run.request, job.position) for job in planned()]
+    assert warm_ups == [True, True] + [False] * 8
+    for job in again:
+        end_job(job, {"latency_ms": 1000.0})
+    measured_again = pairs.measured_pairs(confirmation, Alert.objects.get())
+    assert 1000.0 not in measured_again.base + measured_again.new
+
+
+def test_real_change_that_was_estimated_too_large_is_confirmed_smaller() -> None:
+    group = suspected(20.0)
+    confirmations.start_due(now=NOW)
+    answer(by_build(3.0))
+    alert = Alert.objects.get()
+    group.refresh_from_db()
+    assert group.state == "confirmed"
+    assert alert.is_smaller
+    assert alert.size.effect == pytest.approx(3.0, abs=1.0)
+    assert "confirmed, smaller than first estimated (+" in group.confirmation.message
+    assert f" {alert.size.effect:.1f}% slower" in group.title
+    assert "; first estimated " in summarize(alert).sentence
 
 
 def test_builds_are_measured_in_turn_with_balanced_beginnings() -> None:
     suspected()
     confirmations.start_due(now=NOW)
     sides = [job.run.request["side"] for job in planned()]
-    firsts = sides[::2]
-    assert len(sides) == 8
+    firsts = sides[2::2]  # after the warm-up
+    assert len(sides) == 10
     assert firsts.count("base") == 2
     assert firsts.count("new") == 2
 
@@ -280,3 +335,17 @@ def test_confirmation_decides_the_other_alerts_of_its_case() -> None:
     group.refresh_from_db()
     assert group.state == "confirmed"
     assert other.confirmation == "not_reproduced"
+
+
+def test_page_api_and_messages_say_that_a_confirmed_change_is_smaller(reader: Client) -> None:
+    outcome = {"effect": 2.1, "low": 1.2, "high": 2.9, "unit": "percent", "pairs": 8}
+    group = alerting.group("confirmed")
+    alert = alerting.alert(
+        group, confirmation="confirmed", decision={"confirmation": outcome | {"smaller": True}}
+    )
+    page = " ".join(text(reader, group.get_absolute_url()).split())
+    assert "2.1% slower" in page
+    assert "smaller than first estimated; measured again in 8 rounds" in page
+    (change,) = reader.get(f"/api/v1/alerts/{group.pk}").json()["changes"]
+    assert (change["smaller"], change["effect"], change["first_effect"]) == (True, 2.1, 6.2)
+    assert summarize(alert).sentence.endswith("; first estimated 6.2% slower (5.1 to 7.4%)")

@@ -11,12 +11,14 @@ from dashboard.alerts.core.confirmation import (
     FEWEST,
     MOST,
     SPREAD,
+    WARM_UPS,
     bounds,
     compare_pairs,
     compare_with_recorded,
     draw_order,
 )
 from dashboard.detection import Settings
+from tests.perf import confirmation as simulation
 
 SETTINGS = Settings(2.0)
 TRIES = 400
@@ -97,10 +99,12 @@ def test_bounds_are_where_the_e_value_reaches_its_limit() -> None:
     assert [e_value(values, end) for end in (low, high)] == pytest.approx([20, 20])
 
 
-def test_the_order_is_balanced_in_each_two_pairs() -> None:
+def test_the_order_has_a_warm_up_and_is_balanced_in_each_two_pairs() -> None:
     order = draw_order(np.random.default_rng(1))
-    blocks = [order[at : at + 4] for at in range(0, len(order), 4)]
-    assert len(order) == 2 * MOST
+    warm_up, counted = order[: 2 * WARM_UPS], order[2 * WARM_UPS :]
+    blocks = [counted[at : at + 4] for at in range(0, len(counted), 4)]
+    assert sorted(warm_up) == ["base", "new"]
+    assert len(counted) == 2 * MOST
     assert all(
         block in (["base", "new", "new", "base"], ["new", "base", "base", "new"])
         for block in blocks
@@ -132,9 +136,63 @@ def test_change_in_the_other_direction_does_not_reproduce() -> None:
     assert compare_pairs(faster, 6.0, SETTINGS).verdict == "not_reproduced"
 
 
-def test_less_than_half_of_the_suspected_effect_is_not_reproduced() -> None:
-    pairs = [(100.0, 101.0 + at / 100) for at in range(6)]
+def test_change_above_zero_is_confirmed_smaller_where_it_was_estimated_too_large() -> None:
+    slower = [(100.0, 102.0 + at / 100) for at in range(6)]
+    faster = [(new, base) for base, new in slower]
+    for outcome in (compare_pairs(slower, 6.0, SETTINGS), compare_pairs(faster, -6.0, SETTINGS)):
+        assert outcome.verdict == "confirmed"
+        assert outcome.smaller
+        assert abs(outcome.effect) == pytest.approx(2.0, abs=0.1)
+
+
+def test_change_of_the_estimated_size_is_not_smaller() -> None:
+    pairs = [(100.0, 102.0 + at / 100) for at in range(6)]
+    assert not compare_pairs(pairs, 2.0, SETTINGS).smaller
+
+
+def test_less_than_half_of_the_threshold_is_not_reproduced() -> None:
+    pairs = [(100.0, 100.5 + at / 100) for at in range(6)]
     assert compare_pairs(pairs, 6.0, SETTINGS).verdict == "not_reproduced"
+
+
+def test_change_of_memory_by_less_than_half_of_the_estimate_is_smaller() -> None:
+    outcome = compare_pairs([(1.5, 1.6)] * FEWEST, 20.0, Settings(2.0, "constant"))
+    assert outcome.verdict == "confirmed"
+    assert outcome.smaller
+
+
+def test_real_two_percent_estimated_as_six_is_seldom_refused() -> None:
+    ended = verdicts(NOISE["gauss"], 2.0, 6.0)
+    assert ended["not_reproduced"] <= 0.08 * TRIES
+    assert ended["confirmed"] >= 0.75 * TRIES
+
+
+@pytest.mark.parametrize("suspected", [3.0, 6.0])
+@pytest.mark.parametrize("disturbance", simulation.DISTURBANCES)
+@pytest.mark.parametrize("noise", [1.0, 2.0])
+def test_at_most_one_in_twenty_is_confirmed_with_a_process_far_off(
+    noise: float, disturbance: str, suspected: float
+) -> None:
+    differences = simulation.draw(1000, 0.0, noise, disturbance)
+    outcomes = simulation.run(simulation.without_first, differences, suspected)
+    assert outcomes.confirmed.mean() <= 0.05
+
+
+def test_cold_first_process_costs_one_pair_and_no_power() -> None:
+    differences = simulation.draw(1000, 3.0, 1.0, "cold first")
+    outcomes = simulation.run(simulation.without_first, differences, 3.0)
+    assert outcomes.confirmed.mean() >= 0.98
+    assert outcomes.pairs.mean() <= 7.2
+
+
+def test_simulation_decides_as_the_site_does() -> None:
+    differences = simulation.draw(100, 2.0, 1.0, "clean")
+    outcomes = simulation.run(simulation.without_first, differences, 6.0)
+    for at, row in enumerate(differences[:, WARM_UPS:]):
+        pairs = [(100.0, 100 * exp(difference / 100)) for difference in row]
+        outcome = compare_pairs(pairs[: outcomes.pairs[at] - WARM_UPS], 6.0, SETTINGS)
+        assert (outcome.verdict == "confirmed") == outcomes.confirmed[at]
+        assert (outcome.verdict == "not_reproduced") == outcomes.not_reproduced[at]
 
 
 def test_new_build_alone_is_compared_with_the_recorded_level() -> None:

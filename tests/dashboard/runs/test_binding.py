@@ -302,7 +302,7 @@ def test_both_builds_of_a_confirmation_are_measured_on_one_worker() -> None:
     site.living_worker("w2")
     jobs = confirmation()
     assert {job.run.build.label for job in jobs} >= {confirming.NEW}
-    assert [job.bound_to for job in jobs] == [jobs[0].bound_to] * 8
+    assert [job.bound_to for job in jobs] == [jobs[0].bound_to] * 10
     assert jobs[0].bound_to
 
 
