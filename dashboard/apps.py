@@ -1,10 +1,15 @@
 """The site's one Django app."""
 
+from datetime import datetime
+
 from django.apps import AppConfig
 from django.apps import apps as installed
 from django.apps.registry import Apps
+from django.core.exceptions import ValidationError
+from django.db import models
 from django.db.models.signals import post_migrate
 
+from dashboard.language.reading import check_moment
 from dashboard.site.logs import configure_structlog
 
 
@@ -16,7 +21,23 @@ class DashboardConfig(AppConfig):
         from dashboard import checks  # noqa: F401 - registers the system checks
 
         configure_structlog()
+        bound_moments()
         post_migrate.connect(ensure_defaults, sender=self)
+
+
+def bound_moments() -> None:
+    """Every form of every model, also of other apps in the admin, refuses a moment that lies at the
+    edge of time: it would be stored, and could be neither read nor shown.
+    """
+    models.DateTimeField.default_validators = [validate_moment]
+
+
+def validate_moment(at: datetime) -> None:
+    """Raises ValidationError."""
+    try:
+        check_moment(at)
+    except ValueError as error:
+        raise ValidationError(str(error)) from None
 
 
 def ensure_defaults(*, apps: Apps = installed, **_: object) -> None:

@@ -310,7 +310,7 @@ def _level(metric: Metric, value: float) -> str:
 
 def duration(seconds: float | None) -> str:
     """Seconds as people say them: "0.4 s", "48 s", "3 min 20 s", "2 h 5 min", "3 days"."""
-    if seconds is None:
+    if seconds is None or not math.isfinite(seconds):
         return _ABSENT
     if seconds < 10:
         return f"{seconds:.1f} s"

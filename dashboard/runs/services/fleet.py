@@ -76,7 +76,7 @@ def hello(
         worker.facts = dict(facts)
         worker.save(update_fields=["boot_id", "device", "facts"])
 
-        sync_catalog(catalog=without_repositories(catalog))
+        sync_catalog(catalog=without_repositories(catalog), machine=worker.machine)
         record_own_models(machine=worker.machine, catalog=catalog)
         for build in builds:
             sync_build(build=build)
