@@ -6,12 +6,21 @@ from typing import Any
 import structlog
 from csp.middleware import CSPMiddleware, PolicyParts
 from django.conf import settings
-from django.core.exceptions import BadRequest
-from django.db import DataError
+from django.core.exceptions import BadRequest, FieldDoesNotExist, FieldError
+from django.db import DataError, ProgrammingError
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase, JsonResponse
 from django.views.defaults import bad_request
 
+# What Django's admin makes of a filter or a field that somebody wrote into an address
+FILTER_ERRORS = (
+    ValueError,
+    TypeError,
+    LookupError,
+    ProgrammingError,
+    FieldError,
+    FieldDoesNotExist,
+)
 NOT_STORABLE = "A value in this request is longer or larger than what can be stored."
 
 logger = structlog.get_logger(__name__)
@@ -34,7 +43,8 @@ class StorableText:
     """400 for what Postgres refuses, whichever page or form it was sent to.
 
     A NUL in the address or in a form is refused before anything looks at it (the API's parser does
-    the same for documents). A value that no column holds is found by the database.
+    the same for documents). A value that no column holds is found by the database; a filter that
+    somebody wrote into an address of the admin, by Django.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -51,7 +61,12 @@ class StorableText:
             raise BadRequest("a NUL in the form")
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponseBase | None:
-        if not isinstance(error, DataError):
+        match = request.resolver_match
+        if match and "admin" in match.app_names and request.GET:
+            refused = isinstance(error, (DataError, *FILTER_ERRORS))
+        else:
+            refused = isinstance(error, DataError)
+        if not refused:
             return None
         logger.warning("value cannot be stored", path=request.path, exc_info=error)
         if request.path.startswith("/api/"):

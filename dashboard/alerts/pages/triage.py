@@ -16,7 +16,6 @@ from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from dashboard.alerts.pages.alerts import BULK_MOVES, TRIAGE
@@ -25,6 +24,7 @@ from dashboard.alerts.services.remeasuring import measure_again
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.language.reading import read_moment, read_numbers
 from dashboard.models import AlertGroup, AlertState, InvalidPoint, Job, Series, TorchBuild
+from dashboard.ui.pages.parameters import own_address
 
 Row = TypeVar("Row", bound=Model)
 Act = Callable[[AlertGroup, QueryDict, User], str]
@@ -162,7 +162,7 @@ def bulk(request: HttpRequest) -> HttpResponse:
         messages.success(request, f"Done with {done} of {len(groups)}.")
     for refusal in refused:
         messages.error(request, refusal)
-    return redirect(_back(request))
+    return redirect(own_address(request.POST.get("back", ""), "/alerts/"))
 
 
 def _on_each(groups: list[AlertGroup], form: QueryDict, by: User) -> tuple[int, list[str]]:
@@ -188,14 +188,6 @@ def _bulk_act(group: AlertGroup, oldest: AlertGroup, form: QueryDict, by: User) 
         raise ActionNotAllowed(f"There is no act “{what}”: use the buttons of the page.")
     elif group != oldest:
         triage.merge(group=group, into=oldest, by=by, why=why)
-
-
-def _back(request: HttpRequest) -> str:
-    """The address that the form came from, where it is one of ours."""
-    back = request.POST.get("back", "")
-    if not url_has_allowed_host_and_scheme(back, allowed_hosts=None):
-        return "/alerts/"
-    return back
 
 
 def _series_of(group: AlertGroup, form: QueryDict) -> Series:

@@ -8,13 +8,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.language.reading import read_moment
 from dashboard.models import Annotation, Benchmark
 from dashboard.trends.services import remarks as service
+from dashboard.ui.pages.parameters import own_address
 
 _DELETE = "dashboard.delete_annotation"
 _NOON = timedelta(hours=12)
@@ -63,7 +63,4 @@ def remove(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 
 def _back(request: HttpRequest, name: str) -> str:
-    back = request.POST.get("back", "")
-    if url_has_allowed_host_and_scheme(back, allowed_hosts=None):
-        return back
-    return reverse("series", args=[name])
+    return own_address(request.POST.get("back", ""), reverse("series", args=[name]))

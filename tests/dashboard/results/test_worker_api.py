@@ -5,9 +5,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 
-from dashboard.models import Artifact, Benchmark, Config, Job, RefusedResult, TorchBuild, Worker
+from dashboard.catalog.core.plan import PlanError
+from dashboard.catalog.selectors.lookups import find_track
+from dashboard.models import (
+    Artifact,
+    Benchmark,
+    Config,
+    Job,
+    RefusedResult,
+    Run,
+    TorchBuild,
+    Worker,
+)
 from dashboard.runs.services import fleet
 from dashboard.runs.services.runs import cancel_run
 from tests.builders import site
@@ -276,3 +288,25 @@ def test_number_that_nothing_measures_is_refused(api: Api) -> None:
     job = claimed(api)
     result = site.result(job, {"latency_ms": 1e308})
     assert api.post(f"jobs/{job.pk}/result", site.delivery(job, result)).status_code == 422
+
+
+def test_first_run_of_a_fresh_site_needs_a_worker_and_nothing_else() -> None:
+    _, token = fleet.add_worker(name="w1", machine=site.machine())
+    with pytest.raises(PlanError, match="There is no track yet"):
+        find_track("local")
+    Api(token).hello(builds=[{"label": site.BUILD, "version": site.BUILD, "adopted": True}])
+    call_command("trigger_run", build=site.BUILD, machine="cpu-2c")
+    assert Run.objects.get().jobs.count() == 4
+
+
+def test_track_of_a_person_is_left_where_it_stands(api: Api) -> None:
+    track = site.track()
+    api.hello(builds=[{"label": "2.14.0+cpu", "version": "2.14.0+cpu"}])
+    track.refresh_from_db()
+    assert track.build == site.build()
+
+
+def test_page_of_a_site_without_results_counts_its_workers(api: Api, admin_client: Client) -> None:
+    page = admin_client.get("/").content.decode()
+    assert "Now 1 of 1 are." in page
+    assert "None has signed in" not in page

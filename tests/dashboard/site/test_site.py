@@ -1,9 +1,12 @@
 """The site as a whole: its settings, its health, who may see it, what it tells browsers."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from dashboard.local.embedded_broker import EmbeddedBroker
+from dashboard.site.api import health
 
 ROOT = Path(__file__).resolve().parents[3]
 PRODUCTION = {
@@ -134,6 +138,39 @@ def test_readyz_is_503_and_names_the_broker_that_is_down() -> None:
     answer = Client().get("/readyz")
     assert answer.status_code == 503
     assert answer.json()["broker"][:17] == "cannot be reached"
+
+
+@pytest.mark.django_db
+def test_readyz_answers_within_2_seconds_while_the_broker_hangs(broker: EmbeddedBroker) -> None:
+    stopped = broker.pid
+    assert stopped is not None
+    os.kill(stopped, signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        answer = Client().get("/readyz")
+        took_s = time.monotonic() - began
+    finally:
+        os.kill(stopped, signal.SIGCONT)
+    assert answer.json()["broker"].startswith(("does not answer", "cannot be reached"))
+    assert answer.status_code == 503
+    assert took_s < 2
+
+
+@pytest.mark.django_db
+def test_readyz_asks_what_hangs_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    goes_on, calls = threading.Event(), []
+
+    def hanging() -> str:
+        calls.append(1)
+        goes_on.wait(60)
+        return "ok"
+
+    monkeypatch.setattr(health, "CHECKS", {"database": hanging})
+    monkeypatch.setattr(health, "running", {})
+    states = [Client().get("/readyz").json()["database"] for _ in range(2)]
+    goes_on.set()
+    assert states == [health.NO_ANSWER] * 2
+    assert len(calls) == 1
 
 
 @pytest.mark.django_db
