@@ -8,6 +8,8 @@ from django.apps.registry import Apps
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models.signals import post_migrate
+from psycopg import adapters
+from psycopg.types.numeric import Int2, Int2Dumper, Int4, Int4Dumper, Int8, Int8Dumper
 
 from dashboard.language.reading import check_moment
 from dashboard.site.logs import configure_structlog
@@ -22,7 +24,17 @@ class DashboardConfig(AppConfig):
 
         configure_structlog()
         bound_moments()
+        send_numbers_as_text()
         post_migrate.connect(ensure_defaults, sender=self)
+
+
+def send_numbers_as_text() -> None:
+    """So that Postgres refuses a number beyond its column: psycopg's binary form cuts off the bits
+    that do not fit, and what was 2**32 + 1 is stored as 1.
+    """
+    adapters.register_dumper(Int2, Int2Dumper)
+    adapters.register_dumper(Int4, Int4Dumper)
+    adapters.register_dumper(Int8, Int8Dumper)
 
 
 def bound_moments() -> None:

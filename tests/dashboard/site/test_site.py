@@ -11,10 +11,13 @@ from pathlib import Path
 
 import pytest
 from django.core.management import call_command
+from django.db import DataError, connection, transaction
 from django.test import Client
 
 from dashboard.local.embedded_broker import EmbeddedBroker
+from dashboard.models import Benchmark
 from dashboard.site.api import health
+from dashboard.site.configuration import database
 
 ROOT = Path(__file__).resolve().parents[3]
 PRODUCTION = {
@@ -120,6 +123,28 @@ def test_database_server_that_is_cut_off_is_not_waited_for(tmp_path: Path) -> No
         url = f"postgresql://nobody@127.0.0.1:{mute.getsockname()[1]}/none"
         done = manage("check", "--database", "default", tmp_path=tmp_path, DATABASE_URL=url)
     assert "connection timeout expired" in done.stderr
+
+
+def test_pooler_that_takes_no_prepared_statements_is_said_in_the_address() -> None:
+    options = database("postgresql://u@pooler/d?prepare_threshold=none")["OPTIONS"]
+    assert options["prepare_threshold"] is None
+    assert options["server_side_binding"] is True
+
+
+@pytest.mark.django_db
+def test_statements_are_prepared_by_their_third_use() -> None:
+    with connection.cursor() as cursor:
+        for number in range(5):
+            cursor.execute("SELECT %s::integer + 41", [number])
+        cursor.execute("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%%+ 41'")
+        assert cursor.fetchone() == (1,)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("number", [2**31, 2**32 + 1, 2**70])
+def test_number_beyond_its_column_is_refused_and_not_cut(number: int) -> None:
+    with pytest.raises(DataError), transaction.atomic():
+        Benchmark.objects.create(name="a", batch_size=number)
 
 
 def test_healthz_needs_nothing() -> None:
