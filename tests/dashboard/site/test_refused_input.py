@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from dashboard.language.reading import read_moment
-from dashboard.language.wording import duration
+from dashboard.language.wording import duration, number
 from dashboard.models import AlertGroup, Annotation, Benchmark, Comparison, Mute
 from tests.builders import alerting, site
 
@@ -117,6 +117,10 @@ def test_number_of_processes_with_5000_digits_is_none(operator: Client) -> None:
     operator.raise_request_exception = False
     answer = operator.post(f"/comparisons/{missing}/more", {"repeats": DIGITS})
     assert answer.status_code == 404
+
+
+def test_number_at_the_edge_of_floating_point_is_shown() -> None:
+    assert number(5e-324) == "0"
 
 
 def test_duration_without_end_is_not_known() -> None:

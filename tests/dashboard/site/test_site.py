@@ -147,6 +147,16 @@ def test_number_beyond_its_column_is_refused_and_not_cut(number: int) -> None:
         Benchmark.objects.create(name="a", batch_size=number)
 
 
+def test_scheduler_and_commands_start_without_the_statistics(tmp_path: Path) -> None:
+    script = (
+        "import sys; from dashboard.celery import app; app.loader.import_default_modules();"
+        "sys.exit('scipy.stats' in sys.modules)"
+    )
+    environment = {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path), **PRODUCTION}
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, env=environment, check=False)
+    assert done.returncode == 0
+
+
 def test_healthz_needs_nothing() -> None:
     assert Client().get("/healthz").content == b"ok\n"
 
