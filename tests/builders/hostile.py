@@ -58,14 +58,15 @@ def request_to(page: Page, real: Mapping[str, list[str]], random: Random) -> Hos
     """A request to the page with a few odd values. real: values that lead to rows, by name."""
 
     def part(match: re.Match[str]) -> str:
-        name = match[2] or match[3]
-        if match[4] and "|" in match[4]:
-            return random.choice(match[4].split("|"))
+        name = str(match[2] or match[3])
+        choices: list[str] = str(match[4] or "").split("|")
+        if len(choices) > 1:
+            return random.choice(choices)
         if name in real and random.random() < 0.8:
             return random.choice(real[name])
         return quote(random.choice(VALUES), safe="")
 
-    address = "/" + re.sub(r"\\([./-])|[\^$]", r"\1", PART.sub(part, page.route))
+    address: str = "/" + re.sub(r"\\([./-])|[\^$]", r"\1", PART.sub(part, page.route))
     fields = {}
     for name in random.sample(page.names, min(len(page.names), random.randrange(5))):
         pool = real.get(name, ()) if random.random() < 0.3 else ()

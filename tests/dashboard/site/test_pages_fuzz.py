@@ -37,6 +37,7 @@ def real(db: None) -> dict[str, list[str]]:
     Annotation.objects.create(benchmark=benchmark, text="x", at=timezone.now())
     Channel.objects.create(name="ops", url="webhook+https://hooks.example.org/x")
     ensure_nightly(machine=alert.series.machine, track=site.track())
+    assert alert.job is not None
     run = alert.job.run
     keys = [str(key) for key in (alert.pk, alert.group_id, run.pk, alert.series_id, 1)]
     return {
