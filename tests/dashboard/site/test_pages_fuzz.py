@@ -6,6 +6,8 @@ FUZZ_SECONDS is how long each role tries (8); FUZZ_SEED another order of the sam
 import logging
 import os
 import time
+from collections.abc import Iterator
+from http.cookies import SimpleCookie
 from random import Random
 from typing import Any
 
@@ -26,6 +28,7 @@ SECONDS = float(os.environ.get("FUZZ_SECONDS", "8"))
 SEED = os.environ.get("FUZZ_SEED", "1")
 LOGIN_REQUIRED = "django.contrib.auth.middleware.LoginRequiredMiddleware"
 WHO = ("anonymous", *Role, "superuser")
+ACTS = ("move", "again", "assign", "note", "link", "nudge", "split", "merge", "invalidate", "mute")
 NOT_OFFERED = 501  # Parquet without pyarrow
 
 
@@ -59,9 +62,6 @@ def real(db: None) -> dict[str, list[str]]:
     }
 
 
-ACTS = ("move", "again", "assign", "note", "link", "nudge", "split", "merge", "invalidate", "mute")
-
-
 def client_of(who: str) -> Client:
     client = Client()
     if who == "superuser":
@@ -75,27 +75,34 @@ def client_of(who: str) -> Client:
 
 
 def send(client: Client, request: hostile.HostileRequest) -> Any:
-    """The answer, read to its end; what it changed is taken back."""
+    """The answer, read to its end; what it changed is taken back, signing out as well."""
+    cookies = {name: morsel.value for name, morsel in client.cookies.items()}
     with transaction.atomic():
-        answer = _ask(client, request)
+        answer: Any
+        if request.method == "POST":
+            answer = client.post(request.address, request.form)
+        else:
+            answer = client.get(request.address)
         if getattr(answer, "streaming", False):
             b"".join(answer.streaming_content)
         transaction.set_rollback(True)
+    client.cookies = SimpleCookie(cookies)
     return answer
 
 
-def _ask(client: Client, request: hostile.HostileRequest) -> Any:
-    if request.method == "POST":
-        return client.post(request.address, request.form)
-    return client.get(request.address)
+@pytest.fixture
+def quiet() -> Iterator[None]:
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
 
 
+@pytest.mark.usefixtures("quiet")
 @pytest.mark.parametrize("is_public", [False, True], ids=["closed", "public"])
 @pytest.mark.parametrize("who", WHO)
 def test_no_request_makes_a_page_fail(
     who: str, is_public: bool, real: dict[str, list[str]]
 ) -> None:
-    logging.disable(logging.CRITICAL)
     random = Random(f"{SEED} {who} {is_public}")
     pages = hostile.pages()
     middleware = [name for name in settings.MIDDLEWARE if not is_public or name != LOGIN_REQUIRED]
@@ -108,4 +115,3 @@ def test_no_request_makes_a_page_fail(
             except Exception as error:
                 pytest.fail(f"{request} made {type(error).__name__}: {error}")
             assert answer.status_code < 500 or answer.status_code == NOT_OFFERED, request
-    logging.disable(logging.NOTSET)
