@@ -52,13 +52,13 @@ class StorableText:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if "\x00" in request.path or has_nul(request.GET):
-            raise BadRequest("a NUL in the address")
+            return refusal(request, BadRequest("The address has a NUL character in it."))
         return self._get_response(request)
 
     def process_view(self, request: HttpRequest, *_: Any) -> None:
         is_form = request.method == "POST" and not request.path.startswith("/api/")
         if is_form and has_nul(request.POST):
-            raise BadRequest("a NUL in the form")
+            raise BadRequest("The form has a NUL character in it.")
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponseBase | None:
         match = request.resolver_match
@@ -69,9 +69,14 @@ class StorableText:
         if not refused:
             return None
         logger.warning("value cannot be stored", path=request.path, exc_info=error)
-        if request.path.startswith("/api/"):
-            return JsonResponse({"detail": NOT_STORABLE}, status=422)
-        return bad_request(request, error)
+        return refusal(request, BadRequest(NOT_STORABLE))
+
+
+def refusal(request: HttpRequest, why: BadRequest) -> HttpResponseBase:
+    """400 as a page, and for programs as the API's 422."""
+    if request.path.startswith("/api/"):
+        return JsonResponse({"detail": str(why)}, status=422)
+    return bad_request(request, why)
 
 
 def has_nul(fields: Any) -> bool:
