@@ -16,6 +16,7 @@ from django.views.defaults import bad_request
 FILTER_ERRORS = (
     ValueError,
     TypeError,
+    AttributeError,
     LookupError,
     ProgrammingError,
     FieldError,
