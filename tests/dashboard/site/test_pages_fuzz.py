@@ -104,9 +104,9 @@ def test_no_request_makes_a_page_fail(
     who: str, is_public: bool, real: dict[str, list[str]]
 ) -> None:
     random = Random(f"{SEED} {who} {is_public}")
-    pages, of_admin = [], []
-    for page in hostile.pages():
-        (of_admin if page.route.startswith("admin/") else pages).append(page)
+    every = hostile.pages()
+    of_admin = [page for page in every if page.route.startswith("admin/")]
+    pages = [page for page in every if page not in of_admin]
     middleware = [name for name in settings.MIDDLEWARE if not is_public or name != LOGIN_REQUIRED]
     with override_settings(MIDDLEWARE=middleware, PUBLIC_READ=is_public):
         client, until = client_of(who), time.monotonic() + SECONDS / 2
