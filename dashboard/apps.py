@@ -1,10 +1,17 @@
 """The site's one Django app."""
 
+from datetime import datetime
+
 from django.apps import AppConfig
 from django.apps import apps as installed
 from django.apps.registry import Apps
+from django.core.exceptions import ValidationError
+from django.db import models
 from django.db.models.signals import post_migrate
+from psycopg import adapters
+from psycopg.types.numeric import Int2, Int2Dumper, Int4, Int4Dumper, Int8, Int8Dumper
 
+from dashboard.language.reading import check_moment
 from dashboard.site.logs import configure_structlog
 
 
@@ -16,7 +23,33 @@ class DashboardConfig(AppConfig):
         from dashboard import checks  # noqa: F401 - registers the system checks
 
         configure_structlog()
+        bound_moments()
+        send_numbers_as_text()
         post_migrate.connect(ensure_defaults, sender=self)
+
+
+def send_numbers_as_text() -> None:
+    """So that Postgres refuses a number beyond its column: psycopg's binary form cuts off the bits
+    that do not fit, and what was 2**32 + 1 is stored as 1.
+    """
+    adapters.register_dumper(Int2, Int2Dumper)
+    adapters.register_dumper(Int4, Int4Dumper)
+    adapters.register_dumper(Int8, Int8Dumper)
+
+
+def bound_moments() -> None:
+    """Every form of every model, also of other apps in the admin, refuses a moment that lies at the
+    edge of time: it would be stored, and could be neither read nor shown.
+    """
+    models.DateTimeField.default_validators = [validate_moment]
+
+
+def validate_moment(at: datetime) -> None:
+    """Raises ValidationError."""
+    try:
+        check_moment(at)
+    except ValueError as error:
+        raise ValidationError(str(error)) from None
 
 
 def ensure_defaults(*, apps: Apps = installed, **_: object) -> None:

@@ -3,7 +3,7 @@
 import os
 
 from celery import Celery
-from celery.signals import setup_logging
+from celery.signals import setup_logging, worker_init
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 
@@ -42,3 +42,9 @@ app.conf.update(
 @setup_logging.connect
 def keep_djangos_logging(**_: object) -> None:
     """A receiver of this signal keeps Celery from replacing the logging that Django has set up."""
+
+
+@worker_init.connect
+def load_statistics(**_: object) -> None:
+    """Before the worker forks its children: they judge with it, and share its memory."""
+    import scipy.stats  # noqa: F401

@@ -81,6 +81,7 @@ MIDDLEWARE = [
     "django.middleware.gzip.GZipMiddleware",  # with random padding against BREACH
     "dashboard.site.log_context.RequestContext",
     "dashboard.middleware.ContentSecurityPolicy",
+    "dashboard.middleware.StorableText",  # before all that read or store what was sent
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -131,6 +132,7 @@ AXES_FAILURE_LIMIT = 10  # wrong passwords for one account from one address
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_RESET_ON_SUCCESS = True
+AXES_USERNAME_CALLABLE = "dashboard.accounts.core.names.counted_name"
 AXES_LOCKOUT_TEMPLATE = "accounts/locked_out.html"
 AXES_ENABLE_ADMIN = False  # dashboard.accounts.admin.audit shows its tables
 AXES_VERBOSE = False

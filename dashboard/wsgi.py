@@ -3,6 +3,7 @@
 import gc
 import os
 
+import scipy.stats  # noqa: F401  # most pages need it: loaded before the first request
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")

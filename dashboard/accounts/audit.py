@@ -38,7 +38,7 @@ class AuditTrail:
                     name=person.get_username(),
                     with_token=not request.user.is_authenticated,
                     method=request.method or "",
-                    path=storable(request.path[:300]),
+                    path=request.path[:300],
                     asked=sent_fields(request),
                     status=response.status_code,
                     address=request.META.get("REMOTE_ADDR") or None,

@@ -6,7 +6,7 @@ from math import inf
 from typing import Literal
 
 import numpy as np
-from scipy.stats import norm, ttest_ind
+import scipy  # its parts are loaded where they are used: processes that never do stay small
 
 from dashboard.detection.points import Point, Settings, Unit
 from dashboard.detection.tables import Floats
@@ -98,7 +98,7 @@ def _welch_interval(base: Floats, new: Floats, confidence: float) -> tuple[float
     """New minus base with its interval, in the metric's unit; trimmed where there are enough."""
     # Welch: the sides' variances may differ. Yuen: the same of trimmed means
     trim = TRIMMED if min(len(base), len(new)) >= ENOUGH_TO_TRIM else 0.0
-    test = ttest_ind(new, base, equal_var=False, trim=trim)
+    test = scipy.stats.ttest_ind(new, base, equal_var=False, trim=trim)
     interval = test.confidence_interval(confidence)
     middle = (interval.low + interval.high) / 2
     return float(middle), float(interval.low), float(interval.high)
@@ -111,7 +111,8 @@ def _normal_interval(
     if base_error is None or new_error is None:
         return effect, -inf, inf
     # The error of a difference: sqrt(se_base² + se_new²), times the normal quantile
-    reach = float(norm.ppf(0.5 + confidence / 2)) * float(np.hypot(base_error, new_error))
+    quantile = float(scipy.stats.norm.ppf(0.5 + confidence / 2))
+    reach = quantile * float(np.hypot(base_error, new_error))
     return effect, effect - reach, effect + reach
 
 

@@ -12,6 +12,7 @@ Tone = Literal["good", "bad", "none", "unknown"]
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _THIN_SPACE = "\u2009"
+_SMALLEST = 1e-300  # of floating point numbers with all their digits
 _ABSENT = "–"
 _ATTACHED = ("×", "%")  # units that stand next to their number
 _WHOLE = 100  # percent from here on have no decimals
@@ -61,7 +62,7 @@ def number(value: float | None, low: float | None = None, high: float | None = N
     """
     if value is None or not math.isfinite(value):
         return _ABSENT
-    if value == 0:
+    if abs(value) < _SMALLEST:
         return "0"
     magnitude = math.floor(math.log10(abs(value)))
     if _is_far(magnitude):
@@ -300,7 +301,7 @@ def _level(metric: Metric, value: float) -> str:
     """
     if is_count(metric):
         return f"{value:.1f}".removesuffix(".0")
-    if value == 0:
+    if abs(value) < _SMALLEST:
         return "0"
     magnitude = math.floor(math.log10(abs(value)))
     if _is_far(magnitude):
@@ -310,7 +311,7 @@ def _level(metric: Metric, value: float) -> str:
 
 def duration(seconds: float | None) -> str:
     """Seconds as people say them: "0.4 s", "48 s", "3 min 20 s", "2 h 5 min", "3 days"."""
-    if seconds is None:
+    if seconds is None or not math.isfinite(seconds):
         return _ABSENT
     if seconds < 10:
         return f"{seconds:.1f} s"

@@ -46,6 +46,21 @@ class ModelRepository(models.Model):
         return self.key
 
 
+def described_by() -> "models.ForeignKey[Machine | None]":
+    """The machine whose workers describe the row: others add rows and leave this one as it is.
+
+    None: the site's own administrators describe it, or nobody yet.
+    """
+    return models.ForeignKey(
+        "dashboard.Machine",
+        null=True,
+        blank=True,
+        editable=False,
+        on_delete=models.SET_NULL,
+        related_name="+",
+    )
+
+
 class Benchmark(models.Model):
     """What is fixed while the software under it changes: `benchmarks_suite list --json`."""
 
@@ -66,6 +81,7 @@ class Benchmark(models.Model):
     default_configs = models.JSONField(default=list)
     # Not in the registry (any more): never planned; its history stays
     retired = models.BooleanField(default=False)
+    brought_by = described_by()
     # Known from imported results alone: retired, and yet shown
     imported = models.BooleanField(default=False)
     # Of own models: where they come from, or else the only machines whose workers have them
@@ -115,6 +131,7 @@ class Config(models.Model):
     about = models.TextField(blank=True)
     position = models.PositiveIntegerField(default=0)
     retired = models.BooleanField(default=False)
+    brought_by = described_by()
 
     class Meta:
         ordering = ["position", "name"]

@@ -208,14 +208,14 @@ class Artifact(models.Model):
 
 
 class RefusedResult(models.Model):
-    """A result that could not be taken in, kept as it came for inspection."""
+    """A result that could not be taken in; its beginning, for a month."""
 
     job = models.ForeignKey(
         "dashboard.Job", null=True, on_delete=models.SET_NULL, related_name="refused_results"
     )
     source = models.CharField(max_length=200)  # worker or file name
     reason = models.TextField()
-    body = models.BinaryField()  # cut at the size limit
+    body = models.BinaryField()  # cut
     received_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.urls import URLPattern, URLResolver, get_resolver
+from django.urls.converters import UUIDConverter
 from ninja.constants import NOT_SET
 
 from dashboard.site.api.root import api
@@ -13,7 +14,7 @@ from dashboard.site.api.root import api
 API_PAGES = ("api:openapi-json", "api:openapi-view", "api:api-root")
 MISSING_UUID = str(UUID(int=0))  # no row has it
 _EXAMPLES = (  # part of a pattern -> an example of it; in the order to replace them in
-    (r"\(\?P<\w+>\[0-9a-f-\]\{36\}\)", MISSING_UUID),
+    (rf"\(\?P<\w+>{re.escape(UUIDConverter.regex)}\)", MISSING_UUID),
     (r"\(\?P<\w+>\[\^/\]\+\)", "999999"),
     (r"\(\?P<\w+>(\w+)(?:\|\w+)*\)", r"\1"),
     (r"\(\?P<\w+>\.\*\)", "999999"),

@@ -23,9 +23,12 @@ def compose(name: str = "compose.yaml") -> dict[str, Any]:
 
 def stage(name: str) -> str:
     """The lines of one stage of the Dockerfile, continued ones joined."""
-    joined = DOCKERFILE.read_text().replace("\\\n", " ")
-    stages = re.split(r"^FROM \S+ AS ", joined, flags=re.MULTILINE)[1:]
+    stages = re.split(r"^FROM \S+ AS ", _joined(), flags=re.MULTILINE)[1:]
     return {text.split()[0]: text for text in stages}[name]
+
+
+def _joined() -> str:
+    return DOCKERFILE.read_text().replace("\\\n", " ")
 
 
 def command(target: str, instruction: str = "CMD") -> list[str]:
@@ -85,6 +88,20 @@ def variables(path: Path) -> list[tuple[str, str, str]]:
 
 
 def example() -> dict[str, str]:
-    """The variables of .env.example."""
+    """The variables of .env.example, also those behind a #."""
     text = (DOCKER / ".env.example").read_text()
-    return dict(re.findall(r"^(\w+)=(.*)$", text, re.MULTILINE))
+    return dict(re.findall(r"^#?(\w+)=(.*)$", text, re.MULTILINE))
+
+
+def image_variables() -> set[str]:
+    """The variables that the images themselves set."""
+    return set(re.findall(r"\b([A-Z_]+)=", " ".join(re.findall(r"ENV [^\n]*", _joined()))))
+
+
+def settings_read_in(path: str) -> set[str]:
+    """The environment variables that a settings.py reads."""
+    reading = r"(?:env\.\w+|required|values\.get)\(\s*\"([A-Z_]+)\"|values\[\"([A-Z_]+)\"\]"
+    names: set[str] = set()
+    for pair in re.findall(reading, (ROOT / path).read_text()):
+        names.update(filter(None, pair))
+    return names

@@ -1,5 +1,7 @@
 """Postgres is stopped and started under a running site: the site reports it, and recovers alone."""
 
+import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -62,6 +64,20 @@ def test_while_postgres_is_down_the_process_is_healthy_and_not_ready(
     answer = without_database.client.get("/readyz")
     assert answer.status_code == 503
     assert answer.json()["database"][:17] == "cannot be reached"
+
+
+def test_while_postgres_hangs_readyz_says_so_within_2_seconds(
+    postgres: EmbeddedPostgres, site: WebProcess
+) -> None:
+    postgres.start()
+    site.wait_until("/readyz", 503)  # there is no broker
+    assert postgres.pid is not None
+    os.kill(postgres.pid, signal.SIGSTOP)
+    try:
+        answer = site.client.get("/readyz", timeout=2)
+    finally:
+        os.kill(postgres.pid, signal.SIGCONT)
+    assert answer.json()["database"].startswith("does not answer within")
 
 
 def test_when_postgres_is_back_the_same_process_serves_again(

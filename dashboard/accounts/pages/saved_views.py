@@ -6,13 +6,13 @@ from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from dashboard.accounts.selectors import saved_views
 from dashboard.accounts.services import saved_views as service
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import SavedView
+from dashboard.ui.pages.parameters import own_address
 
 
 def listing(request: HttpRequest) -> HttpResponse:
@@ -36,8 +36,7 @@ def save(request: HttpRequest) -> HttpResponse:
         messages.success(request, f"Saved as “{view.name}”: find it under Views.")
     except ActionNotAllowed as refusal:
         messages.error(request, str(refusal))
-    is_own = url_has_allowed_host_and_scheme(address, allowed_hosts=None)
-    return redirect(address if is_own else "saved_views")
+    return redirect(own_address(address, "saved_views"))
 
 
 @require_POST

@@ -4,11 +4,11 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from dashboard.accounts.services import starred_models
 from dashboard.language.errors import ActionNotAllowed
+from dashboard.ui.pages.parameters import own_address
 
 
 @require_POST
@@ -24,5 +24,4 @@ def change(request: HttpRequest) -> HttpResponse:
             messages.error(request, str(refusal))
     else:
         starred_models.unstar(user_id=request.user.pk, model=model)
-    is_own = url_has_allowed_host_and_scheme(address, allowed_hosts=None)
-    return redirect(address if is_own else "compare")
+    return redirect(own_address(address, "compare"))

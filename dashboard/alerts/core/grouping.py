@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from scipy.stats import false_discovery_control
+import scipy  # its parts are loaded where they are used: processes that never do stay small
 
 from dashboard.language import states
 from dashboard.language.metrics import EAGER
@@ -101,7 +101,7 @@ def significant(suspicions: Sequence[Suspicion], tests: int) -> set[int]:
         return set()
     shares = [suspicion.false_alarm_share or 0.0 for suspicion in suspicions]
     silent = [1.0] * (tests - len(shares))  # series that raised no suspicion
-    adjusted = false_discovery_control([*shares, *silent])
+    adjusted = scipy.stats.false_discovery_control([*shares, *silent])
     keys = set()
     for suspicion, share in zip(suspicions, adjusted, strict=False):
         if share <= FALSE_DISCOVERIES:

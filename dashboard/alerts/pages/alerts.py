@@ -57,7 +57,7 @@ class Filter(NamedTuple):
 
 def chosen_filters(request: HttpRequest, choices: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """The filters, the search and "opened" of the address, by name; empty: not set."""
-    words = request.GET.get("q", "")[:_LONGEST_SEARCH].replace("\x00", "")  # Postgres takes no NUL
+    words = request.GET.get("q", "")[:_LONGEST_SEARCH]
     since = parameters.one_of(request, "opened", [*inbox.OPENED])
     return parameters.filters(request, choices) | {"q": words, "opened": since}
 

@@ -4,7 +4,7 @@ What is not possible comes back as a message on the page that asked.
 """
 
 from collections.abc import Callable
-from datetime import datetime, time, timedelta
+from datetime import timedelta
 from typing import TypeVar, cast
 
 from django.contrib import messages
@@ -16,15 +16,15 @@ from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
-from django.utils.dateparse import parse_date
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from dashboard.alerts.pages.alerts import BULK_MOVES, TRIAGE
 from dashboard.alerts.services import triage
 from dashboard.alerts.services.remeasuring import measure_again
 from dashboard.language.errors import ActionNotAllowed
+from dashboard.language.reading import read_moment, read_numbers
 from dashboard.models import AlertGroup, AlertState, InvalidPoint, Job, Series, TorchBuild
+from dashboard.ui.pages.parameters import own_address
 
 Row = TypeVar("Row", bound=Model)
 Act = Callable[[AlertGroup, QueryDict, User], str]
@@ -34,6 +34,7 @@ MOVED = {
     AlertState.WONTFIX: "Marked won't fix.",
     AlertState.INVALID: "Marked as not a regression.",
 }
+DAY_LETTERS = len("2026-12-31")
 may_triage = permission_required(TRIAGE, raise_exception=True)
 
 
@@ -77,7 +78,7 @@ def nudge(group: AlertGroup, form: QueryDict, by: User) -> str:
 
 
 def split(group: AlertGroup, form: QueryDict, by: User) -> str:
-    chosen = group.alerts.filter(pk__in=_numbers(form.getlist("alert")))
+    chosen = group.alerts.filter(pk__in=read_numbers(form.getlist("alert")))
     split_off = triage.split(alerts=chosen, by=by, why=form.get("why", ""))
     return f"Split off as alert {split_off.pk}."
 
@@ -103,15 +104,13 @@ def bring_back(group: AlertGroup, form: QueryDict, by: User) -> str:
 
 def mute(group: AlertGroup, form: QueryDict, by: User) -> str:
     try:
-        day = parse_date(form.get("until", ""))
+        day = read_moment(form.get("until", "")[:DAY_LETTERS], timezone.get_current_timezone())
     except ValueError:
-        day = None
-    if day is None:
-        raise ActionNotAllowed("Say until which day, as 2026-12-31.")
-    until = timezone.make_aware(datetime.combine(day, time()) + timedelta(days=1))
+        raise ActionNotAllowed("Say until which day, as 2026-12-31.") from None
+    until = day + timedelta(days=1)
     series = _series_of(group, form)
     triage.mute(series=series, until=until, reason=form.get("reason", ""), by=by)
-    return f"The series raises no alert until the end of {day}."
+    return f"The series raises no alert until the end of {day.date()}."
 
 
 def unmute(group: AlertGroup, form: QueryDict, by: User) -> str:
@@ -154,7 +153,7 @@ def act(request: HttpRequest, pk: int, name: str) -> HttpResponse:
 @may_triage
 def bulk(request: HttpRequest) -> HttpResponse:
     """One act on every chosen group; afterwards the inbox as it was filtered."""
-    keys = _numbers(request.POST.getlist("group"))
+    keys = read_numbers(request.POST.getlist("group"))
     groups = list(AlertGroup.objects.filter(pk__in=keys).order_by("pk"))
     done, refused = _on_each(groups, request.POST, cast(User, request.user))
     if not groups:
@@ -163,7 +162,7 @@ def bulk(request: HttpRequest) -> HttpResponse:
         messages.success(request, f"Done with {done} of {len(groups)}.")
     for refusal in refused:
         messages.error(request, refusal)
-    return redirect(_back(request))
+    return redirect(own_address(request.POST.get("back", ""), "/alerts/"))
 
 
 def _on_each(groups: list[AlertGroup], form: QueryDict, by: User) -> tuple[int, list[str]]:
@@ -189,18 +188,6 @@ def _bulk_act(group: AlertGroup, oldest: AlertGroup, form: QueryDict, by: User) 
         raise ActionNotAllowed(f"There is no act “{what}”: use the buttons of the page.")
     elif group != oldest:
         triage.merge(group=group, into=oldest, by=by, why=why)
-
-
-def _back(request: HttpRequest) -> str:
-    """The address that the form came from, where it is one of ours."""
-    back = request.POST.get("back", "")
-    if not url_has_allowed_host_and_scheme(back, allowed_hosts=None):
-        return "/alerts/"
-    return back
-
-
-def _numbers(texts: list[str]) -> list[int]:
-    return [int(text) for text in texts if text.isdecimal()]
 
 
 def _series_of(group: AlertGroup, form: QueryDict) -> Series:

@@ -11,6 +11,7 @@ from dashboard.models import Benchmark, Machine, TorchBuild, Track, Worker
 Row = TypeVar("Row", bound=Model)
 # How the local part of a version begins: 2.13.0+cpu, 2.13.0+cu130
 FLAVOURS = {"cpu": "cpu", "cuda": "cu"}
+NO_TRACK = "There is no track yet: the first worker that says hello makes one called local."
 
 
 class UnknownBuild(PlanError):
@@ -38,6 +39,8 @@ def find_machine(key: str) -> Machine:
 
 def find_track(key: str) -> Track:
     """Raises PlanError."""
+    if not Track.objects.exists():
+        raise PlanError(NO_TRACK)
     return find_named(Track.objects.all(), "track", "key", key)
 
 

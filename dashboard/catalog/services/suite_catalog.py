@@ -1,14 +1,17 @@
 """Takes in what the suite describes: benchmarks, configs and the torch builds of a worker."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, TypeVar
 
+import jsonschema_rs
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Model
 
 from dashboard.catalog.core.plan import OWN_SIZE
-from dashboard.language.contracts import Document
+from dashboard.catalog.selectors.lookups import measuring_machines
+from dashboard.language.contracts import Document, Refused, check_schema, read_schema
 from dashboard.models import Benchmark, Config, Machine, TorchBuild
 
 Row = TypeVar("Row", bound=Model)
@@ -26,24 +29,29 @@ REQUIRED_BENCHMARK_FIELDS = (
 BENCHMARK_FIELDS = (*REQUIRED_BENCHMARK_FIELDS, "item", "default_configs")
 CONFIG_FIELDS = ("label", "about")
 BUILD_FIELDS = ("version", "git_sha", "cuda", "triton", "adopted")
+TEXT = {"type": "string"}
 
 
 class CatalogError(ValueError):
     """A catalog or build that cannot be read; the text says where."""
 
 
-def sync_catalog(*, catalog: Document, retire: bool = False) -> None:
+def sync_catalog(
+    *, catalog: Document, retire: bool = False, machine: Machine | None = None
+) -> None:
     """Add and update benchmarks and configs, described as `benchmarks_suite list --json` does.
 
     retire: hide those that are not in it from planning. Right for the one suite of a site, wrong
         for a worker's hello, which may come from an older suite than another worker's.
+    machine: whose worker says so; what workers of another machine brought stays as it is.
     Raises CatalogError.
     """
     benchmarks = _read_benchmarks(catalog)
     configs = _read_configs(catalog)
+    about_row = ("position", "retired", "brought_by")
     with transaction.atomic():
-        _upsert(Benchmark, benchmarks, [*BENCHMARK_FIELDS, "position", "retired", "imported"])
-        _upsert(Config, configs, [*CONFIG_FIELDS, "position", "retired"])
+        _upsert(Benchmark, benchmarks, [*BENCHMARK_FIELDS, *about_row, "imported"], machine)
+        _upsert(Config, configs, [*CONFIG_FIELDS, *about_row], machine)
         if retire:
             _retire_others(Benchmark, benchmarks)
             _retire_others(Config, configs)
@@ -80,20 +88,27 @@ def record_own_models(*, machine: Machine, catalog: Document) -> None:
         if machines != benchmark.machines or retired != benchmark.retired:
             benchmark.machines = machines
             benchmark.retired = retired
-            benchmark.save(update_fields=["machines", "retired"])
+            if benchmark.brought_by_id == machine.pk and machine.key not in machines:
+                benchmark.brought_by = None
+            benchmark.save(update_fields=["machines", "retired", "brought_by"])
 
 
 def sync_build(*, build: Document) -> TorchBuild:
-    """Add or update a torch build as a worker describes it. Raises CatalogError."""
+    """Add a torch build as a worker describes it, or fill in what is not known of it yet.
+
+    Raises CatalogError.
+    """
     if not isinstance(build, Mapping) or not build.get("label") or not build.get("version"):
         raise CatalogError(f"builds: {build!r} needs a label and a version")
     fields = {key: build[key] for key in BUILD_FIELDS if build.get(key) is not None}
+    _check_entry({"label": build["label"], **fields}, _build_validator(), "builds")
     _checked(TorchBuild(label=build["label"], **fields), "builds")
-    channel = channel_of(str(build["version"]))
-    # RELEASE is also what a version without any sign gets: it overwrites nothing
-    if channel != TorchBuild.Channel.RELEASE:
-        fields["channel"] = channel
-    row, _ = TorchBuild.objects.update_or_create(label=build["label"], defaults=fields)
+    defaults = {**fields, "channel": channel_of(build["version"])}
+    row, is_new = TorchBuild.objects.get_or_create(label=build["label"], defaults=defaults)
+    if not is_new:
+        for key, value in fields.items():
+            setattr(row, key, getattr(row, key) or value)
+        row.save(update_fields=[*fields])
     return row
 
 
@@ -113,6 +128,7 @@ def _read_benchmarks(catalog: Document) -> list[Benchmark]:
         missing = [key for key in ("name", *REQUIRED_BENCHMARK_FIELDS) if key not in entry]
         if missing:
             raise CatalogError(f"{where} ({entry.get('name', '?')}) lacks {', '.join(missing)}")
+        _check_entry(entry, _benchmark_validator(), where)
         fields = {key: entry[key] for key in BENCHMARK_FIELDS if key in entry}
         row = Benchmark(name=entry["name"], position=entry.get("position", index), **fields)
         rows.append(_checked(row, where))
@@ -125,6 +141,7 @@ def _read_configs(catalog: Document) -> list[Config]:
         where = f"catalog.configs[{index}]"
         if "name" not in entry:
             raise CatalogError(f"{where} lacks name")
+        _check_entry(entry, _config_validator(), where)
         row = Config(
             name=entry["name"],
             label=entry.get("label", entry["name"]),
@@ -145,6 +162,39 @@ def _entries(catalog: Document, key: str) -> list[Document]:
     return entries
 
 
+def _check_entry(
+    entry: Document, validator: jsonschema_rs.Draft202012Validator, where: str
+) -> None:
+    """Raise CatalogError for a name that no job file may have, and for a field of another type."""
+    try:
+        check_schema(dict(entry), validator, where)
+    except Refused as error:
+        raise CatalogError(str(error)) from None
+
+
+@cache
+def _benchmark_validator() -> jsonschema_rs.Draft202012Validator:
+    names = read_schema("job.v1.json")["properties"]
+    fields = dict.fromkeys(("model", "family", "size", "mode", "dtype", "shapes", "item"), TEXT)
+    configs = {"type": "array", "items": names["config"]}
+    named = {"name": names["benchmark"], "default_configs": configs}
+    return jsonschema_rs.Draft202012Validator({"properties": {**fields, **named}})
+
+
+@cache
+def _config_validator() -> jsonschema_rs.Draft202012Validator:
+    name = read_schema("job.v1.json")["properties"]["config"]
+    return jsonschema_rs.Draft202012Validator(
+        {"properties": {"name": name, "label": TEXT, "about": TEXT}}
+    )
+
+
+@cache
+def _build_validator() -> jsonschema_rs.Draft202012Validator:
+    fields = dict.fromkeys(("label", "version", "git_sha", "cuda", "triton"), TEXT)
+    return jsonschema_rs.Draft202012Validator({"properties": fields})
+
+
 def _checked(row: Row, where: str) -> Row:
     """The row, when every field can be stored. Raises CatalogError."""
     try:
@@ -155,8 +205,17 @@ def _checked(row: Row, where: str) -> Row:
     return row
 
 
-def _upsert(model: Any, rows: Sequence[Any], fields: Sequence[str]) -> None:
+def _upsert(
+    model: Any, rows: Sequence[Any], fields: Sequence[str], machine: Machine | None
+) -> None:
     by_name = {row.name: row for row in rows}
+    if machine is not None:
+        others = measuring_machines().exclude(pk=machine.pk)
+        of_others = model.objects.filter(name__in=by_name, brought_by__in=others)
+        for name in of_others.values_list("name", flat=True):
+            del by_name[name]
+        for row in by_name.values():
+            row.brought_by = machine
     in_order = [by_name[name] for name in sorted(by_name)]  # one order: no deadlock
     model.objects.bulk_create(
         in_order, update_conflicts=True, unique_fields=["name"], update_fields=fields

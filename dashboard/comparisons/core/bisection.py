@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from scipy.stats import t as student
+import scipy  # its parts are loaded where they are used: processes that never do stay small
 
 from dashboard.comparisons.core.levels import Level
 from dashboard.comparisons.core.metric_effects import CaseSamples, estimate_effects
@@ -75,7 +75,7 @@ def decide(base: CaseSamples, candidate: CaseSamples, new: CaseSamples) -> Decis
     error, freedom = _contrast_error(levels)
     reach = math.inf
     if freedom:
-        reach = float(student.ppf(0.5 + CONFIDENCE / 2, freedom)) * error / abs(whole)
+        reach = float(scipy.stats.t.ppf(0.5 + CONFIDENCE / 2, freedom)) * error / abs(whole)
     low, high = share - reach, share + reach
     verdict: Likeness = "unknown"
     if high < HALFWAY:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.stats import false_discovery_control
+import scipy  # its parts are loaded where they are used: processes that never do stay small
 
 from dashboard.comparisons.core.levels import Level, merge_levels
 from dashboard.comparisons.core.libraries import Libraries
@@ -207,7 +207,7 @@ def false_discovery_rates(p: Sequence[float]) -> list[float]:
     is_tested = ~np.isnan(probabilities)
     q = np.full(len(probabilities), np.nan)
     if is_tested.any():
-        q[is_tested] = false_discovery_control(probabilities[is_tested])
+        q[is_tested] = scipy.stats.false_discovery_control(probabilities[is_tested])
     values: list[float] = q.tolist()
     return values
 

@@ -16,11 +16,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+import scipy  # its parts are loaded where they are used: processes that never do stay small
 from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.special import digamma, polygamma
-from scipy.stats import norm
-from scipy.stats import t as student
 
 from dashboard.comparisons.core.block_effects import Difference, difference
 from dashboard.comparisons.core.levels import Level
@@ -189,9 +186,9 @@ def _wider_error(between: Floats, within: Floats, freedom: Floats) -> tuple[Floa
     the one that makes the wider interval. The first, of few degrees of freedom, does so with the
     smaller variance, too.
     """
-    scores = student.ppf(_UPPER, np.where(freedom > 0, freedom, np.nan))
+    scores = scipy.stats.t.ppf(_UPPER, np.where(freedom > 0, freedom, np.nan))
     reach = scores * np.sqrt(between)
-    is_within = np.nan_to_num(reach) < norm.ppf(_UPPER) * np.sqrt(within)
+    is_within = np.nan_to_num(reach) < scipy.stats.norm.ppf(_UPPER) * np.sqrt(within)
     errors = np.sqrt(np.where(is_within, within, between))
     return errors, np.where(is_within, np.inf, freedom)
 
@@ -204,7 +201,7 @@ def level_intervals(levels: Sequence[Level]) -> list[tuple[float, float]]:
     """
     errors, freedom = standard_errors(levels)
     means = np.array([level.mean for level in levels])
-    reach = student.ppf(_UPPER, np.where(freedom > 0, freedom, 1)) * errors
+    reach = scipy.stats.t.ppf(_UPPER, np.where(freedom > 0, freedom, 1)) * errors
     lows, highs = np.exp(means - reach), np.exp(means + reach)
     return list(zip(lows.tolist(), highs.tolist(), strict=True))
 
@@ -227,6 +224,9 @@ def variance_prior(variances: Floats, freedom: Floats) -> tuple[float, float]:
 
     Smyth 2004, section 6.2: the moments of ln(variance) give a scaled inverse χ² prior.
     """
+    from scipy.optimize import brentq
+    from scipy.special import digamma, polygamma
+
     positive = variances[variances > 0]
     if len(variances) < MIN_CASES or 2 * len(positive) < len(variances):
         return 0.0, 0.0
@@ -246,8 +246,8 @@ def variance_prior(variances: Floats, freedom: Floats) -> tuple[float, float]:
 def _with_intervals(logs: Floats, errors: Floats, freedom: Floats) -> list[Ratio]:
     with np.errstate(divide="ignore", invalid="ignore"):
         score = np.where(logs == 0, 0.0, np.abs(logs) / errors)
-        p = np.where(np.isnan(errors), np.nan, 2 * student.sf(score, freedom))
-    reach = student.ppf(_UPPER, freedom) * errors
+        p = np.where(np.isnan(errors), np.nan, 2 * scipy.stats.t.sf(score, freedom))
+    reach = scipy.stats.t.ppf(_UPPER, freedom) * errors
     reach = np.where(reach <= np.maximum(MAX_REACH, np.abs(logs)), reach, np.inf)
     rows: list[list[float]] = np.array([logs, errors, freedom, reach, p]).T.tolist()
     ratios = []

@@ -18,6 +18,7 @@ from dashboard.comparisons.pages import report_pages
 from dashboard.comparisons.selectors import comparisons
 from dashboard.comparisons.services.comparisons import cancel_comparison, measure_more
 from dashboard.language.metrics import comparable_metrics
+from dashboard.language.reading import read_numbers
 from dashboard.language.wording import plural
 from dashboard.models import Comparison
 from dashboard.ui.pages import parameters
@@ -102,8 +103,7 @@ def cancel(request: HttpRequest, uuid: UUID) -> HttpResponse:
 @may_add_runs
 def more(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """Measure every case again on both builds."""
-    text = request.POST.get("repeats", "")
-    repeats = int(text) if text.isdecimal() else 0
+    repeats = sum(read_numbers([request.POST.get("repeats", "")]))
     try:
         measure_more(comparison=_or_404(uuid), repeats=repeats)
     except PlanError as error:

@@ -1,6 +1,7 @@
 """The addresses of comparisons and bisections."""
 
 from django.urls import path, re_path
+from django.urls.converters import UUIDConverter
 
 from dashboard.comparisons.pages import bisections, compare, comparisons
 
@@ -12,7 +13,7 @@ urlpatterns = [
     path("comparisons/<uuid:uuid>/cancel", comparisons.cancel, name="comparison_cancel"),
     path("comparisons/<uuid:uuid>/more", comparisons.more, name="comparison_more"),
     re_path(
-        r"^comparisons/(?P<uuid>[0-9a-f-]{36})/export\.(?P<form>csv|json|md)$",
+        rf"^comparisons/(?P<uuid>{UUIDConverter.regex})/export\.(?P<form>csv|json|md)$",
         comparisons.export,
         name="comparison_export",
     ),

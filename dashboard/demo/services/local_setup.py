@@ -12,12 +12,17 @@ from dashboard.catalog.core.hardware import Hardware
 from dashboard.catalog.services.machines import ensure_machine
 from dashboard.catalog.services.suite_catalog import sync_build, sync_catalog
 from dashboard.models import Machine, Run, TorchBuild, Track, Worker
-from dashboard.runs.services.fleet import add_worker, renew_token, worker_of_token
+from dashboard.runs.services.fleet import (
+    LOCAL_TRACK,
+    add_worker,
+    renew_token,
+    worker_of_token,
+)
 from dashboard.runs.services.partitions import ensure_coming_partitions
 from dashboard.runs.services.runs import trigger_run
 from dashboard.runs.services.schedules import ensure_nightly
 
-TRACK, WORKER, ADMIN = "local", "local", "admin"
+WORKER, ADMIN = "local", "admin"
 # Half of the usual budget: everything has a first point within 20 minutes on two cores
 FIRST_RUN = {"budget_s": 10}
 
@@ -62,7 +67,7 @@ def follow(build: TorchBuild) -> Track:
     """The track of whatever torch is installed here."""
     new = {"build": build, "label": "The torch installed here"}
     track, _ = Track.objects.update_or_create(
-        key=TRACK, defaults={"build": build}, create_defaults=new
+        key=LOCAL_TRACK, defaults={"build": build}, create_defaults=new
     )
     return track
 

@@ -1,16 +1,24 @@
-"""Which addresses a webhook may reach: public ones, unless the site allows others.
+"""Which addresses a channel may reach: public ones, unless the site allows others.
 
-A name is resolved once, each of its addresses is checked, and the connection goes to the checked
-address itself: a name server that answers differently the second time (DNS rebinding) gains
-nothing.
+Of a webhook a name is resolved once, each of its addresses is checked, and the connection goes to
+the checked address itself: a name server that answers differently the second time (DNS rebinding)
+gains nothing. Apprise's services connect by themselves, and some follow redirects: while one
+sends, `public_only` judges every name and address that its thread resolves.
 """
 
 import ipaddress
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from dashboard.notifications.transports.message import NotSent
 
 ALLOW = "ALLOW_PRIVATE_WEBHOOKS"
+WHAT_TO_DO = f"are refused unless the site is started with {ALLOW}=true."
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 
@@ -29,7 +37,7 @@ def checked_address(host: str, port: int, *, allow_private: bool) -> str:
         if not allow_private and not is_public(address):
             raise NotSent(
                 f"{host} leads to {address}, which is not a public address. Webhooks into private "
-                f"networks are refused unless the site is started with {ALLOW}=true.",
+                f"networks {WHAT_TO_DO}",
                 permanent=True,
             )
     return addresses[0]
@@ -44,3 +52,38 @@ def is_public(address: str) -> bool:
         else:
             ip = ip.ipv4_mapped or ip.sixtofour or ip
     return ip.is_global and not ip.is_multicast
+
+
+@contextmanager
+def public_only() -> Iterator[None]:
+    """Within it, this thread resolves no name that leads to an address that is not public.
+
+    Raises NotSent at its end where something asked for one, whatever the caller made of the error.
+    The proxies of the environment are where the site goes out, and may be reached.
+    """
+    refused: list[str] = []
+    token = _refused.set(refused)
+    try:
+        yield
+    finally:
+        _refused.reset(token)
+    if refused:
+        raise NotSent(f"{refused[0]} Services in private networks {WHAT_TO_DO}", permanent=True)
+
+
+def _resolve_judged(host: Any, *arguments: Any, **options: Any) -> Any:
+    """socket.getaddrinfo, which urllib3, smtplib and socket.create_connection call."""
+    infos = _resolve(host, *arguments, **options)
+    refused = _refused.get()
+    if refused is None or host in {urlsplit(proxy).hostname for proxy in getproxies().values()}:
+        return infos
+    for info in infos:
+        if not is_public(str(info[4][0])):
+            refused.append(f"{host} leads to {info[4][0]}, which is not a public address.")
+            raise OSError(refused[-1])
+    return infos
+
+
+_refused: ContextVar[list[str] | None] = ContextVar("_refused", default=None)
+_resolve = socket.getaddrinfo
+socket.getaddrinfo = _resolve_judged

@@ -2,15 +2,22 @@
 
 import logging
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 
 import apprise
+from apprise.utils.parse import parse_url
 
+from dashboard.notifications.transports.addresses import public_only
 from dashboard.notifications.transports.message import IMAGE_NAME, Address, Message, NotSent
 
 MAIL = ("mailto", "mailtos")
 # Apprise's webhooks: they reach any address, unsigned
 GENERIC = ("json", "jsons", "xml", "xmls", "form", "forms")
+# They write to this machine's own log or desktop, or send without a connection
+LOCAL = ("syslog", "rsyslog", "dbus", "kde", "qt", "glib", "gnome", "macosx", "windows", "blink1")
+# Options that name a file of this machine, whose content would be sent
+FILES = frozenset({"template", "keyfile", "subfile", "pgpkey", "pgppub", "pgpprv"})
 
 _FORMAT = "%(levelname)s %(message)s"
 _MOST_REASON = 1000
@@ -24,6 +31,7 @@ def send(to: Address, message: Message, delivery: str) -> str:
     else:
         body, body_format = message.text, apprise.NotifyFormat.TEXT
     with (
+        nullcontext() if to.allow_private else public_only(),
         tempfile.TemporaryDirectory() as folder,
         apprise.LogCapture(level=logging.DEBUG, fmt=_FORMAT) as capture,
     ):
@@ -51,6 +59,14 @@ def service_of(to: Address) -> apprise.NotifyBase:
     if scheme in GENERIC and not to.allow_private:
         raise NotSent(
             f"{scheme}:// would send to any address, unsigned: choose Webhook as the kind.",
+            permanent=True,
+        )
+    if scheme in LOCAL:
+        raise NotSent(f"{scheme}:// leads nowhere outside of this machine.", permanent=True)
+    options = (parse_url(url, verify_host=False) or {}).get("qsd", {})
+    if named := sorted(FILES & options.keys()):
+        raise NotSent(
+            f"The option {named[0]} names a file of the site's machine: leave it out.",
             permanent=True,
         )
     if scheme in MAIL:

@@ -1,6 +1,5 @@
 """The worker API (docs/architecture.md). Each worker signs in with its own token."""
 
-from datetime import datetime
 from typing import Any, Literal, cast
 from uuid import UUID
 
@@ -12,6 +11,7 @@ from ninja.security import HttpBearer
 from dashboard.models import Worker
 from dashboard.results.services import artifacts, ingest
 from dashboard.runs.services import environments, fleet, leases, own_models
+from dashboard.ui.api.parameters import Moment
 
 
 class WorkerToken(HttpBearer):
@@ -34,7 +34,7 @@ class ReportedEnvironment(Schema):
     adopted: bool = False
     message: str = Field("", max_length=4_000)
     size_mb: int | None = Field(None, ge=0, lt=2**31)
-    last_used: datetime | None = None
+    last_used: Moment | None = None
     facts: dict[str, Any] = {}
 
 

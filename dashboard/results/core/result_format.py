@@ -22,6 +22,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 GZIP_WINDOW = 31  # zlib's way to say "with a gzip header"
 FLOATS, INTEGERS = "<f8", "<i4"
 YEARS = (2016, 2100)  # a moment outside comes from a broken clock
+LARGEST = 1e18  # of a number that was measured: squares and sums of it stay finite
 OUTCOMES = ("pass", "crashed", "oom", "timeout", "fail_to_run", "cancelled")
 DELIVERY = jsonschema_rs.Draft202012Validator(
     {
@@ -216,7 +217,10 @@ def _measurement(key: str, metric: Document) -> Measurement:
     low, high = _float_or_none(metric.get("low")), _float_or_none(metric.get("high"))
     if low is not None and high is not None and low > high:
         raise Refused(f"result.metrics.{key}: its interval ends ({high}) before it begins ({low})")
-    return Measurement(float(metric["value"]), low, high, int(metric.get("n", 0)))
+    value = float(metric["value"])
+    if max(abs(number) for number in (value, low, high) if number is not None) > LARGEST:
+        raise Refused(f"result.metrics.{key}: a number is beyond {LARGEST:.0e}, which nothing is")
+    return Measurement(value, low, high, int(metric.get("n", 0)))
 
 
 def _float_or_none(number: float | None) -> float | None:
@@ -246,9 +250,12 @@ def _optional_array(arm: Document, key: str, kind: str, path: str) -> Array | No
 
 def _array(numbers: Sequence[float], kind: str, path: str) -> Array:
     try:
-        return np.asarray(numbers, dtype=kind)
+        array = np.asarray(numbers, dtype=kind)
     except OverflowError:
         raise Refused(f"{path}: a number is too large") from None
+    if array.size and max(array.max(), -array.min()) > LARGEST:
+        raise Refused(f"{path}: a number is beyond {LARGEST:.0e}, which nothing is")
+    return array
 
 
 def _moment(text: str, path: str) -> datetime:

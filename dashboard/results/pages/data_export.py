@@ -13,6 +13,7 @@ from django.http import (
 )
 from django.utils import timezone
 
+from dashboard.language.reading import read_moment
 from dashboard.results.core.data_files import DataRow, csv_lines, json_lines, parquet, v3_lines
 from dashboard.results.selectors.data_export import FILTERS, Filter, rows
 
@@ -60,12 +61,11 @@ def _moment(request: HttpRequest, name: str) -> datetime | None:
     if not text:
         return None
     try:
-        at = datetime.fromisoformat(text)
+        return read_moment(text, timezone.get_current_timezone())
     except ValueError:
         raise ValueError(
             f"{name} is {text!r}: write a day or a time, as 2026-11-21 or 2026-11-21T03:00Z."
         ) from None
-    return at if at.tzinfo else timezone.make_aware(at)
 
 
 def _parquet(requested: Filter, headers: dict[str, str]) -> HttpResponseBase:

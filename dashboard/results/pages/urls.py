@@ -1,6 +1,7 @@
 """The addresses of one job, of two jobs side by side, and of all data as files."""
 
 from django.urls import path, re_path
+from django.urls.converters import UUIDConverter
 
 from dashboard.results.pages import data_export, job_pairs, jobs
 
@@ -9,7 +10,7 @@ urlpatterns = [
     path("jobs/pair/calls/", job_pairs.calls, name="job_pair_calls"),
     path("jobs/<uuid:uuid>/", jobs.show, name="job"),
     re_path(
-        r"^jobs/(?P<uuid>[0-9a-f-]{36})/samples/(?P<figure>distribution|order)\.json$",
+        rf"^jobs/(?P<uuid>{UUIDConverter.regex})/samples/(?P<figure>distribution|order)\.json$",
         jobs.samples,
         name="job_samples",
     ),

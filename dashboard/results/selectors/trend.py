@@ -8,9 +8,9 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy  # its parts are loaded where they are used: processes that never do stay small
 from django.db import connection
 from numpy.typing import NDArray
-from scipy.stats import t as student
 
 from dashboard.language.metrics import Metric, is_artefact
 from dashboard.language.wording import ValueChange, change, effect, is_count, quiet
@@ -219,7 +219,7 @@ def _since_previous(
         return plain
 
     spread = math.sqrt(2) * math.log1p(between_percent / 100)
-    half_width = float(student.ppf(0.975, repeats - 1)) * spread
+    half_width = float(scipy.stats.t.ppf(0.975, repeats - 1)) * spread
     ratio = math.log(new / old)
     percent, low, high = (
         100 * math.expm1(end) for end in (ratio, ratio - half_width, ratio + half_width)

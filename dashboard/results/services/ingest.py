@@ -1,7 +1,7 @@
 """Stores what a worker delivers: exactly once, or not at all with a reason.
 
-A delivery that breaks the contract is kept as it came, its job is marked failed, and nothing else
-is touched.
+Of a delivery that breaks the contract the beginning is kept, its job is marked failed, and nothing
+else is touched.
 """
 
 import hashlib
@@ -20,6 +20,8 @@ from dashboard.results.services.store import JobResult, store_results
 from dashboard.runs.services.leases import Stale, is_held, no_job, why_stale
 from dashboard.runs.services.partitions import ensure_partitions
 from dashboard.runs.services.run_state import refresh_runs
+
+KEPT_BYTES = 2**20  # of a refused body: enough to see what is wrong with it
 
 # How a job ends that brought no result document; after any other outcome it has failed
 STATES = {
@@ -58,8 +60,8 @@ def ingest(*, job_id: UUID, worker: Worker, body: bytes) -> str:
     """Store a delivery (gzip or plain JSON) of one attempt; the state in which the job is then.
 
     The same body twice gives the same rows. Raises Stale: not the attempt that counts, nothing is
-    changed. Raises Refused, TooLarge, UnknownJob: the body is kept as a RefusedResult, and its job
-    has failed.
+    changed. Raises Refused, TooLarge, UnknownJob; the job that this worker was measuring has
+    failed, and the beginning of the body is kept.
     """
     try:
         unpacked = unpack(body, settings.RESULT_LIMIT_BYTES)
@@ -150,28 +152,24 @@ def check_belongs(job: Job, result: ResultDocument) -> None:
         )
 
 
-def refuse(*, job_id: UUID, worker: Worker, body: bytes, reason: str) -> RefusedResult:
-    """Keep a delivery that cannot be stored, and fail its job if this worker is measuring it."""
+def refuse(*, job_id: UUID, worker: Worker, body: bytes, reason: str) -> None:
+    """Fail the job whose delivery cannot be stored, and keep the delivery's beginning.
+
+    Only where this worker is measuring the job: so at most one is kept for each attempt, whatever
+    a broken or stolen worker sends.
+    """
     with transaction.atomic():
-        job = Job.objects.filter(pk=job_id).first()
-        kept = RefusedResult.objects.create(
-            job=job,
-            source=f"worker {worker}",
-            reason=reason,
-            body=body[: settings.RESULT_LIMIT_BYTES],
+        held = Job.objects.select_for_update(of=("self",)).filter(
+            pk=job_id, state=JobState.RUNNING, worker=worker
         )
-        message = f"Its result was refused (kept as no. {kept.pk}): {reason}"
-        held = Job.objects.filter(pk=job_id, state=JobState.RUNNING, worker=worker)
-        failed = held.update(
-            state=JobState.FAILED,
-            status=Status.FAIL_TO_RUN,
-            message=message,
-            finished_at=timezone.now(),
-            lease_until=None,
-        )
-        if job is not None and failed:
+        job = held.only("run").first()
+        if job is not None:
+            kept = RefusedResult.objects.create(
+                job=job, source=f"worker {worker}", reason=reason, body=body[:KEPT_BYTES]
+            )
+            job.state, job.status = JobState.FAILED, Status.FAIL_TO_RUN
+            job.message = f"Its result was refused (kept as no. {kept.pk}): {reason}"
+            job.finished_at, job.lease_until = timezone.now(), None
+            job.save(update_fields=["state", "status", "message", "finished_at", "lease_until"])
             refresh_runs(run_ids=[job.run_id])
-    logger.warning(
-        "result refused", job=str(job_id), worker=str(worker), reason=reason, kept=kept.pk
-    )
-    return kept
+    logger.warning("result refused", job=str(job_id), worker=str(worker), reason=reason)

@@ -1,7 +1,7 @@
-"""Deletes what is kept for a time only: raw samples and artifacts. Results and data stay.
+"""Deletes what is kept for a time only: raw samples, artifacts and refused results.
 
-Both are by far the most of what a job leaves, and only the job's own page and comparisons of code
-need them.
+Results and data stay. Samples and artifacts are by far the most of what a job leaves, and only the
+job's own page and comparisons of code need them.
 """
 
 from collections.abc import Collection, Iterable
@@ -13,9 +13,10 @@ import structlog
 from django.conf import settings
 from django.db.models import OuterRef, Subquery
 
-from dashboard.models import Alert, Artifact, Datum, Purpose, Samples
+from dashboard.models import Alert, Artifact, Datum, Purpose, RefusedResult, Samples
 from dashboard.results.core.code_diff import ARCHIVE
 
+REFUSED_KEPT = timedelta(days=30)
 BATCH = 1000  # rows in one transaction: nobody waits for a lock of minutes
 
 logger = structlog.get_logger(__name__)
@@ -31,10 +32,13 @@ class DeletedCounts(NamedTuple):
 def delete_expired(*, now: datetime) -> DeletedCounts:
     """Delete raw samples and artifacts older than KEEP_SAMPLES_DAYS and KEEP_ARTIFACTS_DAYS.
 
+    And the bodies of refused results after a month.
+
     0 days keep for ever. What the jobs on either side of an alert's change left stays: its page
     shows their code and leads to their samples.
     """
     kept = _jobs_of_alerts()
+    RefusedResult.objects.filter(received_at__lt=now - REFUSED_KEPT).delete()
     deleted = DeletedCounts(
         _delete_samples(_limit(now, settings.KEEP_SAMPLES_DAYS), kept),
         _delete_artifacts(_limit(now, settings.KEEP_ARTIFACTS_DAYS), kept),

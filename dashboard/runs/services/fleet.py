@@ -15,11 +15,12 @@ from dashboard.catalog.services.suite_catalog import (
     without_repositories,
 )
 from dashboard.language.contracts import Document
-from dashboard.models import Machine, Worker
+from dashboard.models import Machine, TorchBuild, Track, Worker
 from dashboard.runs.services.dispatch import dispatch
 from dashboard.runs.services.environments import record_environments
 from dashboard.runs.services.leases import Stale, void_claims
 
+LOCAL_TRACK = "local"
 SEEN_GRAIN = timedelta(seconds=1)  # last_seen is written at most this often
 
 
@@ -76,14 +77,25 @@ def hello(
         worker.facts = dict(facts)
         worker.save(update_fields=["boot_id", "device", "facts"])
 
-        sync_catalog(catalog=without_repositories(catalog))
+        sync_catalog(catalog=without_repositories(catalog), machine=worker.machine)
         record_own_models(machine=worker.machine, catalog=catalog)
-        for build in builds:
-            sync_build(build=build)
+        reported = [sync_build(build=build) for build in builds]
+        ensure_local_track(reported)
         record_environments(worker=worker, environments=environments, complete=True)
         if voided:
             transaction.on_commit(dispatch)
     return voided
+
+
+def ensure_local_track(builds: Sequence[TorchBuild]) -> None:
+    """The track that runs are triggered on by default, made with the first build of a worker.
+
+    Where it then stands is a person's decision, or that of `make up`.
+    """
+    if builds:
+        Track.objects.get_or_create(
+            key=LOCAL_TRACK, defaults={"build": builds[0], "label": "The workers' own torch"}
+        )
 
 
 def idle_heartbeat(*, worker: Worker, boot_id: str) -> bool:

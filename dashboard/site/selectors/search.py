@@ -10,11 +10,11 @@ from django.db.models import Case, Count, Exists, OuterRef, Q, Subquery, When
 
 from dashboard.alerts.selectors.alerts import OPEN
 from dashboard.catalog.selectors.ranking import name_rank
+from dashboard.language.reading import read_numbers
 from dashboard.models import AlertGroup, Benchmark, Config, Run, Series, TorchBuild
 
 MOST = 5  # of each kind
 MOST_WORDS = 6
-_LARGEST_ID = 2**31
 _SHOWN = Q(machine__hidden=False, track__hidden=False)
 """Runs that are not of a hidden machine or track."""
 
@@ -73,10 +73,10 @@ def _has(words: Iterable[str], *fields: str) -> Q:
 
 def _has_or_id(words: list[str], *fields: str) -> Q:
     condition = _has(words, *fields)
-    number = words[0].removeprefix("#")
-    if len(words) > 1 or not number.isascii() or not number.isdecimal():
+    ids = read_numbers([words[0].removeprefix("#")])
+    if len(words) > 1 or not ids:
         return condition
-    return condition | Q(pk=int(number)) if int(number) < _LARGEST_ID else condition
+    return condition | Q(pk=ids[0])
 
 
 def _configs(words: list[str]) -> list[Config]:

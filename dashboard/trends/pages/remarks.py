@@ -8,16 +8,17 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.dateparse import parse_date, parse_datetime
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from dashboard.language.errors import ActionNotAllowed
+from dashboard.language.reading import read_moment
 from dashboard.models import Annotation, Benchmark
 from dashboard.trends.services import remarks as service
+from dashboard.ui.pages.parameters import own_address
 
 _DELETE = "dashboard.delete_annotation"
 _NOON = timedelta(hours=12)
+_DAY_LETTERS = len("2026-12-31")
 
 
 @require_POST
@@ -39,15 +40,10 @@ def add(request: HttpRequest, name: str) -> HttpResponse:
 def _moment(text: str) -> datetime | None:
     """The moment of a date with a time, or noon of a date, in the site's zone; None for neither."""
     try:
-        moment = parse_datetime(text)
-        day = parse_date(text) if moment is None else None
+        moment = read_moment(text, timezone.get_current_timezone())
     except ValueError:
         return None
-    if day is not None:
-        moment = datetime.combine(day, datetime.min.time()) + _NOON
-    if moment is not None and timezone.is_naive(moment):
-        moment = timezone.make_aware(moment)
-    return moment
+    return moment + _NOON if len(text) == _DAY_LETTERS else moment
 
 
 @require_POST
@@ -67,7 +63,4 @@ def remove(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 
 def _back(request: HttpRequest, name: str) -> str:
-    back = request.POST.get("back", "")
-    if url_has_allowed_host_and_scheme(back, allowed_hosts=None):
-        return back
-    return reverse("series", args=[name])
+    return own_address(request.POST.get("back", ""), reverse("series", args=[name]))

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
-from django.utils.dateparse import parse_datetime
 
 from dashboard.language.metrics import METRICS, Metric
+from dashboard.language.reading import read_moment
 from dashboard.models import Benchmark
 from dashboard.results.selectors import rollup, trend
 from dashboard.results.selectors.trend import Window
@@ -54,12 +54,9 @@ def select(request: HttpRequest, name: str) -> SeriesSelection:
 def _moment(request: HttpRequest, name: str) -> datetime | None:
     """A time of the address, UTC unless it says another zone; None for what is not a time."""
     try:
-        moment = parse_datetime(request.GET.get(name, ""))
+        return read_moment(request.GET.get(name, ""), UTC)
     except ValueError:
         return None
-    if moment is None or moment.tzinfo:
-        return moment
-    return moment.replace(tzinfo=UTC)
 
 
 def chart_options(request: HttpRequest, metric: Metric) -> ChartOptions:

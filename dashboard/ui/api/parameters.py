@@ -8,10 +8,13 @@ from django.http import Http404
 from ninja import Field
 from pydantic import AfterValidator
 
+from dashboard.language.reading import check_moment
+
 Row = TypeVar("Row", bound=Model)
 
 
 def _with_zone(at: datetime) -> datetime:
+    check_moment(at)
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 

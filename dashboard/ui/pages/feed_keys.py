@@ -16,6 +16,8 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.crypto import constant_time_compare, salted_hmac
 
+from dashboard.language.reading import read_numbers
+
 Arguments = ParamSpec("Arguments")
 View = Callable[Arguments, HttpResponseBase]
 
@@ -35,10 +37,8 @@ def key_of(user: AbstractBaseUser | AnonymousUser) -> str:
 
 def is_key(key: str) -> bool:
     """Whether ``key`` belongs to an active account."""
-    owner = key.partition(".")[0]
-    if not owner.isdecimal():
-        return False
-    user = get_user_model().objects.filter(pk=owner, is_active=True).first()
+    owner = read_numbers([key.partition(".")[0]])
+    user = get_user_model().objects.filter(pk__in=owner, is_active=True).first()
     return user is not None and constant_time_compare(key, key_of(user))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
+from django.utils.http import url_has_allowed_host_and_scheme
 
 from dashboard.ui.locations import SeriesLocation, choose_location
 
@@ -24,6 +25,12 @@ def place(request: HttpRequest, locations: Sequence[SeriesLocation]) -> SeriesLo
     if track and track not in {location.track.key for location in locations}:
         raise Http404(f"Nothing was measured for a track “{track}”.")
     return choose_location(locations, machine, track)
+
+
+def own_address(text: str, otherwise: str) -> str:
+    """The address of one of the site's own pages, as forms send the one that they stand on."""
+    is_own = text.startswith("/") and url_has_allowed_host_and_scheme(text, allowed_hosts=None)
+    return text if is_own else otherwise
 
 
 def one_of(request: HttpRequest, name: str, allowed: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import template
+from django.core.exceptions import DisallowedHost
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -305,7 +306,12 @@ def current(page: str, first: str, *others: str) -> SafeString:
 @register.simple_tag(takes_context=True)
 def absolute(context: dict[str, Any], path: str = "") -> str:
     """The full address of this page or of ``path``, for link previews; empty on the page of a
-    server error.
+    server error, and on that of a request to a host that is not ours.
     """
     request = context.get("request")
-    return request.build_absolute_uri(path or request.get_full_path()) if request else ""
+    if request is None:
+        return ""
+    try:
+        return str(request.build_absolute_uri(path or request.get_full_path()))
+    except DisallowedHost:
+        return ""

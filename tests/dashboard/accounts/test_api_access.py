@@ -107,7 +107,11 @@ def test_missing_row_is_named(caller: Caller, path: str) -> None:
 
 
 def test_filter_with_invalid_text_is_refused_with_its_place(caller: Caller) -> None:
-    assert caller.get("series", expect=422, metric="\x00")["detail"].startswith("query.")
+    assert caller.get("series", expect=422, metric="a" * 301)["detail"].startswith("query.")
+
+
+def test_address_with_a_nul_is_refused_as_the_api_refuses(caller: Caller) -> None:
+    assert "NUL" in caller.get("series", expect=422, metric="\x00")["detail"]
 
 
 def test_the_description_is_openapi_3_1_and_everybodys(client: Client) -> None:

@@ -38,10 +38,8 @@ def test_sent_fields_are_recorded_without_secrets(operator: Client) -> None:
 
 
 def test_nul_characters_are_replaced(operator: Client) -> None:
-    operator.post("/runs/%00/cancel", {"na\0me": "a\0b"}, content_type="application/json")
-    change = AuditChange.objects.get()
-    assert change.path == "/runs/\ufffd/cancel"
-    assert change.asked == {"na\ufffdme": "a\ufffdb"}
+    operator.post("/runs/1/cancel", {"na\0me": "a\0b"}, content_type="application/json")
+    assert AuditChange.objects.get().asked == {"na\ufffdme": "a\ufffdb"}
 
 
 def test_a_change_with_a_token_names_its_owner() -> None:

@@ -48,7 +48,6 @@ def test_the_inbox_shows_open_groups_and_leaves_improvements_out(reader: Client)
         ("family=toy", {"b"}),
         ("machine=elsewhere", {"a", "b"}),
         ("q=mlp", {"b"}),
-        ("q=%00mlp", {"b"}),
         ("q=latency", {"b"}),
         ("q=compiler", {"a"}),
         ("q=ADA", {"b"}),

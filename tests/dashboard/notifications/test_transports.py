@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from dashboard.alerts.core.alert_charts import Step
-from dashboard.notifications.transports import addresses, compose, picture, webhook
+from dashboard.notifications.transports import addresses, channels, compose, picture, webhook
 from dashboard.notifications.transports.message import Address, NotSent
 from tests.builders.messages import AT, CHANGED, ENTRY, png, send
 from tests.builders.read_data import line
@@ -103,7 +103,7 @@ def test_levels_are_in_the_units_of_the_metric() -> None:
 
 # --- Mail
 def test_mail_has_text_html_and_inline_chart(inbox: Mailbox) -> None:
-    assert "took it" in send(Address(inbox.url), png())
+    assert "took it" in send(Address(inbox.url, allow_private=True), png())
     (text,) = inbox.parts("text/plain")
     (html,) = inbox.parts("text/html")
     (image,) = inbox.parts("image/png")
@@ -115,7 +115,7 @@ def test_mail_has_text_html_and_inline_chart(inbox: Mailbox) -> None:
 
 
 def test_text_part_of_a_mail_contains_the_page_and_the_command(inbox: Mailbox) -> None:
-    send(Address(inbox.url))
+    send(Address(inbox.url, allow_private=True))
     text = inbox.parts("text/plain")[0].get_content()
     assert ENTRY.url in text
     assert "python -m benchmarks_suite run" in text
@@ -124,13 +124,15 @@ def test_text_part_of_a_mail_contains_the_page_and_the_command(inbox: Mailbox) -
 def test_refused_mail_reports_the_servers_words(inbox: Mailbox) -> None:
     inbox.refusal = "550 no such person here"
     with pytest.raises(NotSent, match="no such person here") as refused:
-        send(Address(inbox.url))
+        send(Address(inbox.url, allow_private=True))
     assert not refused.value.permanent
 
 
 def test_mail_server_that_is_down_is_not_a_permanent_refusal(inbox: Mailbox) -> None:
     with pytest.raises(NotSent, match=r".+") as refused:
-        send(Address("mailto://127.0.0.1:9?from=a@example.org&to=b@example.org"))
+        send(
+            Address("mailto://127.0.0.1:9?from=a@example.org&to=b@example.org", allow_private=True)
+        )
     assert not refused.value.permanent
 
 
@@ -144,6 +146,74 @@ def test_unknown_scheme_is_refused_permanently() -> None:
 def test_unsigned_webhooks_are_refused(scheme: str) -> None:
     with pytest.raises(NotSent, match="choose Webhook"):
         send(Address(f"{scheme}://10.0.0.1/x"))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "mmost://{}/0123456789abcdefghijklmnop",
+        "rocket://user:password@{}/#channel",
+        "gotify://{}/0123456789abcde",
+        "ntfy://{}/topic",
+        "matrix://user:password@{}/#room",
+        "apprise://{}/0123456789abcdef",
+        "ncloud://user:password@{}/ada",
+        "nctalk://user:password@{}/room",
+        "hassio://{}/0123456789abcdef0123456789abcdef",
+        "kodi://{}",
+        "signal://{}/+15551234567/+15557654321",
+        "workflows://{}/W/S/",
+        "lametric://0123456789abcdef@{}",
+        "synology://{}/0123456789",
+        "bark://{}/0123456789abcdef",
+        "enigma2://{}",
+        "emby://user@{}",
+        "jellyfin://user@{}",
+        "pushdeer://{}/0123456789abcdef",
+        "irc://{}/#channel",
+        "mailto://{}?from=a@example.org&to=b@example.org",
+    ],
+)
+def test_service_in_a_private_network_is_not_connected_to(address: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(0)
+        with pytest.raises(NotSent, match="not a public address") as refused:
+            send(Address(address.format(f"127.0.0.1:{listener.getsockname()[1]}")))
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+    assert refused.value.permanent
+
+
+def test_proxy_of_the_site_is_reached_in_a_private_network(
+    hook: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{hook.port}")
+    assert "took it" in send(Address("gotify://push.example.org/0123456789abcde"))
+    assert hook.requests
+
+
+def test_name_outside_of_a_channel_is_resolved_as_ever() -> None:
+    assert socket.getaddrinfo("127.0.0.1", 80)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "workflows://teams.example.org/W/S/?Template=/etc/passwd",
+        "tgram://123456789:abcdefg_hijklmnop/12315544/?template=/etc/passwd",
+        "fcm://project@key/token/?%6beyfile=/etc/passwd",
+        "mailto://u:p@example.org?pgppub=/etc/passwd",
+    ],
+)
+def test_option_that_reads_a_file_is_refused(address: str) -> None:
+    with pytest.raises(NotSent, match="names a file") as refused:
+        channels.check(Address(address, allow_private=True))
+    assert refused.value.permanent
+
+
+def test_this_machines_own_log_is_no_channel() -> None:
+    with pytest.raises(NotSent, match="nowhere outside"):
+        channels.check(Address("syslog://"))
 
 
 # --- Webhook

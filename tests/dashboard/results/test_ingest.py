@@ -17,7 +17,7 @@ from dashboard.models import (
     Worker,
 )
 from dashboard.results.core.result_format import unpack_samples
-from dashboard.results.services.ingest import UnknownJob, ingest
+from dashboard.results.services.ingest import KEPT_BYTES, UnknownJob, ingest
 from dashboard.runs.services.leases import Stale
 from dashboard.runs.services.runs import cancel_run, retry_failed_jobs
 from tests.builders import site
@@ -96,13 +96,22 @@ def test_worker_may_report_that_it_has_cancelled(worker: Worker, job: Job) -> No
     assert deliver(worker, job, body) == JobState.CANCELLED
 
 
-def test_result_for_an_unknown_job_is_kept_for_inspection(worker: Worker, job: Job) -> None:
+def test_nothing_is_kept_of_a_result_for_an_unknown_job(worker: Worker, job: Job) -> None:
     body = site.delivery(job, site.result(job))
     job_id = job.pk
     job.run.delete()
     with pytest.raises(UnknownJob, match=f"There is no job {job_id}"):
         ingest(job_id=job_id, worker=worker, body=body)
-    assert bytes(RefusedResult.objects.get().body) == body
+    assert not RefusedResult.objects.exists()
+
+
+def test_one_refused_body_is_kept_for_an_attempt_however_many_come(
+    worker: Worker, job: Job
+) -> None:
+    for _ in range(3):
+        with pytest.raises(Refused):
+            ingest(job_id=job.pk, worker=worker, body=b"x" * (KEPT_BYTES + 1))
+    assert len(RefusedResult.objects.get().body) == KEPT_BYTES
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from django.core.files.base import ContentFile
 from django.test import Client
 from django.utils import timezone
 
-from dashboard.models import Artifact, Datum, Job, Result, Samples
+from dashboard.models import Artifact, Datum, Job, RefusedResult, Result, Samples
 from dashboard.results.core.code_diff import ARCHIVE
 from dashboard.results.services import artifacts, ingest
 from dashboard.results.services.retention import delete_expired
@@ -52,6 +52,14 @@ def test_raw_samples_and_artifacts_are_deleted_and_results_and_data_stay(job: Jo
 def test_zero_days_keep_for_ever(job: Job, settings: Any) -> None:
     settings.KEEP_SAMPLES_DAYS = settings.KEEP_ARTIFACTS_DAYS = 0
     assert delete_expired(now=datetime(2099, 1, 1, tzinfo=UTC)) == (0, 0)
+
+
+def test_refused_results_are_kept_for_a_month() -> None:
+    RefusedResult.objects.create(source="w1", reason="no JSON", body=b"x")
+    delete_expired(now=timezone.now() + timedelta(days=29))
+    assert RefusedResult.objects.exists()
+    delete_expired(now=timezone.now() + timedelta(days=31))
+    assert not RefusedResult.objects.exists()
 
 
 @pytest.fixture

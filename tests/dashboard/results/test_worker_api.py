@@ -5,9 +5,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 
-from dashboard.models import Artifact, Job, RefusedResult, Worker
+from dashboard.catalog.core.plan import PlanError
+from dashboard.catalog.selectors.lookups import find_track
+from dashboard.models import (
+    Artifact,
+    Benchmark,
+    Config,
+    Job,
+    RefusedResult,
+    Run,
+    TorchBuild,
+    Worker,
+)
 from dashboard.runs.services import fleet
 from dashboard.runs.services.runs import cancel_run
 from tests.builders import site
@@ -136,17 +148,17 @@ def test_result_that_breaks_the_contract_is_422_with_the_place(api: Api) -> None
     assert answer.json()["detail"].startswith('result.status: "great" is not one of')
 
 
-def test_body_over_the_limit_is_413_and_kept_up_to_it(api: Api, settings: Any) -> None:
+def test_body_over_the_limit_is_413_and_its_beginning_kept(api: Api, settings: Any) -> None:
     job = claimed(api)
     settings.RESULT_LIMIT_BYTES = 1000
     assert api.post(f"jobs/{job.pk}/result", b"x" * 5000).status_code == 413
-    assert len(RefusedResult.objects.get().body) == 1000
+    assert len(RefusedResult.objects.get().body) == 1001
 
 
-def test_result_for_an_unknown_job_is_422_and_kept(api: Api) -> None:
+def test_result_for_an_unknown_job_is_422_and_not_kept(api: Api) -> None:
     gone = "00000000-0000-4000-8000-000000000000"
     assert api.post(f"jobs/{gone}/result", site.pack({})).status_code == 422
-    assert RefusedResult.objects.get().job is None
+    assert not RefusedResult.objects.exists()
 
 
 def test_artifact_is_kept_once(api: Api) -> None:
@@ -205,3 +217,96 @@ def test_catalog_that_cannot_be_stored_is_422_with_the_place(api: Api) -> None:
     answer = api.hello(catalog=catalog)
     assert answer.status_code == 422
     assert answer.json()["detail"].startswith("catalog.benchmarks[0] (x) lacks version, m")
+
+
+def offering(**fields: Any) -> dict[str, Any]:
+    """A catalog of the MLP alone, with other fields."""
+    return {"benchmarks": [{**site.describe(site.MLP, "toy"), **fields}], "configs": []}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"name": "=evil.smoke.inference.float32.static.b1"},
+        {"name": "a/b.smoke.inference.float32.static.b1"},
+        {"default_configs": "x"},
+        {"default_configs": ["a b"]},
+        {"family": {"a": 1}},
+    ],
+)
+def test_benchmark_that_no_job_file_could_name_is_refused(api: Api, fields: dict[str, Any]) -> None:
+    answer = api.hello(catalog=offering(**fields))
+    assert answer.status_code == 422
+    assert answer.json()["detail"].startswith(f"catalog.benchmarks[0].{next(iter(fields))}")
+
+
+@pytest.mark.parametrize("fields", [{"label": ["a"]}, {"version": {"a": 1}}, {"git_sha": 5}])
+def test_build_with_a_field_of_another_type_is_refused(api: Api, fields: dict[str, Any]) -> None:
+    answer = api.hello(builds=[{"label": "2.13.0", "version": "2.13.0", **fields}])
+    assert answer.status_code == 422
+
+
+def test_workers_of_another_machine_add_to_the_catalog_and_rewrite_nothing(api: Api) -> None:
+    _, token = fleet.add_worker(name="w2", machine=site.machine("other"))
+    stranger = Api(token)
+    catalog = offering(family="evil")
+    catalog["benchmarks"].append(site.describe("new.smoke.inference.float32.static.b1", "toy"))
+    catalog["configs"] = [{"name": "eager", "label": "Evil"}]
+    assert stranger.hello(catalog=catalog).status_code == 200
+    assert Benchmark.objects.get(name=site.MLP).family == "toy"
+    assert Config.objects.get(name="eager").label == "Eager"
+    assert Benchmark.objects.filter(name__startswith="new.").exists()
+
+
+def test_worker_describes_again_what_its_own_machine_brought(api: Api) -> None:
+    api.hello(catalog=offering(version=2))
+    assert Benchmark.objects.get(name=site.MLP).version == 2
+
+
+def test_what_a_machine_brought_is_described_by_another_once_its_workers_are_gone(
+    api: Api,
+) -> None:
+    _, token = fleet.add_worker(name="w2", machine=site.machine("other"))
+    fleet.revoke_token(worker=Worker.objects.get(name="w1"))
+    Api(token).hello(catalog=offering(version=2))
+    assert Benchmark.objects.get(name=site.MLP).version == 2
+
+
+def test_build_is_filled_in_and_not_rewritten(api: Api) -> None:
+    for sha in ("", "abc", "evil"):
+        api.hello(builds=[{"label": "2.13.0", "version": "2.13.0", "git_sha": sha}])
+    assert TorchBuild.objects.get(label="2.13.0").git_sha == "abc"
+
+
+def test_environment_used_at_the_edge_of_time_is_refused(api: Api) -> None:
+    environment = {"key": "k", "build": site.BUILD, "state": "ready"}
+    environment["last_used"] = "0001-01-01T00:00:00+23:59"
+    assert api.post("environments", {"environments": [environment]}).status_code == 422
+
+
+def test_number_that_nothing_measures_is_refused(api: Api) -> None:
+    job = claimed(api)
+    result = site.result(job, {"latency_ms": 1e308})
+    assert api.post(f"jobs/{job.pk}/result", site.delivery(job, result)).status_code == 422
+
+
+def test_first_run_of_a_fresh_site_needs_a_worker_and_nothing_else() -> None:
+    _, token = fleet.add_worker(name="w1", machine=site.machine())
+    with pytest.raises(PlanError, match="There is no track yet"):
+        find_track("local")
+    Api(token).hello(builds=[{"label": site.BUILD, "version": site.BUILD, "adopted": True}])
+    call_command("trigger_run", build=site.BUILD, machine="cpu-2c")
+    assert Run.objects.get().jobs.count() == 4
+
+
+def test_track_of_a_person_is_left_where_it_stands(api: Api) -> None:
+    track = site.track()
+    api.hello(builds=[{"label": "2.14.0+cpu", "version": "2.14.0+cpu"}])
+    track.refresh_from_db()
+    assert track.build == site.build()
+
+
+def test_page_of_a_site_without_results_counts_its_workers(api: Api, admin_client: Client) -> None:
+    page = admin_client.get("/").content.decode()
+    assert "1 of 1 now is." in " ".join(page.split())
+    assert "None has signed in" not in page

@@ -1,6 +1,12 @@
 """A schedule triggers a run by itself, or says why it did not."""
 
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from threading import Barrier
+
 import pytest
+from django.db import connection
+from django.utils import timezone
 from django_celery_beat.models import PeriodicTask
 from django_celery_beat.schedulers import DatabaseScheduler
 
@@ -32,9 +38,30 @@ def test_schedule_waits_for_its_last_run_and_says_so() -> None:
     schedule = nightly()
     run = run_schedule(schedule_id=schedule.pk)
     assert run
+    Run.objects.update(created_at=timezone.now() - timedelta(hours=1))
     assert run_schedule(schedule_id=schedule.pk) is None
     schedule.refresh_from_db()
     assert schedule.problem.startswith(f"Run {run.pk} of this schedule has not ended")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_schedulers_trigger_one_run_of_a_schedule_that_is_due_once() -> None:
+    schedule, together = nightly(), Barrier(2)
+
+    def trigger() -> Run | None:
+        together.wait()
+        try:
+            return run_schedule(schedule_id=schedule.pk)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as schedulers:
+        runs = [schedulers.submit(trigger) for _ in range(2)]
+        triggered = [run.result() for run in runs]
+    assert Run.objects.count() == 1
+    assert triggered.count(None) == 1
+    schedule.refresh_from_db()
+    assert schedule.problem == ""
 
 
 def test_a_schedule_on_a_track_without_a_build_says_so() -> None:

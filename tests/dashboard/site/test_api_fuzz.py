@@ -5,6 +5,7 @@ What is sent is drawn from the API's own description, right and wrong alike. Eac
 called by who may.
 """
 
+import os
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -59,7 +60,7 @@ def tokens(one_connection: None) -> dict[str, str]:
 
 @schema.parametrize()
 @settings(
-    max_examples=15,
+    max_examples=int(os.environ.get("FUZZ_EXAMPLES", "15")),  # more: an hour's run
     deadline=None,
     derandomize=True,
     suppress_health_check=PATIENT,

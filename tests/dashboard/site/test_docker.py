@@ -20,9 +20,11 @@ from tests.builders.docker_files import (
     compose,
     example,
     health_command,
+    image_variables,
     images,
     pinned,
     pins,
+    settings_read_in,
     stage,
     targets,
     torch,
@@ -187,7 +189,27 @@ def test_site_refuses_to_start_while_a_secret_is_empty() -> None:
 def test_example_holds_no_secret_and_names_every_variable() -> None:
     assert not any(value for name, value in example().items() if SECRET.search(name))
     used = {name for name, _, _ in variables(DOCKER / "compose.yaml")}
-    assert used - {"BACKUPS"} == set(example())
+    assert used - {"BACKUPS"} <= set(example())
+
+
+OF_DEVELOPERS = {"DEBUG", "SUITE_PYTHON", "WORKER_DIR"}  # the images have their own
+
+
+def test_every_setting_of_the_site_reaches_its_containers() -> None:
+    of_site = [each for each in services("compose.yaml").values() if "env_file" in each]
+    assert {each["build"]["target"] for each in of_site} == {"web", "dashboard-worker", "scheduler"}
+    assert all(each["env_file"] == ".env" for each in of_site)
+    named = set(example()) | set(of_site[0]["environment"]) | image_variables() | OF_DEVELOPERS
+    assert settings_read_in("dashboard/settings.py") <= named
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_setting_of_the_worker_reaches_its_containers(name: str) -> None:
+    read = settings_read_in("runner/settings.py")
+    assert "WORKER_MODELS" in read
+    for service in services(name).values():
+        if service.get("build", {}).get("target") == "benchmark-worker":
+            assert read <= set(service["environment"]) | image_variables() | OF_DEVELOPERS
 
 
 def test_what_the_images_copy_exists_and_is_not_ignored() -> None:

@@ -1,16 +1,23 @@
 """The site as a whole: its settings, its health, who may see it, what it tells browsers."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
 from django.core.management import call_command
+from django.db import DataError, connection, transaction
 from django.test import Client
 
 from dashboard.local.embedded_broker import EmbeddedBroker
+from dashboard.models import Benchmark
+from dashboard.site.api import health
+from dashboard.site.configuration import database
 
 ROOT = Path(__file__).resolve().parents[3]
 PRODUCTION = {
@@ -118,6 +125,38 @@ def test_database_server_that_is_cut_off_is_not_waited_for(tmp_path: Path) -> No
     assert "connection timeout expired" in done.stderr
 
 
+def test_pooler_that_takes_no_prepared_statements_is_said_in_the_address() -> None:
+    options = database("postgresql://u@pooler/d?prepare_threshold=none")["OPTIONS"]
+    assert options["prepare_threshold"] is None
+    assert options["server_side_binding"] is True
+
+
+@pytest.mark.django_db
+def test_statements_are_prepared_by_their_third_use() -> None:
+    with connection.cursor() as cursor:
+        for number in range(5):
+            cursor.execute("SELECT %s::integer + 41", [number])
+        cursor.execute("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%%+ 41'")
+        assert cursor.fetchone() == (1,)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("number", [2**31, 2**32 + 1, 2**70])
+def test_number_beyond_its_column_is_refused_and_not_cut(number: int) -> None:
+    with pytest.raises(DataError), transaction.atomic():
+        Benchmark.objects.create(name="a", batch_size=number)
+
+
+def test_scheduler_and_commands_start_without_the_statistics(tmp_path: Path) -> None:
+    script = (
+        "import sys; from dashboard.celery import app; app.loader.import_default_modules();"
+        "sys.exit('scipy.stats' in sys.modules)"
+    )
+    environment = {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path), **PRODUCTION}
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, env=environment, check=False)
+    assert done.returncode == 0
+
+
 def test_healthz_needs_nothing() -> None:
     assert Client().get("/healthz").content == b"ok\n"
 
@@ -134,6 +173,39 @@ def test_readyz_is_503_and_names_the_broker_that_is_down() -> None:
     answer = Client().get("/readyz")
     assert answer.status_code == 503
     assert answer.json()["broker"][:17] == "cannot be reached"
+
+
+@pytest.mark.django_db
+def test_readyz_answers_within_2_seconds_while_the_broker_hangs(broker: EmbeddedBroker) -> None:
+    stopped = broker.pid
+    assert stopped is not None
+    os.kill(stopped, signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        answer = Client().get("/readyz")
+        took_s = time.monotonic() - began
+    finally:
+        os.kill(stopped, signal.SIGCONT)
+    assert answer.json()["broker"].startswith(("does not answer", "cannot be reached"))
+    assert answer.status_code == 503
+    assert took_s < 2
+
+
+@pytest.mark.django_db
+def test_readyz_asks_what_hangs_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    goes_on, calls = threading.Event(), []
+
+    def hanging() -> str:
+        calls.append(1)
+        goes_on.wait(60)
+        return "ok"
+
+    monkeypatch.setattr(health, "CHECKS", {"database": hanging})
+    monkeypatch.setattr(health, "running", {})
+    states = [Client().get("/readyz").json()["database"] for _ in range(2)]
+    goes_on.set()
+    assert states == [health.NO_ANSWER] * 2
+    assert len(calls) == 1
 
 
 @pytest.mark.django_db
