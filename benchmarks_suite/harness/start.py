@@ -92,15 +92,13 @@ def measure(job: jobs.Job, spec: Document) -> Document:
     import torch
 
     from benchmarks_suite import loading
-    from benchmarks_suite.harness import compiling, kernel_traffic, sweep, torch_versions
+    from benchmarks_suite.harness import compiling, sweep, torch_versions
     from benchmarks_suite.harness.memory import PeakMemory
     from benchmarks_suite.harness.timing import Stopwatch
     from benchmarks_suite.harness.working_copies import WorkingCopy, settle_process
 
     settle_process(job)
     torch_versions.start_compile_workers()
-    if job.on_gpu:
-        kernel_traffic.observe()
     hints = torch_versions.collect_hints()
     workload = loading.load(job.benchmark)
     device = torch.device(job.device)
@@ -115,7 +113,7 @@ def measure(job: jobs.Job, spec: Document) -> Document:
 
     findings = _filled_caches(spec.get("artifacts_in"))
     memory.reset()
-    findings |= _first_step(stopwatch, arm)
+    findings |= _first_step(job, stopwatch, arm)
     suites_own_gb = working_copy.bytes_beside_arms / 1e9
     findings["compile_peak_gb"] = memory.peak_gb() - suites_own_gb
     first_ms = findings["first_step_s"] * 1000
@@ -164,8 +162,12 @@ def _filled_caches(artifacts: str | None) -> Document:
     return {"load_s": time.perf_counter() - before}
 
 
-def _first_step(stopwatch: Stopwatch, arm: Arm) -> Document:
+def _first_step(job: jobs.Job, stopwatch: Stopwatch, arm: Arm) -> Document:
     """Step 4."""
+    from benchmarks_suite.harness import kernel_traffic
+
+    if job.on_gpu:
+        kernel_traffic.observe()
     cpu_before = _cpu_s()
     first_ms, _ = stopwatch.time(arm, 1)
     return {"first_step_s": first_ms / 1000, "cpu_s": _cpu_s() - cpu_before}

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.test import Client
 from django.utils import timezone
 
 from dashboard.alerts.selectors import pairs
@@ -25,7 +24,6 @@ from tests.builders.confirmations import (
     scattered,
     suspected,
 )
-from tests.builders.reading import text
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()
@@ -335,17 +333,3 @@ def test_confirmation_decides_the_other_alerts_of_its_case() -> None:
     group.refresh_from_db()
     assert group.state == "confirmed"
     assert other.confirmation == "not_reproduced"
-
-
-def test_page_api_and_messages_say_that_a_confirmed_change_is_smaller(reader: Client) -> None:
-    outcome = {"effect": 2.1, "low": 1.2, "high": 2.9, "unit": "percent", "pairs": 8}
-    group = alerting.group("confirmed")
-    alert = alerting.alert(
-        group, confirmation="confirmed", decision={"confirmation": outcome | {"smaller": True}}
-    )
-    page = " ".join(text(reader, group.get_absolute_url()).split())
-    assert "2.1% slower" in page
-    assert "smaller than first estimated; measured again in 8 rounds" in page
-    (change,) = reader.get(f"/api/v1/alerts/{group.pk}").json()["changes"]
-    assert (change["smaller"], change["effect"], change["first_effect"]) == (True, 2.1, 6.2)
-    assert summarize(alert).sentence.endswith("; first estimated 6.2% slower (5.1 to 7.4%)")

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from dashboard.alerts.selectors import alerts
+from dashboard.alerts.selectors.alerts import summarize
 from dashboard.alerts.services.descriptions import describe
 from dashboard.models import AlertEvent, AlertGroup, Confirmation, TorchBuild
 from tests.builders import alerting, site
@@ -286,3 +287,17 @@ def test_overview_counts_what_nobody_has_taken(reader: Client, django_user_model
     assert "1 of high severity without an owner" in text(reader, "/")
     AlertGroup.objects.filter(assignee=None).update(workflow_state="acknowledged")
     assert "without an owner" not in text(reader, "/")
+
+
+def test_page_api_and_messages_say_that_a_confirmed_change_is_smaller(reader: Client) -> None:
+    outcome = {"effect": 2.1, "low": 1.2, "high": 2.9, "unit": "percent", "pairs": 8}
+    group = alerting.group("confirmed")
+    alert = alerting.alert(
+        group, confirmation="confirmed", decision={"confirmation": outcome | {"smaller": True}}
+    )
+    page = " ".join(text(reader, group.get_absolute_url()).split())
+    assert "2.1% slower" in page
+    assert "smaller than first estimated; measured again in 8 rounds" in page
+    (change,) = reader.get(f"/api/v1/alerts/{group.pk}").json()["changes"]
+    assert (change["smaller"], change["effect"], change["first_effect"]) == (True, 2.1, 6.2)
+    assert summarize(alert).sentence.endswith("; first estimated 6.2% slower (5.1 to 7.4%)")
