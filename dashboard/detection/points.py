@@ -5,8 +5,8 @@ from math import isfinite, isnan
 from typing import Literal
 
 SeriesKind = Literal["continuous", "constant", "count", "status"]
-VerdictState = Literal["unchanged", "suspected", "changed"]
-ChangeCause = Literal["step", "drift"]
+VerdictState = Literal["unchanged", "suspected", "changed", "noisier"]
+ChangeCause = Literal["step", "drift", "noise"]
 Unit = Literal["percent", "difference"]
 
 KINDS: tuple[SeriesKind, ...] = ("continuous", "constant", "count", "status")
@@ -103,14 +103,16 @@ class Settings:
 class Verdict:
     """What the detector says of a series after one point.
 
-    state: "changed" once for each change, then it watches the new level; "suspected": measure more.
+    state: "changed" once for each change, then it watches the new level; "suspected": measure more;
+        "noisier" once where the spread has grown and the level stayed, which is not an alert.
         The other fields describe the change or the suspicion, and are None when unchanged.
     index: of the first point of the new level, counted from 0 in the series.
     effect, effect_low, effect_high: new level minus old one with its 95% interval, in `unit`:
         "percent" of the old level, or the plain "difference" (counts, status words, an old level
-        of 0).
+        of 0). Where it is noisier, the growth of the spread, in percent.
     sure: 1 minus the probability that one point of pure noise shows so much evidence.
     level_before, level_after: the levels that `effect` lies between, in the metric's own unit.
+    is_return: the series is back at the level before its last change, within a few points of it.
     """
 
     state: VerdictState
@@ -123,6 +125,7 @@ class Verdict:
     sure: float | None = None
     level_before: float | None = None
     level_after: float | None = None
+    is_return: bool = False
 
 
 UNCHANGED = Verdict("unchanged")
