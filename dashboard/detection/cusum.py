@@ -57,7 +57,7 @@ class RequiredEvidence:
     suspected: the share of all this from which a change is suspected.
     """
 
-    base: float = 5.65
+    base: float = 5.7
     per_rho: float = 0.2
     per_high_rho: float = 1.6
     per_tail: float = 0.3

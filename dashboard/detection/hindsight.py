@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dashboard.detection import estimators
-from dashboard.detection.tables import Floats
+from dashboard.detection.tables import Bools, Floats
 from dashboard.detection.usual_noise import UsualNoise
 
 UNTIL = 80
@@ -16,11 +16,11 @@ FEWEST = 3
 """Points before a split: two outliers in a row are noise."""
 FEWEST_LATER = 8
 """Points after it: what began later, the tests of single points see."""
-PROVEN = 4.5
+PROVEN = 5.25
 """Standard errors that the best split needs. It is the best of many, and looked for a few times."""
 PER_POINT = 20.0
 """More of them while there are few points, by the number of points, inversely."""
-LESS_IF_BORROWED = 0.5
+LESS_IF_BORROWED = 1.25
 """Fewer where other series say what the noise is."""
 CLIPPED_AT = 2.5
 """Robust deviations from the median of its side that a reading counts for at most."""
@@ -93,12 +93,12 @@ def best_split(
     )
 
 
-def _side_means(values: Floats, is_later: Floats) -> Floats:
+def _side_means(values: Floats, is_later: Bools) -> Floats:
     """For each value (splits, n) the mean of its side of the split."""
     later_count = is_later.sum(axis=1)
     later = np.where(is_later, values, 0.0).sum(axis=1) / later_count
     earlier = np.where(is_later, 0.0, values).sum(axis=1) / (values.shape[1] - later_count)
-    return np.where(is_later, later[:, None], earlier[:, None])
+    return np.asarray(np.where(is_later, later[:, None], earlier[:, None]))
 
 
 def _around_line(readings: Floats, limit: float) -> float:

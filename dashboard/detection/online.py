@@ -1,6 +1,7 @@
 """The online detector: judges one series, point after point."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from dashboard.detection import stored_state
@@ -33,6 +34,10 @@ class OnlineDetector:
         """
         self.series, verdict = self.series.after(point)
         return verdict
+
+    def borrow(self, usual: UsualNoise | None) -> None:
+        """Expect the noise that is usual of the other series; meant for one not yet judged."""
+        self.series = replace(self.series, usual=usual)
 
     @property
     def settings(self) -> Settings:

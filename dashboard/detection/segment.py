@@ -41,7 +41,7 @@ from).
 KEPT = WINDOW + LEFT_OUT
 """Points that a segment keeps: what a fit may need."""
 LONGEST_BETWEEN_FITS = 48
-BAR_AFTER_EXCURSION = 1.3
+BAR_AFTER_EXCURSION = 1.7
 MOST_OF_BURST = 6
 """Points of a burst, at most: what lasts longer was a level."""
 BURSTS_TO_BELIEVE = 2
@@ -105,23 +105,23 @@ class Excursions(NamedTuple):
     the most. until: index of the point with which it was back the last time, however long it took.
     """
 
-    count: int = 0
+    times: int = 0
     longest: int = 0
     until: int = 0
 
     def plus(self, length: int, until: int) -> "Excursions":
         """With another one. What is longer ago than a window is forgotten."""
         if length > MOST_OF_BURST:
-            return Excursions(self.count, self.longest, until)
+            return Excursions(self.times, self.longest, until)
         if until - self.until > WINDOW:
             return Excursions(1, length, until)
-        return Excursions(self.count + 1, max(self.longest, length), until)
+        return Excursions(self.times + 1, max(self.longest, length), until)
 
     def fewest(self, index: int) -> int:
         """Points that a new level needs at the point `index`, so that it is no such excursion."""
-        if self.count < BURSTS_TO_BELIEVE or index - self.until > WINDOW:
+        if self.times < BURSTS_TO_BELIEVE or index - self.until > WINDOW:
             return FEWEST_POINTS
-        return self.longest + 2
+        return self.longest + 3
 
     def bar(self, index: int) -> float:
         """What the required evidence is multiplied with: what came back may do so again."""

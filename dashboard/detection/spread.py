@@ -17,7 +17,7 @@ PER_POINT = 14.0
 """More of it while the model comes from few points, by their number, inversely."""
 BEYOND_STEP = 3.0
 """Nats by which a wider noise must be more likely than a step, for a step looks like noise, too."""
-INSTEAD_OF_STEP = 0.72
+INSTEAD_OF_STEP = 0.9
 """Share of a step's evidence from which a wider noise explains its points as well."""
 FEWEST_POINTS = 6
 SMALLEST_RATIO, LARGEST_RATIO = 1.4, 4.0
