@@ -74,23 +74,25 @@ def best_split(
     if _around_line(readings, float(limit[best, 0])) < squares[best]:
         return None
     first = int(places[best])
-    needed = PROVEN + PER_POINT / count
-    if usual is not None:
-        needed -= LESS_IF_BORROWED
     scatter = float(np.sqrt(squares[best] / (count - 2)))
     scatter = max(scatter, float(mean_distance[best]), smallest_noise)
     prior = estimators.rho_prior(usual)
     rho = estimators.autocorrelation(around[best], count, scatter, prior, is_detrended=True)
-    widened = (1 + rho) / (1 - rho) * (1 / first + 1 / (count - first))
-    # The mean of points whose own errors are e_i has the variance sum(e_i²) / n²
-    own = sum(float(np.mean(side * side) / len(side)) for side in np.split(errors, [first]))
     return Split(
         first=first,
         before=float(earlier[best] + means[best, 0]),
         after=float(later[best] + means[best, -1]),
-        error=float(np.sqrt(scatter * scatter * widened + own)),
-        errors_needed=needed,
+        error=_error(scatter, rho, errors, first),
+        errors_needed=PROVEN + PER_POINT / count - (LESS_IF_BORROWED if usual else 0.0),
     )
+
+
+def _error(scatter: float, rho: float, errors: Floats, first: int) -> float:
+    """Standard error of the difference of the sides' means."""
+    widened = (1 + rho) / (1 - rho) * (1 / first + 1 / (len(errors) - first))
+    # The mean of points whose own errors are e_i has the variance sum(e_i²) / n²
+    own = sum(float(np.mean(side * side) / len(side)) for side in np.split(errors, [first]))
+    return float(np.sqrt(scatter * scatter * widened + own))
 
 
 def _side_means(values: Floats, is_later: Bools) -> Floats:

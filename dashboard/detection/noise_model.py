@@ -7,6 +7,7 @@ deviation but for the tails.
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from dashboard.detection.tables import (
     STEPS_PER_SCALE,
     STUDENT,
     STUDENT_TWICE_AS_WIDE,
+    Bools,
     Floats,
     two_modes,
 )
@@ -124,63 +126,39 @@ def _two_modes_ratios(half_distance: float, lower_share: float) -> Floats:
     return ratios - _two_modes(half_distance, lower_share)
 
 
-def fit_noise_model(
-    window: Floats, smallest_scale: float, usual: UsualNoise | None = None
-) -> NoiseModel:
+def fit_noise_model(window: Floats, smallest_scale: float, usual: UsualNoise | None) -> NoiseModel:
     """Estimate the noise of a window (WINDOW,), in percent; NaN in front where there is no point.
 
     smallest_scale: the smallest scale that is believed, in percent. usual: noise to expect.
     """
     present = ~np.isnan(window)
     count = int(present.sum())
-    ordered = np.sort(window)  # NaN last
 
-    # 1. The level: an M-estimate, from the median on
-    median, deviation = estimators.median_and_deviation(window, ordered, count)
-    deviation = max(deviation, smallest_scale)
-    around_median = np.where(present, window - median, 0.0)
-    level = median + estimators.student_weighted_mean(around_median, present, deviation)
-    residuals = np.where(present, window - level, 0.0)
-    ahead, is_detrended = 0.0, False
-    if count >= estimators.TREND_POINTS:
-        slope = estimators.slope(residuals, present, count, deviation)
-        if slope.is_proven:
-            is_detrended = True
-            line = slope.steepness * estimators.times(len(window), count)
-            residuals = np.where(present, residuals - line, 0.0)
-            deviation = max(slope.deviation, smallest_scale)
-            ahead = slope.steepness * (count / 2 + estimators.TREND_AHEAD)
-            ordered = np.sort(np.where(present, residuals + level, np.nan))
+    # 1. The level, and what is left of the points around it, or around the line that it follows
+    around = _around_level(window, present, count, smallest_scale)
+    level, residuals, deviation = around[:3]
+    ordered = np.sort(np.where(present, residuals, np.nan))  # NaN last
 
     # 2. Two modes: far apart, and taking turns. What looks like autocorrelation is then the modes
-    modes = estimators.best_cut(np.nan_to_num(ordered - level), count)
+    modes = estimators.best_cut(np.nan_to_num(ordered), count)
     far_apart = 2 * modes.half_distance > MODES_APART * max(modes.within, smallest_scale)
     crossings = estimators.crossings(residuals - modes.middle, present)
     if far_apart and crossings >= MODES_CROSSINGS:
         return _model_of_two_modes(modes, level, deviation, smallest_scale, count)
 
     # 3. Autocorrelation, and what each residual adds to its predecessor
-    rho = estimators.autocorrelation(
-        residuals, count, deviation, estimators.rho_prior(usual), is_detrended
-    )
+    prior = estimators.rho_prior(usual)
+    rho = estimators.autocorrelation(residuals, count, deviation, prior, around.is_line)
     innovations = estimators.innovations(residuals, rho, deviation)
 
     # 4. Scale and tails. Of an AR(1), the innovations' variance is 1 - rho² of the values'
     expected_scale = deviation * float(np.sqrt(1 - rho * rho))
     scale, degrees = estimators.scale_and_degrees(innovations, present, count, expected_scale)
 
-    borrowed = 0.0
-    if usual is not None:
-        # Precisions add; that of a log scale from n points is 2 n
-        precision = usual.log_scale_error**-2
-        log_scale = (2 * count * np.log(scale) + precision * usual.log_scale) / (
-            2 * count + precision
-        )
-        scale = float(np.exp(log_scale))
-        borrowed = usual.points
+    scale = _with_usual(scale, count, usual)
 
     # 5. The level of a series that drifts is where it is now
-    level += ahead or estimators.trend(residuals, count, deviation, rho)
+    level += around.ahead or estimators.trend(residuals, count, deviation, rho)
     return NoiseModel(
         level=level,
         scale=_believed_scale(scale, smallest_scale, count),
@@ -191,8 +169,52 @@ def fit_noise_model(
         tails=int(np.abs(np.log(degrees) - np.log(DEGREES)).argmin()),
         half_distance=0.0,
         lower_share=modes.lower_share,
-        borrowed=borrowed,
+        borrowed=usual.points if usual else 0.0,
     )
+
+
+class _Around(NamedTuple):
+    """What is left of a window's points around their level, or around a line: 0 where there is no
+    point. ahead: how far the line is above the level where the level is meant for.
+    """
+
+    level: float
+    residuals: Floats
+    deviation: float
+    is_line: bool
+    ahead: float
+
+
+def _around_level(window: Floats, present: Bools, count: int, smallest_scale: float) -> _Around:
+    # An M-estimate, from the median on
+    median, deviation = estimators.median_and_deviation(window, np.sort(window), count)
+    deviation = max(deviation, smallest_scale)
+    around_median = np.where(present, window - median, 0.0)
+    level = median + estimators.student_weighted_mean(around_median, present, deviation)
+    residuals = np.where(present, window - level, 0.0)
+    if count < estimators.TREND_POINTS:
+        return _Around(level, residuals, deviation, is_line=False, ahead=0.0)
+    slope = estimators.slope(residuals, present, count, deviation)
+    if not slope.is_proven:
+        return _Around(level, residuals, deviation, is_line=False, ahead=0.0)
+    line = slope.steepness * estimators.times(len(window), count)
+    return _Around(
+        level=level,
+        residuals=np.where(present, residuals - line, 0.0),
+        deviation=max(slope.deviation, smallest_scale),
+        is_line=True,
+        ahead=slope.steepness * (count / 2 + estimators.TREND_AHEAD),
+    )
+
+
+def _with_usual(scale: float, count: int, usual: UsualNoise | None) -> float:
+    """The scale, drawn to what is usual: precisions add, and that of a log scale from n points is
+    2 n.
+    """
+    if usual is None:
+        return scale
+    own, others = 2 * count, usual.log_scale_error**-2
+    return float(np.exp((own * np.log(scale) + others * usual.log_scale) / (own + others)))
 
 
 def _model_of_two_modes(

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.perf.bounds import Figure, fallen_behind
-from tests.perf.detector import QUICK, figures
+from tests.perf.detector import figures
+from tests.perf.simulation import QUICK
 
 
 @pytest.fixture(scope="module")
