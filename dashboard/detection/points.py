@@ -75,7 +75,8 @@ class Settings:
 
     threshold_percent: the smallest change worth reporting, in percent of the level
         (`Metric.threshold_percent`). A step that is estimated at less than three quarters of it is
-        not reported; one of the threshold itself is, as fast as noise allows.
+        not reported; one of the threshold itself is, as fast as noise allows. Noise may make a
+        smaller one look larger (docs/detection.md says how often).
     kind: "continuous" (latency, compile time, drift), "constant" (memory: mostly one value, small
         jitter), "count" (graph breaks, recompiles: every change counts, the threshold is not used)
         or "status" (words). A continuous series whose values are exactly equal is treated as
