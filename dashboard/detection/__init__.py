@@ -9,15 +9,19 @@ from dashboard.detection.level_comparison import LevelComparison, compare_levels
 from dashboard.detection.online import VERSION, OnlineDetector
 from dashboard.detection.points import Point, Settings, Verdict, status_value
 from dashboard.detection.power import smallest_change_shown
+from dashboard.detection.usual_noise import SeriesNoise, UsualNoise, usual_noise
 
 __all__ = [
     "VERSION",
     "LevelComparison",
     "OnlineDetector",
     "Point",
+    "SeriesNoise",
     "Settings",
+    "UsualNoise",
     "Verdict",
     "compare_levels",
     "smallest_change_shown",
     "status_value",
+    "usual_noise",
 ]

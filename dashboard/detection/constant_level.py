@@ -15,6 +15,10 @@ POINTS_IF_RESTLESS = 3
 """Points in a row that a change needs once the series has shown a single odd point: two outliers in
 a row are noise (as `cusum.FEWEST_POINTS`).
 """
+POINTS_IF_CONTINUOUS = 20
+"""Points at a value from which a single other one is a change in a series that could vary: fewer
+may be equal by chance, where values are rounded coarsely.
+"""
 JITTER_OF_THRESHOLD = 8
 """Two values of memory are the same if they differ by less than the threshold over this."""
 ROUNDING = 1e-9
@@ -49,9 +53,10 @@ class ConstantLevel:
             return ConstantLevel(value, points_at=1, restless=self.restless)
         return counted
 
-    def moved_to(self, value: float) -> "ConstantLevel":
+    def moved_to(self, value: float, settings: Settings) -> "ConstantLevel":
         """The level after its change to this value has been reported."""
         was_short = self.proven and self.points_at < POINTS_IF_RESTLESS
+        was_short = was_short or self._is_doubtful(settings)
         return ConstantLevel(
             value,
             points_at=max(1, self.run_off),
@@ -81,8 +86,14 @@ class ConstantLevel:
     def is_left(self, value: float, settings: Settings) -> bool:
         """Whether the last point, which had this value, shows that the level was left."""
         earlier_off = self.points_off > self.run_off
-        needed = POINTS_IF_RESTLESS if self.restless or earlier_off else 1
+        doubtful = self.restless or earlier_off or self._is_doubtful(settings)
+        needed = POINTS_IF_RESTLESS if doubtful else 1
         return self.run_off >= needed and self.is_suspect(value, settings)
+
+    def _is_doubtful(self, settings: Settings) -> bool:
+        """Whether its few points may be equal by chance."""
+        could_vary = settings.kind == "continuous" and not self.proven
+        return could_vary and self.points_at < POINTS_IF_CONTINUOUS
 
     def matters(self, value: float, settings: Settings) -> bool:
         """Whether the difference is worth reporting."""

@@ -10,7 +10,7 @@ a floor (`tables.CONTAMINATION`), which bounds each term as in Huber (1965), so 
 outliers are no level.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,6 +33,7 @@ looks like them.
 """
 FEWEST_POINTS = 3
 """Points of a new level that are needed at least: two outliers in a row are noise."""
+HIGH_RHO = 0.6
 NO_RUN = -1e9
 """A sum that no run goes on from (and that JSON can carry, unlike minus infinity)."""
 
@@ -45,6 +46,8 @@ class RequiredEvidence:
     base: for a run of 4 points, with everything known, at the prior's autocorrelation. The others
         are shares of it.
     per_rho: for each unit of autocorrelation above the prior's.
+    per_high_rho: for each unit above HIGH_RHO, where the series wanders and a short history shows
+        less of it than there is.
     per_tail: by the degrees of freedom, inversely.
     per_point: by the points that the model comes from, inversely.
     per_level_point: by the points of the level, inversely, where those are fewer than the model's.
@@ -54,8 +57,9 @@ class RequiredEvidence:
     suspected: the share of all this from which a change is suspected.
     """
 
-    base: float = 5.65
+    base: float = 5.7
     per_rho: float = 0.2
+    per_high_rho: float = 1.6
     per_tail: float = 0.3
     per_point: float = 14.0
     per_level_point: float = 30.0
@@ -98,10 +102,13 @@ NO_RUNS = Runs(np.full((TESTS, 1), NO_RUN), np.zeros((TESTS, 1), dtype=int))
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The strongest run of one series. share: of the required evidence; 1 or more is a change."""
+    """The strongest run of one series. share: of the required evidence; 1 or more is a change.
+    nats: its log likelihood ratio.
+    """
 
     share: float = 0.0
     length: int = 0
+    nats: float = 0.0
 
 
 NO_EVIDENCE = Evidence()
@@ -117,6 +124,8 @@ class CusumTests:
         grid steps, (TESTS, 1).
     required, required_far: evidence by the length of a run, (longest + 1,); for the largest steps,
         where it does not matter how well the level is known.
+    fewest: points of a new level that are needed at least.
+    wider_ratios: `NoiseModel.wider_ratios`.
     """
 
     model: NoiseModel
@@ -126,9 +135,11 @@ class CusumTests:
     later: Ints
     required: Floats
     required_far: Floats
+    fewest: int
+    wider_ratios: Floats
 
     @classmethod
-    def of(cls, model: NoiseModel, threshold: float) -> "CusumTests":
+    def of(cls, model: NoiseModel, threshold: float, fewest: int = FEWEST_POINTS) -> "CusumTests":
         """The tests for steps from the threshold (percent) up."""
         # From the smallest change that matters (the threshold) to the largest that the grid holds
         smallest = min(max(threshold / model.scale, SMALLEST_STEP), REACH / 2)
@@ -144,6 +155,19 @@ class CusumTests:
             later=np.rint(steps * (1 - model.rho)).astype(int),
             required=by_length * _required(model, level_is_known=False),
             required_far=by_length * _required(model, level_is_known=True),
+            fewest=fewest,
+            wider_ratios=model.wider_ratios,
+        )
+
+    def with_model(self, model: NoiseModel, fewest: int) -> "CusumTests":
+        """The tests of a model that differs from this one's by its bar."""
+        higher = model.bar / self.model.bar
+        return replace(
+            self,
+            model=model,
+            required=self.required * higher,
+            required_far=self.required_far * higher,
+            fewest=fewest,
         )
 
     def innovations(
@@ -154,7 +178,16 @@ class CusumTests:
         errors: standard error of each value beyond the usual one, in percent: such a value weighs
             less.
         """
-        model = self.model
+        return self.innovations_of(self.model, values, before, errors)
+
+    def innovations_of(
+        self,
+        model: NoiseModel,
+        values: Floats | float,
+        before: Floats | float,
+        errors: Floats | float,
+    ) -> Floats:
+        """The same under a model with another level."""
         limit = 3 * model.deviation
         # An outlier has no echo: the predecessor counts for 3 deviations at most
         previous = np.minimum(np.maximum(before - model.level, -limit), limit)
@@ -202,13 +235,32 @@ class CusumTests:
             runs.sums / self.required_far.take(by_length),
             worth / self.required.take(by_length),
         )
-        return np.where(runs.lengths >= FEWEST_POINTS, shares, 0.0)
+        return np.where(runs.lengths >= self.fewest, shares, 0.0)
 
     def evidence(self, runs: Runs) -> Evidence:
         """The strongest run of the first series."""
         shares = self.shares(runs)[:, 0]
         best = int(shares.argmax())
-        return Evidence(float(shares[best]), int(runs.lengths[best, 0]))
+        nats = float(runs.sums[best, 0])
+        return Evidence(float(shares[best]), int(runs.lengths[best, 0]), nats)
+
+    def peak(self, readings: Floats) -> float:
+        """The most evidence, as a share of what is required, of runs among the readings (points,)
+        that ended: the series came back.
+        """
+        fresh = self.innovations(readings[1:], readings[:-1], 0.0)
+        starts, goes_on = self.log_ratios(fresh)  # (TESTS, points)
+        # The run from s to t is worth starts_s + the sum of goes_on after s: with the running sums
+        # C of goes_on it is C_t + (starts_s - C_s), largest where the bracket was
+        sums = np.cumsum(goes_on, axis=1)
+        brackets = starts - sums
+        highest = np.maximum.accumulate(brackets, axis=1)
+        places = np.arange(len(fresh))
+        first = np.maximum.accumulate(np.where(brackets >= highest, places, 0), axis=1)
+        runs = Runs(sums + highest, places - first + 1)
+        # What was there at the beginning is no excursion, and what goes on at the end may be none
+        ended = (first >= FEWEST_POINTS) & (first < first[:, -1:])
+        return float(np.where(ended, self.shares(runs), 0.0).max(initial=0.0))
 
 
 def _required(model: NoiseModel, level_is_known: bool) -> float:
@@ -221,7 +273,9 @@ def _required(model: NoiseModel, level_is_known: bool) -> float:
     unsettled = 0.0
     if not level_is_known:
         unsettled = 1 / model.level_points - 1 / max(model.points, model.level_points)
-    young = REQUIRED.per_point / model.points + REQUIRED.per_level_point * unsettled
+    young = REQUIRED.per_point / (model.points + model.borrowed)
+    young += REQUIRED.per_level_point * unsettled
     tails = REQUIRED.per_tail / model.degrees
     autocorrelation = REQUIRED.per_rho * (model.rho - RHO_PRIOR)
-    return REQUIRED.base * (1 + autocorrelation + tails) * (1 + young)
+    autocorrelation += REQUIRED.per_high_rho * max(0.0, model.rho - HIGH_RHO)
+    return REQUIRED.base * (1 + autocorrelation + tails) * (1 + young) * model.bar

@@ -24,6 +24,8 @@ SMALL_STEP = 1.75
 """Thresholds up to which a step can be a drift's doing."""
 SMALLEST_STEP = 0.75
 """Share of the threshold under which an estimated step is not reported."""
+WIDEST = 1.5
+"""Deviations that readings scatter by around the line at most: clipped, they scatter by no more."""
 CLIPPED_AT = 3
 """Deviations from the level that a reading counts for at most, so that outliers pull little."""
 
@@ -32,18 +34,24 @@ CLIPPED_AT = 3
 class Line:
     """Sums for a least-squares line through clipped readings y at times t = 0, 1, 2 …
 
-    count: n. total: sum of y. moment: sum of t y.
+    count: n. total: sum of y. moment: sum of t y. squares: sum of y².
     """
 
     count: float = 0.0
     total: float = 0.0
     moment: float = 0.0
+    squares: float = 0.0
 
     def with_reading(self, reading: float, model: NoiseModel) -> "Line":
         """The line with one more reading (percent), at the next time."""
         limit = CLIPPED_AT * model.deviation
         clipped = model.level + min(max(reading - model.level, -limit), limit)
-        return Line(self.count + 1, self.total + clipped, self.moment + self.count * clipped)
+        return Line(
+            self.count + 1,
+            self.total + clipped,
+            self.moment + self.count * clipped,
+            self.squares + clipped * clipped,
+        )
 
     def rise(self, model: NoiseModel) -> "Rise":
         """The rise of the line from its first point to its last; none where it has no points."""
@@ -51,10 +59,15 @@ class Line:
             return NO_RISE
         n = max(self.count, 3.0)
         # Slope: sum of (t - mean of t) y, over the sum of (t - mean of t)², which is n (n² - 1)/12
-        slope = (self.moment - self.total * (n - 1) / 2) * 12 / (n * (n * n - 1))
+        times_squared = n * (n * n - 1) / 12
+        slope = (self.moment - self.total * (n - 1) / 2) / times_squared
+        # Many outliers scatter more around the line than the deviation says, which is robust
+        squares = self.squares - self.total * self.total / n - slope * slope * times_squared
+        scatter = float(np.sqrt(max(squares, 0.0) / n))
+        scatter = min(max(scatter, model.deviation), WIDEST * model.deviation)
         # The error of the slope is sqrt(12) sd n^(-3/2), and of the rise n times that.
         # Autocorrelation multiplies it by the root of (1 + rho)/(1 - rho)
-        error = model.deviation * float(np.sqrt(12 / n * (1 + model.rho) / (1 - model.rho)))
+        error = scatter * float(np.sqrt(12 / n * (1 + model.rho) / (1 - model.rho)))
         return Rise(slope * (n - 1), error)
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dashboard.detection.tables import Bools, Floats, student_constant
+from dashboard.detection.usual_noise import UsualNoise
 
 WINDOW = 192
 """Points of history that a model is estimated from, at most."""
@@ -41,6 +42,8 @@ MODE_SHARE = 0.15
 
 TREND_POINTS = 40
 """A trend needs so many points."""
+SLOPE_PROVEN = 4.5
+"""Standard errors from which a slope is taken for one, and no longer for autocorrelation."""
 TREND_AHEAD = 36
 """The level is meant for so many points after the last one of the window: those which it leaves out
 (`segment.LEFT_OUT`) and half of the longest time between two fits.
@@ -84,18 +87,43 @@ def student_weighted_mean(residuals: Floats, present: Bools, deviation: float) -
     return centre
 
 
-def autocorrelation(residuals: Floats, count: int, deviation: float) -> float:
-    """Lag-one autocorrelation, from 0 to RHO_MOST."""
+class RhoPrior(NamedTuple):
+    """What is believed of the autocorrelation before any data, with its standard deviation."""
+
+    rho: float
+    error: float
+
+
+USUAL_RHO = RhoPrior(RHO_PRIOR, RHO_PRIOR_SD)
+
+
+def rho_prior(usual: UsualNoise | None) -> RhoPrior:
+    """What the other series say, where they say something."""
+    return USUAL_RHO if usual is None else RhoPrior(usual.rho, usual.rho_error)
+
+
+def autocorrelation(
+    residuals: Floats,
+    count: int,
+    deviation: float,
+    prior: RhoPrior = USUAL_RHO,
+    is_detrended: bool = False,
+) -> float:
+    """Lag-one autocorrelation, from 0 to RHO_MOST.
+
+    is_detrended: the residuals are those of a line, not of a level.
+    """
     # Clipped at 2.5 deviations, so that an outlier is not a lack of correlation
     clipped = np.clip(residuals, -2.5 * deviation, 2.5 * deviation)
     power = _sum_of_products(clipped, clipped)
     raw = _sum_of_products(clipped[1:], clipped[:-1]) / (power if power > 0 else 1.0)
-    # Its bias is -(1 + 3 rho) / n (Kendall 1954)
-    raw = min(max(raw + (1 + 3 * raw) / count, -0.9), 0.95)
+    # Its bias is -(1 + 3 rho) / n (Kendall 1954), and -(2 + 4 rho) / n around a line
+    bias = 2 + 4 * raw if is_detrended else 1 + 3 * raw
+    raw = min(max(raw + bias / count, -0.9), 0.95)
     # Shrunk to the prior by the precisions: the variance of the estimate is (1 - rho²) / n
     precision = count / (1 - raw * raw)
-    prior_precision = RHO_PRIOR_SD**-2
-    shrunk = (raw * precision + RHO_PRIOR * prior_precision) / (precision + prior_precision)
+    prior_precision = prior.error**-2
+    shrunk = (raw * precision + prior.rho * prior_precision) / (precision + prior_precision)
     return min(max(shrunk, 0.0), RHO_MOST)
 
 
@@ -146,6 +174,19 @@ def scale_and_degrees(
     return float(scale), float(degrees)
 
 
+class Slope(NamedTuple):
+    """Percent a point, its standard error, and the deviation of the points around the line."""
+
+    steepness: float
+    error: float
+    deviation: float
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether it differs from none beyond doubt."""
+        return abs(self.steepness) >= SLOPE_PROVEN * self.error
+
+
 class Modes(NamedTuple):
     """Two groups of residuals: the middle between their means, half the distance of the means, the
     standard deviation within the groups, and the lower group's share.
@@ -188,6 +229,34 @@ def crossings(residuals: Floats, present: Bools) -> int:
     return int(crossed.sum())
 
 
+def slope(residuals: Floats, present: Bools, count: int, deviation: float) -> Slope:
+    """The least-squares slope of the clipped residuals, and its error.
+
+    A slope looks like autocorrelation, which makes its own error so large that it is never proven:
+    noise and autocorrelation are those around the line.
+    """
+    time = times(len(residuals), count)
+    time_squares = count * (count * count - 1) / 12  # sum of time² over the points
+    limit = 3 * deviation
+    steepness = _sum_of_products(np.clip(residuals, -limit, limit), time) / time_squares
+    around_line = np.where(present, residuals - steepness * time, 0.0)
+    visible = np.where(present, around_line, np.nan)
+    _, scatter = median_and_deviation(visible, np.sort(visible), count)
+    scatter = max(scatter, deviation / 100)
+    clipped = np.clip(around_line, -3 * scatter, 3 * scatter)
+    # Many outliers pull the line more than the robust deviation says
+    pull = max(scatter * scatter, _sum_of_products(clipped, clipped) / count)
+    rho = autocorrelation(around_line, count, scatter, is_detrended=True)
+    # Autocorrelation multiplies the variance of a mean by (1 + rho) / (1 - rho)
+    variance = pull * (1 + rho) / (1 - rho) / time_squares
+    return Slope(steepness, float(np.sqrt(variance)), scatter)
+
+
+def times(width: int, count: int) -> Floats:
+    """The time of each of the places of a window, 0 in the middle of its points."""
+    return np.asarray(np.arange(width) - (width - (count + 1) / 2), dtype=float)
+
+
 def trend(residuals: Floats, count: int, deviation: float, rho: float) -> float:
     """How far the level has moved from the window's middle to now, where it drifts; else 0.
 
@@ -197,15 +266,13 @@ def trend(residuals: Floats, count: int, deviation: float, rho: float) -> float:
     if count < TREND_POINTS:
         return 0.0
     limit = 3 * deviation
-    width = len(residuals)
-    # 0 in the middle of the points
-    time = np.asarray(np.arange(width) - (width - (count + 1) / 2), dtype=float)
+    time = times(len(residuals), count)
     time_squares = count * (count * count - 1) / 12  # sum of time² over the points
-    slope = _sum_of_products(np.clip(residuals, -limit, limit), time) / time_squares
+    steepness = _sum_of_products(np.clip(residuals, -limit, limit), time) / time_squares
     # Autocorrelation multiplies the variance of a mean by (1 + rho) / (1 - rho)
     variance = deviation * deviation * (1 + rho) / (1 - rho) / time_squares
-    kept = max(0.0, 1 - 2 * variance / max(slope * slope, 1e-30))  # 1 - 2/t²
-    return kept * slope * (count / 2 + TREND_AHEAD)
+    kept = max(0.0, 1 - 2 * variance / max(steepness * steepness, 1e-30))  # 1 - 2/t²
+    return kept * steepness * (count / 2 + TREND_AHEAD)
 
 
 def _sum_of_products(first: Floats, second: Floats) -> float:

@@ -6,8 +6,10 @@ import numpy as np
 
 from dashboard.detection.cusum import REQUIRED, Evidence
 from dashboard.detection.drift import PROVEN, Rise
+from dashboard.detection.hindsight import Split
 from dashboard.detection.noise_model import NoiseModel
 from dashboard.detection.points import ChangeCause, Settings, Verdict, VerdictState
+from dashboard.detection.spread import Widening
 from dashboard.detection.step_estimate import estimate_step
 from dashboard.detection.tables import Floats
 from dashboard.detection.value_scale import ValueScale
@@ -34,6 +36,7 @@ class LevelChange:
     effect, low, high: as in `Verdict`, whose other fields come from `before`, `after` and `share`.
     level_before, level_after: in the metric's unit.
     share: of the required evidence.
+    is_return: as in `Verdict`.
     before, after: how values of the old and of the new level are read.
     """
 
@@ -48,6 +51,7 @@ class LevelChange:
     share: float
     before: ValueScale
     after: ValueScale
+    is_return: bool = False
 
     def verdict(self, state: VerdictState) -> Verdict:
         """The change as the detector reports it, or suspects it."""
@@ -65,6 +69,7 @@ class LevelChange:
             sure=1 - float(by_chance),
             level_before=self.level_before,
             level_after=self.level_after,
+            is_return=self.is_return,
         )
 
 
@@ -121,6 +126,53 @@ def drift_change(
         share=abs(rise.percent) / rise.error / PROVEN,
         before=scale,
         after=ValueScale(level_after, scale.counts),
+    )
+
+
+def split_change(index: int, split: Split, scale: ValueScale) -> LevelChange:
+    """The step among the first points, seen in hindsight, whose new level begins at `index`."""
+    step = split.after - split.before
+    reach = 1.96 * split.error
+    effect, low, high = (
+        scale.effect(split.before, split.before + size)
+        for size in (step, step - reach, step + reach)
+    )
+    level_after = scale.value(split.after)
+    return LevelChange(
+        index=index,
+        starts=index,
+        cause="step",
+        effect=effect,
+        low=low,
+        high=high,
+        level_before=scale.value(split.before),
+        level_after=level_after,
+        share=split.share,
+        before=scale,
+        after=ValueScale(level_after, scale.counts),
+    )
+
+
+def wider_noise(
+    index: int, ratio: float, widening: Widening, scale: ValueScale, model: NoiseModel
+) -> LevelChange:
+    """The growth of the spread to `ratio` times what it was, from the point at `index` on."""
+    # The error of a standard deviation of n points is 1 / √(2n) of it
+    reach = 1.96 * ratio / float(np.sqrt(2 * widening.length))
+    effect, low, high = (100 * (size - 1) for size in (ratio, ratio - reach, ratio + reach))
+    level = scale.value(model.level)
+    return LevelChange(
+        index=index,
+        starts=index,
+        cause="noise",
+        effect=effect,
+        low=low,
+        high=high,
+        level_before=level,
+        level_after=level,
+        share=CERTAIN,
+        before=scale,
+        after=scale,
     )
 
 

@@ -7,6 +7,7 @@ deviation but for the tails.
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,9 +18,12 @@ from dashboard.detection.tables import (
     DEGREES,
     STEPS_PER_SCALE,
     STUDENT,
+    STUDENT_TWICE_AS_WIDE,
+    Bools,
     Floats,
     two_modes,
 )
+from dashboard.detection.usual_noise import UsualNoise
 
 MODES_APART = 4.2
 """Two modes are believed when they are further apart than so many standard deviations within them.
@@ -46,6 +50,9 @@ class NoiseModel:
     tails: row of `tables.STUDENT`; without meaning where there are two modes.
     half_distance, lower_share: the two modes are at level ± half_distance × scale, and this is the
         share of the lower one; half_distance is 0 where there is one mode.
+    bar: what the required evidence is multiplied with, because this noise has shown so much of it
+        without a change; 1 where it is of the kind that the requirement was calibrated for.
+    borrowed: points' worth of what other series say of autocorrelation and scale.
     """
 
     level: float
@@ -57,6 +64,8 @@ class NoiseModel:
     tails: int
     half_distance: float
     lower_share: float
+    bar: float = 1.0
+    borrowed: float = 0.0
 
     @property
     def has_two_modes(self) -> bool:
@@ -77,12 +86,21 @@ class NoiseModel:
         return table
 
     @property
+    def wider_ratios(self) -> Floats:
+        """log g/f on `tables.GRID`, (225,), g being the density of noise twice as wide."""
+        if self.has_two_modes:
+            return _two_modes_ratios(self.half_distance, self.lower_share)
+        ratios: Floats = STUDENT_TWICE_AS_WIDE[self.tails] - STUDENT[self.tails]
+        return ratios
+
+    @property
     def rho_error(self) -> float:
         """Standard error of the autocorrelation; 0 where two modes stand in its place."""
         if self.has_two_modes:
             return 0.0
         # Precisions add: of the data, n / (1 - rho²), and of the prior
-        precision = self.points / (1 - self.rho * self.rho) + RHO_PRIOR_SD**-2
+        points = self.points + self.borrowed
+        precision = points / (1 - self.rho * self.rho) + RHO_PRIOR_SD**-2
         return float(precision**-0.5)
 
     def log_density(self, residuals: Floats) -> Floats:
@@ -102,39 +120,45 @@ def _two_modes(half_distance: float, lower_share: float) -> Floats:
     return table
 
 
-def fit_noise_model(window: Floats, smallest_scale: float) -> NoiseModel:
+@lru_cache(maxsize=256)
+def _two_modes_ratios(half_distance: float, lower_share: float) -> Floats:
+    ratios = two_modes(half_distance, lower_share, width=2.0)
+    return ratios - _two_modes(half_distance, lower_share)
+
+
+def fit_noise_model(window: Floats, smallest_scale: float, usual: UsualNoise | None) -> NoiseModel:
     """Estimate the noise of a window (WINDOW,), in percent; NaN in front where there is no point.
 
-    smallest_scale: the smallest scale that is believed, in percent.
+    smallest_scale: the smallest scale that is believed, in percent. usual: noise to expect.
     """
     present = ~np.isnan(window)
     count = int(present.sum())
-    ordered = np.sort(window)  # NaN last
 
-    # 1. The level: an M-estimate, from the median on
-    median, deviation = estimators.median_and_deviation(window, ordered, count)
-    deviation = max(deviation, smallest_scale)
-    around_median = np.where(present, window - median, 0.0)
-    level = median + estimators.student_weighted_mean(around_median, present, deviation)
-    residuals = np.where(present, window - level, 0.0)
+    # 1. The level, and what is left of the points around it, or around the line that it follows
+    around = _around_level(window, present, count, smallest_scale)
+    level, residuals, deviation = around[:3]
+    ordered = np.sort(np.where(present, residuals, np.nan))  # NaN last
 
     # 2. Two modes: far apart, and taking turns. What looks like autocorrelation is then the modes
-    modes = estimators.best_cut(np.nan_to_num(ordered - level), count)
+    modes = estimators.best_cut(np.nan_to_num(ordered), count)
     far_apart = 2 * modes.half_distance > MODES_APART * max(modes.within, smallest_scale)
     crossings = estimators.crossings(residuals - modes.middle, present)
     if far_apart and crossings >= MODES_CROSSINGS:
         return _model_of_two_modes(modes, level, deviation, smallest_scale, count)
 
     # 3. Autocorrelation, and what each residual adds to its predecessor
-    rho = estimators.autocorrelation(residuals, count, deviation)
+    prior = estimators.rho_prior(usual)
+    rho = estimators.autocorrelation(residuals, count, deviation, prior, around.is_line)
     innovations = estimators.innovations(residuals, rho, deviation)
 
     # 4. Scale and tails. Of an AR(1), the innovations' variance is 1 - rho² of the values'
     expected_scale = deviation * float(np.sqrt(1 - rho * rho))
     scale, degrees = estimators.scale_and_degrees(innovations, present, count, expected_scale)
 
+    scale = _with_usual(scale, count, usual)
+
     # 5. The level of a series that drifts is where it is now
-    level += estimators.trend(residuals, count, deviation, rho)
+    level += around.ahead or estimators.trend(residuals, count, deviation, rho)
     return NoiseModel(
         level=level,
         scale=_believed_scale(scale, smallest_scale, count),
@@ -145,7 +169,52 @@ def fit_noise_model(window: Floats, smallest_scale: float) -> NoiseModel:
         tails=int(np.abs(np.log(degrees) - np.log(DEGREES)).argmin()),
         half_distance=0.0,
         lower_share=modes.lower_share,
+        borrowed=usual.points if usual else 0.0,
     )
+
+
+class _Around(NamedTuple):
+    """What is left of a window's points around their level, or around a line: 0 where there is no
+    point. ahead: how far the line is above the level where the level is meant for.
+    """
+
+    level: float
+    residuals: Floats
+    deviation: float
+    is_line: bool
+    ahead: float
+
+
+def _around_level(window: Floats, present: Bools, count: int, smallest_scale: float) -> _Around:
+    # An M-estimate, from the median on
+    median, deviation = estimators.median_and_deviation(window, np.sort(window), count)
+    deviation = max(deviation, smallest_scale)
+    around_median = np.where(present, window - median, 0.0)
+    level = median + estimators.student_weighted_mean(around_median, present, deviation)
+    residuals = np.where(present, window - level, 0.0)
+    if count < estimators.TREND_POINTS:
+        return _Around(level, residuals, deviation, is_line=False, ahead=0.0)
+    slope = estimators.slope(residuals, present, count, deviation)
+    if not slope.is_proven:
+        return _Around(level, residuals, deviation, is_line=False, ahead=0.0)
+    line = slope.steepness * estimators.times(len(window), count)
+    return _Around(
+        level=level,
+        residuals=np.where(present, residuals - line, 0.0),
+        deviation=max(slope.deviation, smallest_scale),
+        is_line=True,
+        ahead=slope.steepness * (count / 2 + estimators.TREND_AHEAD),
+    )
+
+
+def _with_usual(scale: float, count: int, usual: UsualNoise | None) -> float:
+    """The scale, drawn to what is usual: precisions add, and that of a log scale from n points is
+    2 n.
+    """
+    if usual is None:
+        return scale
+    own, others = 2 * count, usual.log_scale_error**-2
+    return float(np.exp((own * np.log(scale) + others * usual.log_scale) / (own + others)))
 
 
 def _model_of_two_modes(

@@ -1,13 +1,15 @@
 """The online detector: judges one series, point after point."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from dashboard.detection import stored_state
 from dashboard.detection.points import Point, Settings, Verdict
 from dashboard.detection.series_state import SeriesState
+from dashboard.detection.usual_noise import UsualNoise
 
-VERSION = 2
+VERSION = 3
 """Of the method and of the stored state. A change that can alter a decision needs a new number."""
 
 
@@ -17,11 +19,12 @@ class OnlineDetector:
     detector = OnlineDetector(settings); verdict = detector.update(point). `state()` is JSON;
     `restored()` goes on from it exactly where it was.
 
+    usual: the noise of other series of the kind, which a young one borrows.
     series: all that is known of the series, a value that `update` replaces.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self.series = SeriesState(settings)
+    def __init__(self, settings: Settings, usual: UsualNoise | None = None) -> None:
+        self.series = SeriesState(settings, usual=usual)
 
     def update(self, point: Point) -> Verdict:
         """Judge one more point.
@@ -31,6 +34,10 @@ class OnlineDetector:
         """
         self.series, verdict = self.series.after(point)
         return verdict
+
+    def borrow(self, usual: UsualNoise | None) -> None:
+        """Expect the noise that is usual of the other series; meant for one not yet judged."""
+        self.series = replace(self.series, usual=usual)
 
     @property
     def settings(self) -> Settings:

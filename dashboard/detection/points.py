@@ -5,8 +5,8 @@ from math import isfinite, isnan
 from typing import Literal
 
 SeriesKind = Literal["continuous", "constant", "count", "status"]
-VerdictState = Literal["unchanged", "suspected", "changed"]
-ChangeCause = Literal["step", "drift"]
+VerdictState = Literal["unchanged", "suspected", "changed", "noisier"]
+ChangeCause = Literal["step", "drift", "noise"]
 Unit = Literal["percent", "difference"]
 
 KINDS: tuple[SeriesKind, ...] = ("continuous", "constant", "count", "status")
@@ -75,7 +75,8 @@ class Settings:
 
     threshold_percent: the smallest change worth reporting, in percent of the level
         (`Metric.threshold_percent`). A step that is estimated at less than three quarters of it is
-        not reported; one of the threshold itself is, as fast as noise allows.
+        not reported; one of the threshold itself is, as fast as noise allows. Noise may make a
+        smaller one look larger (docs/detection.md says how often).
     kind: "continuous" (latency, compile time, drift), "constant" (memory: mostly one value, small
         jitter), "count" (graph breaks, recompiles: every change counts, the threshold is not used)
         or "status" (words). A continuous series whose values are exactly equal is treated as
@@ -103,14 +104,16 @@ class Settings:
 class Verdict:
     """What the detector says of a series after one point.
 
-    state: "changed" once for each change, then it watches the new level; "suspected": measure more.
+    state: "changed" once for each change, then it watches the new level; "suspected": measure more;
+        "noisier" once where the spread has grown and the level stayed, which is not an alert.
         The other fields describe the change or the suspicion, and are None when unchanged.
     index: of the first point of the new level, counted from 0 in the series.
     effect, effect_low, effect_high: new level minus old one with its 95% interval, in `unit`:
         "percent" of the old level, or the plain "difference" (counts, status words, an old level
-        of 0).
+        of 0). Where it is noisier, the growth of the spread, in percent.
     sure: 1 minus the probability that one point of pure noise shows so much evidence.
     level_before, level_after: the levels that `effect` lies between, in the metric's own unit.
+    is_return: the series is back at the level before its last change, within a few points of it.
     """
 
     state: VerdictState
@@ -123,6 +126,7 @@ class Verdict:
     sure: float | None = None
     level_before: float | None = None
     level_after: float | None = None
+    is_return: bool = False
 
 
 UNCHANGED = Verdict("unchanged")

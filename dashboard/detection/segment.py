@@ -5,30 +5,27 @@
                       └─refit┘
 
 `Learning` has points, but no noise model yet: nothing can be said of them. `Watching` has a model,
-and runs the CUSUM tests and the drift's line on it. Both are values: each transition is one
-function that returns the next segment, and a level change if there is one.
+and runs the CUSUM tests and the drift's line on it. Both are values: `advance.py` has the
+transitions, each one function that returns the next segment, and a level change if there is one.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
 from typing import NamedTuple
 
-import numpy as np
-
 from dashboard.detection.cusum import (
+    FEWEST_POINTS,
     NO_EVIDENCE,
     NO_RUNS,
-    REQUIRED,
     CusumTests,
     Evidence,
     Runs,
 )
-from dashboard.detection.drift import NO_LINE, Line, Rise, is_worth_reporting
+from dashboard.detection.drift import Line, Rise
 from dashboard.detection.estimators import WINDOW
-from dashboard.detection.level_change import LevelChange, drift_change, step_change
-from dashboard.detection.noise_model import NoiseModel, fit_noise_model, with_new_level
-from dashboard.detection.points import Point, Settings
+from dashboard.detection.level_change import LevelChange
+from dashboard.detection.noise_model import NoiseModel
+from dashboard.detection.points import Point
+from dashboard.detection.spread import NO_WIDENING, Widening
 from dashboard.detection.value_scale import ValueScale
 
 FIRST_FIT = 20
@@ -44,6 +41,11 @@ from).
 KEPT = WINDOW + LEFT_OUT
 """Points that a segment keeps: what a fit may need."""
 LONGEST_BETWEEN_FITS = 48
+BAR_AFTER_EXCURSION = 1.7
+MOST_OF_BURST = 6
+"""Points of a burst, at most: what lasts longer was a level."""
+BURSTS_TO_BELIEVE = 2
+"""Short excursions from a level after which they are taken for a habit of the series."""
 
 
 def next_fit(points: int) -> int:
@@ -71,7 +73,11 @@ class History:
         """The history with one more point."""
         values = (*self.values, point.value)
         errors = (*self.errors, point.standard_error)
-        return History(self.start, values[-KEPT:], errors[-KEPT:])
+        return History(self.start, values, errors).newest()
+
+    def newest(self) -> "History":
+        """The history with the newest KEPT points only."""
+        return History(self.start, self.values[-KEPT:], self.errors[-KEPT:])
 
     def since(self, start: int, end: int) -> "History":
         """The points from `start` on; all of them where that is before the first.
@@ -81,6 +87,11 @@ class History:
         kept = min(end - start, len(self.values))
         return History(end - kept, self.values[-kept:], self.errors[-kept:])
 
+    def until(self, index: int, end: int) -> "History":
+        """The points before `index`. end: index after the newest point."""
+        kept = len(self.values) - (end - index)
+        return History(self.start, self.values[:kept], self.errors[:kept])
+
 
 class Inherited(NamedTuple):
     """What a segment knows from the level before it: how to read values, and their noise."""
@@ -89,13 +100,52 @@ class Inherited(NamedTuple):
     model: NoiseModel
 
 
+class Excursions(NamedTuple):
+    """How often a series left its level for a few points and came back, and for how many points at
+    the most. until: index of the point with which it was back the last time, however long it took.
+    """
+
+    times: int = 0
+    longest: int = 0
+    until: int = 0
+
+    def plus(self, length: int, until: int) -> "Excursions":
+        """With another one. What is longer ago than a window is forgotten."""
+        if length > MOST_OF_BURST:
+            return Excursions(self.times, self.longest, until)
+        if until - self.until > WINDOW:
+            return Excursions(1, length, until)
+        return Excursions(self.times + 1, max(self.longest, length), until)
+
+    def fewest(self, index: int) -> int:
+        """Points that a new level needs at the point `index`, so that it is no such excursion."""
+        if self.times < BURSTS_TO_BELIEVE or index - self.until > WINDOW:
+            return FEWEST_POINTS
+        return self.longest + 3
+
+    def bar(self, index: int) -> float:
+        """What the required evidence is multiplied with: what came back may do so again."""
+        if self.until and index - self.until <= OWN_POINTS:
+            return BAR_AFTER_EXCURSION
+        return 1.0
+
+
+NO_EXCURSIONS = Excursions()
+
+
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """A segment without a noise model. next_fit: points after which it gets one."""
+    """A segment without a noise model.
+
+    next_fit: points after which it gets one. inherited: from the level before it, which is `left`
+    as long as the series may go back to it.
+    """
 
     history: History = History()
     next_fit: int = FIRST_FIT
     inherited: Inherited | None = None
+    left: "Left | None" = None
+    excursions: Excursions = NO_EXCURSIONS
 
     def plus(self, point: Point) -> "Learning":
         """The segment with one more point, of which nothing can be said."""
@@ -126,7 +176,7 @@ class Watching:
     """A segment with a noise model, whose points are tested.
 
     line: through all its points. rise: of the line, when the model was fitted.
-    runs, evidence: of the CUSUM tests, after the newest point.
+    runs, evidence: of the CUSUM tests, after the newest point. widening: of the noise, likewise.
     """
 
     history: History
@@ -136,39 +186,38 @@ class Watching:
     rise: Rise
     runs: Runs
     evidence: Evidence
+    widening: Widening = NO_WIDENING
+    left: "Left | None" = None
+    excursions: Excursions = NO_EXCURSIONS
 
     def plus(self, point: Point) -> "Watching":
         """The segment with one more point, which shows that there is no change."""
-        return replace(self, history=self.history.plus(point), runs=NO_RUNS, evidence=NO_EVIDENCE)
+        return replace(
+            self,
+            history=self.history.plus(point),
+            runs=NO_RUNS,
+            evidence=NO_EVIDENCE,
+            widening=NO_WIDENING,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """The level that was left last, while the new one is young.
+
+    segment: as it was before the change. index: of the first point of the new level, which is at
+    `level` (a reading). total, length: log likelihood ratio and points of the best run that is back
+    at the old one.
+    """
+
+    segment: Watching
+    index: int
+    level: float
+    total: float = 0.0
+    length: int = 0
 
 
 Segment = Learning | Watching
-
-
-def advance(
-    segment: Segment, index: int, point: Point, settings: Settings
-) -> tuple[Segment, LevelChange | None]:
-    """The segment after the point at `index`, and the change of level that it shows.
-
-    1. Where a fit is due, the noise is estimated, without the new point; that may prove a drift.
-    2. The new point is tested; that may prove a step.
-    """
-    drift = None
-    # `history` may hold fewer points than the segment has: count from its start
-    if index - segment.history.start >= segment.next_fit:
-        segment, drift = _refitted(segment, index, settings)
-    if isinstance(segment, Learning):
-        return segment.plus(point), drift
-    segment, step = _tested(segment, index, point)
-    # A segment that a drift began has no run that is long enough for a step
-    return segment, drift or step
-
-
-def suspected_step(segment: Segment, index: int) -> LevelChange | None:
-    """The step that the newest point, at `index`, makes likely but does not prove."""
-    if isinstance(segment, Learning) or segment.evidence.share < REQUIRED.suspected:
-        return None
-    return _step(segment, index, segment.history.values, segment.evidence)
 
 
 def begin_next(segment: Segment, change: LevelChange, end: int) -> Learning:
@@ -177,6 +226,7 @@ def begin_next(segment: Segment, change: LevelChange, end: int) -> Learning:
     end: index after the newest point.
     """
     history = segment.history.since(change.starts, end)
+    excursions = segment.excursions
     if isinstance(segment, Learning):
         model = segment.inherited
     else:
@@ -184,120 +234,5 @@ def begin_next(segment: Segment, change: LevelChange, end: int) -> Learning:
     # Noise in percent says nothing of readings that are no percentages, and the reverse
     if model is None or model.scale.unit != change.after.unit:
         return Learning(history)
-    return Learning(history, len(history.values), Inherited(change.after, model.model))
-
-
-def _refitted(
-    segment: Segment, index: int, settings: Settings
-) -> tuple[Watching, LevelChange | None]:
-    """The segment with a new model; of the level that was reached, if the old one has drifted."""
-    fitted = _fitted(segment, index, settings)
-    points, fit = fitted.line.count, fitted.fit
-    if not fitted.rise.is_drift(points, fit.threshold):
-        return fitted, None
-    start = fitted.history.start
-    drift = drift_change(index, start, fitted.rise, fit.threshold, fit.scale, fit.model)
-    return _fitted(begin_next(fitted, drift, end=index), index, settings), drift
-
-
-def _fitted(segment: Segment, index: int, settings: Settings) -> Watching:
-    """The segment with a model of its points, which end before `index`."""
-    history = segment.history
-    points = index - history.start
-    left_out = min(max(points - FIRST_FIT, 0), LEFT_OUT)
-    inherited: NoiseModel | None = None
-    line, runs, evidence = NO_LINE, NO_RUNS, NO_EVIDENCE
-    if isinstance(segment, Watching):
-        # The scale stays as it is while the level does, so that readings can be compared
-        scale, inherited = segment.fit.scale, segment.fit.inherited
-        line, runs, evidence = segment.line, segment.runs, segment.evidence
-    elif segment.inherited is not None:
-        scale, inherited = segment.inherited
-    else:
-        reference = float(np.median(history.values[:FIRST_FIT]))
-        scale = ValueScale(reference, settings.kind == "count")
-
-    readings = scale.readings(history.values).tolist()
-    model = _model(_newest(readings, left_out), inherited, scale.smallest_noise(settings))
-    # The line begins late, because readings are clipped around the level; then it has all points
-    if line.count == 0 and points >= FIRST_FIT:
-        for reading in readings:
-            line = line.with_reading(reading, model)
-
-    threshold = scale.threshold(settings)
-    usual_error = 0.0
-    if any(errors := _newest(history.errors, left_out)):
-        usual_error = float(np.median([scale.standard_error(error) for error in errors]))
-    tests = CusumTests.of(model, threshold)
-    return Watching(
-        history=history,
-        next_fit=next_fit(points),
-        fit=Fit(scale, model, inherited, usual_error, threshold, tests),
-        line=line,
-        rise=line.rise(model),
-        runs=runs,
-        evidence=evidence,
-    )
-
-
-def _newest(numbers: Sequence[float], left_out: int) -> Sequence[float]:
-    """The newest WINDOW of the points, but for the last `left_out`."""
-    return numbers[: len(numbers) - left_out][-WINDOW:]
-
-
-def _model(
-    readings: Sequence[float], inherited: NoiseModel | None, smallest_noise: float
-) -> NoiseModel:
-    """The model of the readings: with the inherited spread until they are enough."""
-    # Always of the same length, whatever the points: sums are then added in the same order
-    window = np.full(WINDOW, np.nan)
-    window[WINDOW - len(readings) :] = readings
-    if inherited is not None and len(readings) < min(OWN_POINTS, inherited.points):
-        return with_new_level(inherited, window)
-    return fit_noise_model(window, smallest_noise)
-
-
-def _tested(segment: Watching, index: int, point: Point) -> tuple[Segment, LevelChange | None]:
-    """The segment after a point has been tested, and the step that it proves."""
-    tested = _with_tests_of(segment, point)
-    if tested.evidence.share < 1:
-        return tested, None
-    values = (*segment.history.values, point.value)  # one more than a segment keeps
-    step = _step(segment, index, values, tested.evidence)
-    # One that is not starts the tests again: its evidence would come back with each later point
-    if is_worth_reporting(step.effect, segment.rise, segment.fit.threshold):
-        return begin_next(tested, step, end=index + 1), step
-    return replace(tested, runs=NO_RUNS, evidence=NO_EVIDENCE), None
-
-
-def _with_tests_of(segment: Watching, point: Point) -> Watching:
-    """The segment with one more point in its CUSUM tests and in its line."""
-    fit, tests = segment.fit, segment.fit.tests
-    before = fit.scale.reading(segment.history.values[-1])
-    reading = fit.scale.reading(point.value)
-
-    # The within-job error in excess of the usual one: that one is in the model already
-    error = fit.scale.standard_error(point.standard_error)
-    excess = sqrt(max(error * error - fit.usual_error * fit.usual_error, 0.0))
-
-    innovations = tests.innovations(reading, before, excess)
-    starts, goes_on = tests.log_ratios(innovations)
-    runs = segment.runs.extended(starts, goes_on)
-    line = segment.line
-    if line.count:
-        line = line.with_reading(reading, fit.model)
-    return replace(
-        segment,
-        history=segment.history.plus(point),
-        line=line,
-        runs=runs,
-        evidence=tests.evidence(runs),
-    )
-
-
-def _step(
-    segment: Watching, index: int, values: tuple[float, ...], evidence: Evidence
-) -> LevelChange:
-    """The step that there is evidence of. values: the last one is at `index`."""
-    readings = segment.fit.scale.readings(values)
-    return step_change(index, readings, evidence, segment.fit.scale, segment.fit.model)
+    inherited = Inherited(change.after, model.model)
+    return Learning(history, len(history.values), inherited, excursions=excursions)

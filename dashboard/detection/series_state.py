@@ -2,16 +2,12 @@
 
 from dataclasses import dataclass
 
+from dashboard.detection.advance import advance, suspected_step
 from dashboard.detection.constant_level import NO_LEVEL, ConstantLevel
 from dashboard.detection.level_change import LevelChange, constant_change
 from dashboard.detection.points import UNCHANGED, Point, Settings, Verdict
-from dashboard.detection.segment import (
-    NO_POINTS,
-    Segment,
-    advance,
-    begin_next,
-    suspected_step,
-)
+from dashboard.detection.segment import NO_POINTS, Segment, begin_next
+from dashboard.detection.usual_noise import UsualNoise
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +16,14 @@ class SeriesState:
 
     seen: points so far. constant: the value that the series holds, if it holds one.
     segment: the points of the present level, for the case that it does not.
+    usual: the noise of other series of the kind, which a young one borrows.
     """
 
     settings: Settings
     seen: int = 0
     constant: ConstantLevel = NO_LEVEL
     segment: Segment = NO_POINTS
+    usual: UsualNoise | None = None
 
     def after(self, point: Point) -> tuple["SeriesState", Verdict]:
         """The state after one more point, and what is to be said of the point.
@@ -41,20 +39,21 @@ class SeriesState:
 
         constant = self.constant.after(point.value, self.settings)
         if constant.is_left(point.value, self.settings):
-            change = self._constant_change(constant, point.value, self.seen)
+            jump = self._constant_change(constant, point.value, self.seen)
             left = self.segment.plus(point)
             state = self._next(
-                constant.moved_to(point.value), begin_next(left, change, end=self.seen + 1)
+                constant.moved_to(point.value, self.settings),
+                begin_next(left, jump, end=self.seen + 1),
             )
-            return state, change.verdict("changed")
+            return state, jump.verdict("changed")
         if constant.is_quiet:
             # No noise to judge by; what there was of evidence for a step is void
             return self._next(constant, self.segment.plus(point)), UNCHANGED
 
-        segment, step_or_drift = advance(self.segment, self.seen, point, self.settings)
+        segment, change = advance(self.segment, self.seen, point, self.settings, self.usual)
         state = self._next(constant, segment)
-        if step_or_drift is not None:
-            return state, step_or_drift.verdict("changed")
+        if change is not None:
+            return state, change.verdict("noisier" if change.cause == "noise" else "changed")
         return state, state._suspicion(point.value)
 
     def _after_status(self, value: float) -> tuple["SeriesState", Verdict]:
@@ -79,4 +78,4 @@ class SeriesState:
         return constant_change(index, constant.run_off, constant.value, value, self.settings)
 
     def _next(self, constant: ConstantLevel, segment: Segment) -> "SeriesState":
-        return SeriesState(self.settings, self.seen + 1, constant, segment)
+        return SeriesState(self.settings, self.seen + 1, constant, segment, self.usual)

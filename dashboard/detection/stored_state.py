@@ -1,22 +1,40 @@
 """A series' state as JSON-ready values, and back.
 
-The keys are those of detector version 2, whatever the attributes are called today: databases hold
-states with them.
+The keys are those of detector version 2 (with what version 3 added), whatever the attributes are
+called today: databases hold states with them.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from typing import Any
 
 import numpy as np
 
 from dashboard.detection.constant_level import ConstantLevel
-from dashboard.detection.cusum import NO_EVIDENCE, NO_RUNS, CusumTests, Evidence, Runs
+from dashboard.detection.cusum import (
+    FEWEST_POINTS,
+    NO_EVIDENCE,
+    NO_RUNS,
+    CusumTests,
+    Evidence,
+    Runs,
+)
 from dashboard.detection.drift import NO_LINE, NO_RISE, Line, Rise
 from dashboard.detection.noise_model import NoiseModel
 from dashboard.detection.points import Settings
-from dashboard.detection.segment import Fit, History, Inherited, Learning, Segment, Watching
+from dashboard.detection.segment import (
+    Excursions,
+    Fit,
+    History,
+    Inherited,
+    Learning,
+    Left,
+    Segment,
+    Watching,
+)
 from dashboard.detection.series_state import SeriesState
+from dashboard.detection.spread import NO_WIDENING, Widening
+from dashboard.detection.usual_noise import UsualNoise
 from dashboard.detection.value_scale import ValueScale
 
 State = Mapping[str, Any]
@@ -39,26 +57,49 @@ MODEL_KEYS = {
     "shape": "tails",
     "half": "half_distance",
     "lower": "lower_share",
+    "bar": "bar",
+    "borrowed": "borrowed",
 }
 """Key in the JSON, and attribute."""
 
 
 def to_json(series: SeriesState) -> dict[str, Any]:
     """The state as JSON-ready values: a few kB, whatever the history's length."""
-    history = series.segment.history
     return {
         "settings": asdict(series.settings),
         "seen": series.seen,
         "held": {key: getattr(series.constant, name) for key, name in CONSTANT_KEYS.items()},
-        "start": history.start,
-        "next_fit": series.segment.next_fit,
-        "recent": list(history.values),
-        "spreads": list(history.errors) if any(history.errors) else [],
+        "usual": asdict(series.usual) if series.usual else None,
         **_segment_to_json(series.segment),
     }
 
 
 def _segment_to_json(segment: Segment) -> dict[str, Any]:
+    history = segment.history
+    return {
+        "start": history.start,
+        "next_fit": segment.next_fit,
+        "recent": list(history.values),
+        "spreads": list(history.errors) if any(history.errors) else [],
+        "bursts": list(segment.excursions),
+        "left": _left_to_json(segment.left),
+        **_noise_to_json(segment),
+    }
+
+
+def _left_to_json(left: Left | None) -> dict[str, Any] | None:
+    if left is None:
+        return None
+    return {
+        "segment": _segment_to_json(left.segment),
+        "index": left.index,
+        "level": left.level,
+        "total": left.total,
+        "length": left.length,
+    }
+
+
+def _noise_to_json(segment: Segment) -> dict[str, Any]:
     """What a segment knows besides its points. While it is learning, the tests have nothing."""
     if isinstance(segment, Watching):
         fit = segment.fit
@@ -67,7 +108,9 @@ def _segment_to_json(segment: Segment) -> dict[str, Any]:
             "carried": _model_to_json(fit.inherited),
             "law": _model_to_json(fit.model),
             "usual_width": fit.usual_error,
+            "fewest": fit.tests.fewest,
             **_tests_to_json(segment.line, segment.rise, segment.runs, segment.evidence),
+            "wider": list(astuple(segment.widening)),
         }
     inherited = segment.inherited
     return {
@@ -75,7 +118,9 @@ def _segment_to_json(segment: Segment) -> dict[str, Any]:
         "carried": _model_to_json(inherited.model if inherited else None),
         "law": None,
         "usual_width": 0.0,
+        "fewest": FEWEST_POINTS,
         **_tests_to_json(NO_LINE, NO_RISE, NO_RUNS, NO_EVIDENCE),
+        "wider": list(astuple(NO_WIDENING)),
     }
 
 
@@ -87,6 +132,7 @@ def _tests_to_json(line: Line, rise: Rise, runs: Runs, evidence: Evidence) -> di
         "counts": runs.lengths[:, 0].tolist(),
         "share": evidence.share,
         "count": evidence.length,
+        "nats": evidence.nats,
     }
 
 
@@ -105,6 +151,7 @@ def from_json(state: State) -> SeriesState:
         seen=state["seen"],
         constant=ConstantLevel(**constant),
         segment=_segment_from_json(state, settings),
+        usual=UsualNoise(**state["usual"]) if state["usual"] else None,
     )
 
 
@@ -115,13 +162,16 @@ def _segment_from_json(state: State, settings: Settings) -> Segment:
     history = History(state["start"], values, errors)
     scale = ValueScale(**state["ruler"]) if state["ruler"] else None
     inherited, model = _model_from_json(state["carried"]), _model_from_json(state["law"])
-    if scale is None:  # a series' first segment, before its first fit
-        return Learning(history, state["next_fit"])
-    if model is None:
-        from_before = None if inherited is None else Inherited(scale, inherited)
-        return Learning(history, state["next_fit"], from_before)
+    left = _left_from_json(state["left"], settings)
+    excursions = Excursions(*state["bursts"])
+    if scale is None or model is None:
+        from_before = None
+        if scale is not None and inherited is not None:
+            from_before = Inherited(scale, inherited)
+        return Learning(history, state["next_fit"], from_before, left, excursions)
     threshold = scale.threshold(settings)
-    tests = CusumTests.of(model, threshold)  # they follow from the rest, and are not stored
+    # They follow from the rest, and are not stored
+    tests = CusumTests.of(model, threshold, state["fewest"])
     return Watching(
         history=history,
         next_fit=state["next_fit"],
@@ -129,8 +179,20 @@ def _segment_from_json(state: State, settings: Settings) -> Segment:
         line=Line(**state["line"]),
         rise=Rise(*state["rise"]),
         runs=Runs(np.array([state["sums"]]).T, np.array([state["counts"]]).T),
-        evidence=Evidence(state["share"], state["count"]),
+        evidence=Evidence(state["share"], state["count"], state["nats"]),
+        widening=Widening(*state["wider"]),
+        left=left,
+        excursions=excursions,
     )
+
+
+def _left_from_json(state: State | None, settings: Settings) -> Left | None:
+    if state is None:
+        return None
+    segment = _segment_from_json(state["segment"], settings)
+    if not isinstance(segment, Watching):
+        raise ValueError("the state says that a level was left which had no noise model")
+    return Left(segment, state["index"], state["level"], state["total"], state["length"])
 
 
 def _model_from_json(state: State | None) -> NoiseModel | None:

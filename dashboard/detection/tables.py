@@ -51,12 +51,15 @@ def student(x: Floats, degrees: float) -> Floats:
     return density
 
 
-def two_modes(half_distance: float, lower_share: float) -> Floats:
-    """Log density on GRID of two modes at ± half_distance, in scales of one mode."""
-    lower = student(GRID + half_distance, MODE_DEGREES)
-    upper = student(GRID - half_distance, MODE_DEGREES)
-    mixed: Floats = np.logaddexp(log(lower_share) + lower, log(1 - lower_share) + upper)
-    return contaminated(mixed)
+def two_modes(half_distance: float, lower_share: float, width: float = 1.0) -> Floats:
+    """Log density on GRID of two modes at ± half_distance, in scales of one mode.
+
+    width: of each mode, in scales.
+    """
+    lower = student((GRID + half_distance) / width, MODE_DEGREES)
+    upper = student((GRID - half_distance) / width, MODE_DEGREES)
+    mixed = np.logaddexp(log(lower_share) + lower, log(1 - lower_share) + upper)
+    return contaminated(mixed - log(width))
 
 
 def contaminated(density: Floats) -> Floats:
@@ -68,3 +71,7 @@ def contaminated(density: Floats) -> Floats:
 
 STUDENT: Floats = np.array([contaminated(student(GRID, float(degrees))) for degrees in DEGREES])
 """One table for each of DEGREES, (5, 225)."""
+STUDENT_TWICE_AS_WIDE: Floats = np.array(
+    [contaminated(student(GRID / 2, float(degrees)) - log(2)) for degrees in DEGREES]
+)
+"""The same, of noise twice as wide."""

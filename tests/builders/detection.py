@@ -24,6 +24,7 @@ class ReportedChange:
     effect_high: float
     level_before: float
     level_after: float
+    is_return: bool
 
 
 def points(values: Floats | list[float]) -> list[Point]:
@@ -77,4 +78,5 @@ def _reported(seen_at: int, verdict: Verdict) -> ReportedChange:
         effect_high=verdict.effect_high,
         level_before=verdict.level_before,
         level_after=verdict.level_after,
+        is_return=verdict.is_return,
     )

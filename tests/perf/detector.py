@@ -2,6 +2,8 @@
 
     python -m tests.perf.detector
         the whole table, from the final seeds (many minutes)
+    python -m tests.perf.detector --hard
+        the cases that are hard for a detector, alone
     python -m tests.perf.detector --quick
         what the tests run: fewer series, from the development seeds
     python -m tests.perf.detector --quick --record
@@ -15,59 +17,34 @@ changing the detector.
 import argparse
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
-from dashboard.detection import OnlineDetector, Settings, smallest_change_shown
+from dashboard.detection import OnlineDetector, smallest_change_shown
 from tests.perf.bounds import Figure, fallen_behind, median, rate, record, share
 from tests.perf.cost import costs
+from tests.perf.hard_cases import hard_cases
 from tests.perf.noise import KINDS, LEVEL, Floats, Noise, gaussian, points
-
-SETTINGS = Settings()
-NEVER = 99.0
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """How much is simulated: noise series for each length, steps for each kind, the seed."""
-
-    lengths: dict[int, int]
-    steps: int
-    drifts: int
-    powers: int
-    seed: int
+from tests.perf.simulation import (
+    FINAL,
+    NEVER,
+    QUICK,
+    SETTINGS,
+    Size,
+    delay,
+    false_alerts,
+    random_of,
+    reports,
+)
 
 
-Report = tuple[int, str | None]
-"""Index of the point with which a change was reported, and its cause."""
-
-
-def reports(values: Floats, detector: OnlineDetector | None = None) -> Iterator[Report]:
-    """The changes that a detector reports, in their order; it may have seen points before."""
-    detector = detector or OnlineDetector(SETTINGS)
-    for point in points(values):
-        verdict = detector.update(point)
-        if verdict.state == "changed":
-            yield detector.seen - 1, verdict.cause
-
-
-QUICK = Size({250: 200}, 250, 60, 25, 1)
-FINAL = Size({100: 1000, 250: 400, 1000: 100}, 800, 300, 200, 20261121)
-
-
-def random_of(size: Size, *purpose: int) -> np.random.Generator:
-    """A generator of its own for each purpose, so that one figure does not move another."""
-    return np.random.default_rng([size.seed, *purpose])
-
-
-def false_alerts(size: Size) -> Iterator[Figure]:
+def noise_alerts(size: Size) -> Iterator[Figure]:
     """Alerts on pure noise."""
     for place, (kind, noise) in enumerate(KINDS.items()):
         for length, series in size.lengths.items():
             values = LEVEL + noise(random_of(size, 1, place, length), (series, length))
-            alerts = sum(len(list(reports(row))) for row in values)
-            yield rate(f"false alerts per 1,000, {kind}, length {length}", alerts, values.size)
+            name = f"false alerts per 1,000, {kind}, length {length}"
+            yield rate(name, false_alerts(values), values.size)
 
 
 def delays_of(
@@ -83,14 +60,6 @@ def delays_of(
         values[at:] += step * generator.choice([-1.0, 1.0])
         delays[attempt] = delay(values, at)
     return delays
-
-
-def delay(values: Floats, at: int) -> float:
-    """Points of the level that begins at `at` until a change is reported; NEVER if none is."""
-    for seen_at, _ in reports(values):
-        if seen_at >= at:
-            return seen_at - at + 1
-    return NEVER
 
 
 def delays(size: Size) -> Iterator[Figure]:
@@ -124,9 +93,9 @@ def drifts(size: Size) -> Iterator[Figure]:
     for _ in range(size.drifts):
         values = LEVEL + slope + gaussian(generator, (1, 500))[0]
         reported = list(reports(values))
-        early += any(seen_at < 333 for seen_at, _ in reported)
-        as_drift += any(cause == "drift" for _, cause in reported)
-        once += len(reported) == 1
+        early += any(report.seen_at < 333 for report in reported)
+        as_drift += any(report.verdict.cause == "drift" for report in reported)
+        once += sum(not report.verdict.is_return for report in reported) == 1
     yield share(
         "drift: % with an alert before the threshold is passed",
         early,
@@ -156,7 +125,7 @@ def powers(size: Size) -> Iterator[Figure]:
 
 def figures(size: Size) -> Iterator[Figure]:
     """Every figure, in the order of the table."""
-    for part in (false_alerts, delays, drifts, powers):
+    for part in (noise_alerts, delays, drifts, powers, hard_cases):
         yield from part(size)
 
 
@@ -173,9 +142,11 @@ def main() -> int:
     parser.add_argument(
         "--record", action="store_true", help="with --quick: accept today's figures"
     )
+    parser.add_argument("--hard", action="store_true", help="the hard cases alone")
     options = parser.parse_args()
     measured = []
-    for figure in figures(QUICK if options.quick else FINAL):
+    table = hard_cases if options.hard else figures
+    for figure in table(QUICK if options.quick else FINAL):
         print(figure, flush=True)
         measured.append(figure)
     for line in costs():

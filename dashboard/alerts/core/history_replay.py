@@ -40,7 +40,7 @@ def changes_of(
     history: Sequence[SeriesPoint], metric: str, per_build: bool, settings: Settings
 ) -> list[ReportedChange]:
     """Every change that the detector reports of a history, from its first datum on."""
-    detector = SeriesDetector(metric, per_build, settings)
+    detector = SeriesDetector(metric, per_build, settings=settings)
     starts: list[
         tuple[int, datetime]
     ] = []  # of each point: its number, the time of its first datum

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dashboard.detection import OnlineDetector, Point, Settings, Verdict
+from dashboard.detection import OnlineDetector, Point, Settings, UsualNoise, Verdict
 
 SAME_PERCENT = 0.5
 """Effects that differ by so many percent of each other are the same decision."""
@@ -29,7 +29,10 @@ class Replay:
 
 def replay(decision: Mapping[str, Any]) -> Replay:
     """Run the stored points through today's detector."""
-    detector = OnlineDetector(Settings(**decision["settings"]))
+    usual = decision.get("usual")  # older alerts have none
+    detector = OnlineDetector(
+        Settings(**decision["settings"]), UsualNoise(**usual) if usual else None
+    )
     verdict = Verdict("unchanged")
     points = []
     for position, (value, low, high) in enumerate(decision["points"]):

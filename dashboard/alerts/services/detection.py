@@ -22,7 +22,7 @@ from django.db import transaction
 from dashboard.alerts.services import first_failures, flaky, recovery
 from dashboard.alerts.services.alert_groups import raise_alert, withdraw_unsupported
 from dashboard.alerts.services.changes import LevelChange
-from dashboard.detection import VERSION, Verdict, smallest_change_shown
+from dashboard.detection import VERSION, UsualNoise, Verdict, smallest_change_shown
 from dashboard.language.metrics import STATUS_METRIC
 from dashboard.models import Alert, DetectorState, Series
 from dashboard.results.core.series_points import (
@@ -91,10 +91,13 @@ def _advance(series: Series, stored: DetectorState) -> tuple[list[LevelChange], 
     detector = _stored_detector(series, stored, per_build)
     read_again = detector is None
     if detector is None:
-        detector = SeriesDetector(series.metric, per_build)
+        # Judged again, it borrows what it borrowed before
+        detector = SeriesDetector(series.metric, per_build, _borrowed_before(stored))
         fresh = history.readings(series)
     else:
         fresh = history.readings(series, stored.planned_at)
+    if detector.may_borrow:
+        detector.borrow(history.usual_noise_near(series))
     next_fit = detector.now.next_fit
 
     detections = _detections(detector, fresh)
@@ -128,6 +131,12 @@ def _stored_detector(
     except (KeyError, ValueError) as error:
         logger.info("series judged again", series=series.pk, why=str(error))
         return None
+
+
+def _borrowed_before(stored: DetectorState) -> UsualNoise | None:
+    """What the stored detector has borrowed from other series."""
+    usual = stored.state.get("now", {}).get("usual")
+    return UsualNoise(**usual) if usual else None
 
 
 def _detections(detector: SeriesDetector, fresh: list[SeriesPoint]) -> list[_Detection]:
@@ -201,6 +210,7 @@ def _decision(
     detector: SeriesDetector, points: list[list[SeriesPoint]], verdict: Verdict, index: int
 ) -> dict[str, Any]:
     """What `manage.py replay_alert` needs to decide again."""
+    usual = detector.now.series.usual
     values = []
     for position, repeats in enumerate(points):
         shown = merge_repeats(repeats, position, detector.settings)
@@ -209,5 +219,6 @@ def _decision(
         "points": values,
         "at": [repeats[0].at.isoformat() for repeats in points],
         "settings": asdict(detector.settings),
+        "usual": asdict(usual) if usual else None,
         "verdict": {**asdict(verdict), "index": index},
     }

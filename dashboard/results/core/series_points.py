@@ -14,7 +14,15 @@ from math import isfinite, log, sqrt
 from statistics import fmean, median
 from typing import Any, Literal
 
-from dashboard.detection import OnlineDetector, Point, Settings, Verdict, status_value
+from dashboard.detection import (
+    OnlineDetector,
+    Point,
+    Settings,
+    UsualNoise,
+    Verdict,
+    status_value,
+)
+from dashboard.detection.segment import FIRST_FIT
 from dashboard.language.metrics import STATUS_METRIC, Metric
 from dashboard.language.wording import metric_of
 
@@ -110,12 +118,19 @@ class SeriesDetector:
     """Judges a series one datum at a time.
 
     `state()` is JSON, a few kB; `SeriesDetector.restored` goes on from it. before: the detector
-    without the open point. open: the data of the open point. settings: None: the metric's own.
+    without the open point. open: the data of the open point. usual: noise that a young series
+    borrows. settings: None: the metric's own.
     """
 
-    def __init__(self, metric: str, per_build: bool, settings: Settings | None = None) -> None:
+    def __init__(
+        self,
+        metric: str,
+        per_build: bool,
+        usual: UsualNoise | None = None,
+        settings: Settings | None = None,
+    ) -> None:
         self.settings, self.per_build = settings or settings_of(metric_of(metric)), per_build
-        self.before = OnlineDetector(self.settings)
+        self.before = OnlineDetector(self.settings, usual)
         self.now = self.before
         self.open: list[SeriesPoint] = []
 
@@ -124,7 +139,7 @@ class SeriesDetector:
         if judged_value(reading, self.settings) is None:
             return None
         if self.open and self.open[0].version != reading.version:
-            self.now, self.open = OnlineDetector(self.settings), []
+            self.now, self.open = OnlineDetector(self.settings, self.now.series.usual), []
         if self.open and self.per_build and self.open[0].build == reading.build:
             self.open.append(reading)
             self.now = OnlineDetector.restored(self.before.state())
@@ -134,6 +149,17 @@ class SeriesDetector:
                 self.before = OnlineDetector.restored(self.now.state())
             self.open = [reading]
         return self.now.update(merge_repeats(self.open, self.now.seen, self.settings))
+
+    @property
+    def may_borrow(self) -> bool:
+        """Whether it is too young to be judged, and has not borrowed any noise yet."""
+        is_young = self.now.seen < FIRST_FIT and self.now.series.usual is None
+        return is_young and self.settings.kind == "continuous"
+
+    def borrow(self, usual: UsualNoise | None) -> None:
+        """Judge by what is usual of the other series of the machine, too."""
+        self.now.borrow(usual)
+        self.before.borrow(usual)
 
     def state(self) -> dict[str, Any]:
         """All that is known, JSON-ready; without repeats only the state after the open point."""

@@ -6,7 +6,8 @@ from datetime import datetime
 from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
 
-from dashboard.models import Datum, InvalidPoint, Purpose, Series, Track
+from dashboard.detection import VERSION, SeriesNoise, UsualNoise, usual_noise
+from dashboard.models import Datum, DetectorState, InvalidPoint, Purpose, Series, Track
 from dashboard.results.core.series_points import SeriesPoint
 
 # Tracks on which data of one build are repeats of one point
@@ -61,6 +62,20 @@ def digest(series: Series, until: datetime) -> str:
         cursor.execute(_DIGEST, [series.pk, until, Purpose.SCHEDULED])
         count, mixed = cursor.fetchone()
     return f"{count}:{mixed}"
+
+
+def usual_noise_near(series: Series) -> UsualNoise | None:
+    """The noise of the machine's other series of the metric; None where they are few or young."""
+    others = DetectorState.objects.filter(
+        version=str(VERSION),
+        series__machine=series.machine_id,
+        series__metric=series.metric,
+    )
+    models = others.exclude(series=series).values_list("state__now__law", flat=True)
+    noises = [
+        SeriesNoise(model["rho"], model["scale"], model["known"]) for model in models if model
+    ]
+    return usual_noise(noises)
 
 
 def is_per_build(track: Track) -> bool:

@@ -8,7 +8,8 @@ from django.contrib.auth.models import User
 from django.db import connection
 
 from dashboard.alerts.services import detection, triage
-from dashboard.models import Alert, AlertGroup, DetectorState, Track
+from dashboard.detection import VERSION
+from dashboard.models import Alert, AlertGroup, DetectorState, Series, Track
 from tests.builders import site
 from tests.builders.alerting import FIRST, measure, measured, noise
 
@@ -61,6 +62,26 @@ def test_five_percent_more_compile_calls_are_an_alert_at_the_third_point() -> No
     assert alert.effect == pytest.approx(5.0, abs=0.1)
     assert alert.group.cause == "compiler"
     assert alert.group.severity == "low"
+
+
+def test_young_series_borrows_the_noise_of_the_machines_others() -> None:
+    measured(noise(5))
+    series = Series.objects.get(metric="latency_ms")
+    law = {"rho": 0.5, "scale": 1.7, "known": 100.0}
+    for place in range(5):
+        other = Series.objects.create(
+            benchmark=series.benchmark,
+            config=series.config,
+            metric=series.metric,
+            machine=series.machine,
+            track=Track.objects.create(key=f"t{place}"),
+        )
+        DetectorState.objects.create(
+            series=other, version=str(VERSION), state={"now": {"law": law}}
+        )
+    detection.detect_due()
+    usual = DetectorState.objects.get(series=series).state["now"]["usual"]
+    assert usual["rho"] == 0.5
 
 
 def test_detection_point_by_point_raises_the_same_alert_as_all_at_once() -> None:

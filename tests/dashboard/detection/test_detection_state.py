@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from dashboard.detection import OnlineDetector, Settings
+from dashboard.detection import OnlineDetector, Settings, UsualNoise
 from tests.builders.detection import Floats, points, quiet
 from tests.perf.noise import KINDS
 
@@ -40,13 +40,26 @@ def test_stored_detector_goes_on_where_it_was(kind: str) -> None:
 def test_states_in_the_database_stay_readable() -> None:
     state = stepped_detector().state()
     assert " ".join(sorted(state)) == (
-        "carried count counts held law line next_fit recent rise ruler seen settings share spreads "
-        "start sums usual_width version"
+        "bursts carried count counts fewest held law left line nats next_fit recent rise ruler "
+        "seen settings share spreads start sums usual usual_width version wider"
     )
     assert " ".join(state["held"]) == "value at odd run proven jumpy"
     assert " ".join(state["ruler"]) == "reference counts"
-    assert " ".join(state["law"]) == "level scale rho marginal known own shape half lower"
-    assert " ".join(state["line"]) == "count total moment"
+    assert " ".join(state["law"]) == (
+        "level scale rho marginal known own shape half lower bar borrowed"
+    )
+    assert " ".join(state["line"]) == "count total moment squares"
+
+
+def test_stored_detector_keeps_the_level_that_was_left_and_the_borrowed_noise() -> None:
+    kept = OnlineDetector(Settings(), UsualNoise(0.4, 0.1, 0.6, 0.1))
+    stored = OnlineDetector(Settings(), UsualNoise(0.4, 0.1, 0.6, 0.1))
+    values = quiet(90)
+    values[60:66] += 10
+    for point in points(values):
+        stored = OnlineDetector.restored(json.loads(json.dumps(stored.state())))
+        assert stored.update(point) == kept.update(point)
+    assert stored.state() == kept.state()
 
 
 def test_point_leaves_the_state_before_it_as_it_was() -> None:

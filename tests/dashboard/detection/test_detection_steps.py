@@ -38,6 +38,8 @@ def test_level_of_three_points_is_reported_and_so_is_the_way_back() -> None:
     assert there.seen_at == 62
     assert back.index == 63
     assert back.seen_at == 65
+    assert not there.is_return
+    assert back.is_return
 
 
 def test_short_level_leaves_no_second_mode_behind() -> None:
