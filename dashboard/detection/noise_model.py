@@ -154,7 +154,6 @@ def fit_noise_model(window: Floats, smallest_scale: float, usual: UsualNoise | N
     # 4. Scale and tails. Of an AR(1), the innovations' variance is 1 - rho² of the values'
     expected_scale = deviation * float(np.sqrt(1 - rho * rho))
     scale, degrees = estimators.scale_and_degrees(innovations, present, count, expected_scale)
-
     scale = _with_usual(scale, count, usual)
 
     # 5. The level of a series that drifts is where it is now
