@@ -46,7 +46,7 @@ def test_positions_go_on_across_versions_of_the_benchmark() -> None:
 
 
 def test_changes_of_both_settings_are_paired() -> None:
-    values = [*noise(40), *noise(40, 105.0, seed=1), *noise(10, 140.0, seed=2)]
+    values = [*noise(40), *noise(40, 105.0, seed=1), *noise(20, 140.0, seed=2)]
     small = changes_of(history(values), "latency_ms", False, Settings(2.0))
     large = changes_of(history(values), "latency_ms", False, Settings(20.0))
     compared = differences(small, large)
