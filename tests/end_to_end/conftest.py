@@ -26,20 +26,23 @@ ELSEWHERE: tuple[str, ...] = (
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A browser test runs in UTC and in another zone, half of them in each of ELSEWHERE; one marked
-    `charts` runs in all.
+    """A browser test runs in UTC and in ELSEWHERE: half of them in each by `make test`, the rest by
+    `make test-slow`; one marked `charts` in all by both.
 
-    One of themes runs in UTC alone: no colour depends on the zone.
+    One of themes runs in UTC alone by `make test`: no colour should depend on the zone.
     """
     if "zone" not in metafunc.fixturenames:
         return
-    of_name = crc32(metafunc.definition.name.encode()) % len(ELSEWHERE)
-    elsewhere = ELSEWHERE[of_name : of_name + 1]
+    usual = {"UTC", ELSEWHERE[crc32(metafunc.definition.name.encode()) % len(ELSEWHERE)]}
     if metafunc.definition.get_closest_marker("charts"):
-        elsewhere = ELSEWHERE
+        usual.update(ELSEWHERE)
     elif "theme" in metafunc.fixturenames:
-        elsewhere = ()
-    metafunc.parametrize("zone", ("UTC", *elsewhere))
+        usual = {"UTC"}
+    zones = [
+        pytest.param(zone, marks=() if zone in usual else pytest.mark.slow)
+        for zone in ("UTC", *ELSEWHERE)
+    ]
+    metafunc.parametrize("zone", zones)
 
 
 @pytest.fixture(scope="module")
