@@ -285,7 +285,7 @@ def test_other_configs_of_a_benchmark_are_opened_and_closed_in_place(page: Page)
     folded.click()
     expect(page.locator(".opened")).to_have_count(1)
     page.wait_for_url(re.compile("open="))
-    assert page.evaluate("document.activeElement.className") == "opens"
+    expect(page.locator(".opens:focus")).to_have_count(1)
     page.go_back()
     expect(page.locator(".opened")).to_have_count(0)
 
