@@ -29,7 +29,7 @@ def observe() -> None:
 
     def codegen_kernel(kernel: Any, *arguments: Any, **options: Any) -> Any:
         source = write(kernel, *arguments, **options)
-        with suppress(Exception):  # of torch's own, which compiling must not end of
+        with suppress(Exception):  # a failing estimate must not end the compilation
             _note(source, int(kernel.estimate_kernel_num_bytes()))
         return source
 

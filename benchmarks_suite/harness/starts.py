@@ -2,9 +2,9 @@
 
 Each has its own process and follows the one procedure of start.py; the counted one, whose time
 nobody reads, has its own (counted_start.py), and so has startup, whose time begins with the process
-(startup.py). That process is forked from the
-job's, which has only imported; where that is not fit to be forked, for ranks, and for startup, it
-is one that imports by itself. Each answer says which way it was: ``process``, and ``why_fresh``.
+(startup.py). The process is forked from the job's, which has only imported; for ranks, for startup,
+and where the job's is not fit to be forked, it is one that imports by itself. Each answer says
+which way it was: ``process``, and ``why_fresh``.
 """
 
 import json

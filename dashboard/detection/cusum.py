@@ -258,7 +258,8 @@ class CusumTests:
         places = np.arange(len(fresh))
         first = np.maximum.accumulate(np.where(brackets >= highest, places, 0), axis=1)
         runs = Runs(sums + highest, places - first + 1)
-        # What was there at the beginning is no excursion, and what goes on at the end may be none
+        # A run from the very first points left no level, and one that lasts until the end may be a
+        # change
         ended = (first >= FEWEST_POINTS) & (first < first[:, -1:])
         return float(np.where(ended, self.shares(runs), 0.0).max(initial=0.0))
 

@@ -118,7 +118,7 @@ class Excursions(NamedTuple):
         return Excursions(self.times + 1, max(self.longest, length), until)
 
     def fewest(self, index: int) -> int:
-        """Points that a new level needs at the point `index`, so that it is no such excursion."""
+        """How many points a new level needs, at the point `index`, to last longer than these."""
         if self.times < BURSTS_TO_BELIEVE or index - self.until > WINDOW:
             return FEWEST_POINTS
         return self.longest + 3

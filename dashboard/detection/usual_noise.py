@@ -50,11 +50,11 @@ class UsualNoise:
 
 def usual_noise(others: Sequence[SeriesNoise]) -> UsualNoise | None:
     """What is usual of the noise of other series; None where they are too few."""
-    known = [other for other in others if other.points >= FEWEST_POINTS and other.scale > 0]
-    if len(known) < FEWEST_SERIES:
+    settled = [other for other in others if other.points >= FEWEST_POINTS and other.scale > 0]
+    if len(settled) < FEWEST_SERIES:
         return None
-    rho, rho_error = _middle_and_spread(np.array([other.rho for other in known]))
-    log_scales = np.log([other.scale for other in known])
+    rho, rho_error = _middle_and_spread(np.array([other.rho for other in settled]))
+    log_scales = np.log([other.scale for other in settled])
     log_scale, log_scale_error = _middle_and_spread(log_scales)
     return UsualNoise(
         rho=rho,

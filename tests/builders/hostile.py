@@ -20,7 +20,7 @@ VALUES = (
     *("9999-12-31T23:59:59-12:00", "9999-12-31", "0001-01-01T00:00+23:59", "0001-01-01"),
     *("2026-02-30", "2026-11-23T25:00", "2026-11-23", "24:00", "٣", "_", "-" * 36, "0" * 36),
     *("{}", "[]", "[1]", "null", "true", "//evil.example", "https://[", "=1+1", "a,b", "1,2", "on"),
-)  # fmt: skip
+)
 LOOKUPS = ("", "__exact", "__gte", "__lt", "__in", "__isnull", "__icontains", "__year", "__range")
 ADMIN_NAMES = ("q", "o", "p", "e", "all", "_popup", "_to_field", "_changelist_filters", "action")
 SHARED_NAMES = ("machine", "track", "page", "metric", "benchmark", "config", "next", "back")

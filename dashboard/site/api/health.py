@@ -32,10 +32,10 @@ def readyz(request: HttpRequest) -> JsonResponse:
     for name, check in CHECKS.items():
         if name not in running or running[name].done():
             running[name] = threads.submit(check)
-    asked = {name: running[name] for name in CHECKS}
-    wait(asked.values(), timeout=ANSWER_S)
+    answers = {name: running[name] for name in CHECKS}
+    wait(answers.values(), timeout=ANSWER_S)
     states = {}
-    for name, future in asked.items():
+    for name, future in answers.items():
         states[name] = future.result() if future.done() else NO_ANSWER
     is_ready = set(states.values()) == {"ok"}
     return JsonResponse(states, status=200 if is_ready else 503)

@@ -103,5 +103,5 @@ def test_change_that_was_reported_before_its_bisection_is_not_missed() -> None:
 def test_page_shows_rates_next_to_the_promise(reader: Client) -> None:
     alerting.alert(alerting.group("invalid", machine=site.machine()))
     shown = " ".join(text(reader, "/alerts/quality/").split())
-    assert "at most 1 false alert in 1,000 points" in shown
+    assert "no more than 1 false alert in 1,000 points" in shown
     assert "1 of 1 (21 to 100%)" in shown
