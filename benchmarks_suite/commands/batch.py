@@ -183,19 +183,20 @@ class Queue:
                 return
             # In a process of its own: describing the machine touches the GPU, and this process must
             # not hold it.
-            write = partial(_write_failure, queued.job, failure, queued.result_file)
+            write = partial(_write_failure, queued, failure)
             forks.run(write, DESCRIPTION_S)
         self.ran.append(queued)
         took_s = time.monotonic() - began
         progress.note(f"{took_s:6.1f} s  {queued.status:<16} {queued.folder.name}")
 
 
-def _write_failure(failed: job.Job, failure: outcome.CaseOutcome, path: Path) -> None:
-    failed_result = result.Result(failed)
+def _write_failure(queued: Queued, failure: outcome.CaseOutcome) -> None:
+    failed_result = result.Result(queued.job)
+    failed_result.stage = progress.last_stage(queued.folder / "log.txt") or failed_result.stage
     failed_result.failed(failure)
-    failed_result.environment = environment.describe(failed)
-    report.conclude(failed, failed_result)
-    result.write(failed_result.document(), path)
+    failed_result.environment = environment.describe(queued.job)
+    report.conclude(queued.job, failed_result)
+    result.write(failed_result.document(), queued.result_file)
 
 
 def summary(ran: Sequence[Queued], wall_s: float) -> str:

@@ -3,13 +3,26 @@
 A log that takes no more, on a full disk, ends no measurement.
 """
 
+import re
 import sys
 from contextlib import suppress
+from pathlib import Path
+
+_STAGE = re.compile(r"^phase: (\w+)$", re.MULTILINE)
 
 
 def announce(stage: str) -> None:
     """Reports the stage (a stage of schema/result.v1.json) that begins now."""
     note(f"phase: {stage}")  # the interface to the worker
+
+
+def last_stage(log: Path) -> str | None:
+    """The stage that a job's log announced last; None where there is none."""
+    try:
+        stages = _STAGE.findall(log.read_text(errors="replace"))
+    except OSError:
+        return None
+    return stages[-1] if stages else None
 
 
 def note(text: str) -> None:

@@ -14,7 +14,7 @@ from benchmarks_suite.__main__ import main
 from benchmarks_suite.commands import batch
 from benchmarks_suite.commands.job_processes import JobProcesses, NotForkable, WarmProcess
 from benchmarks_suite.commands.precompile import can_precompile, precompile
-from benchmarks_suite.harness import forks
+from benchmarks_suite.harness import forks, outcome
 from benchmarks_suite.harness import precompile as arm_caches
 from benchmarks_suite.harness.job import Job, JobError
 
@@ -60,6 +60,21 @@ def test_job_over_its_time_limit_leaves_a_timeout_and_the_queue_continues(tmp_pa
     path, out = a_list(tmp_path, {**EAGER, "timeout_s": 0.01}, EAGER), tmp_path / "out"
     assert main(["batch", str(path), str(out)]) == batch.OK
     assert [result["status"] for result in results_in(out)] == ["timeout", "pass"]
+
+
+def test_timeout_names_the_stage_that_the_log_announced_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(self: JobProcesses, job: Job, folder: Path, limit_s: float) -> outcome.CaseOutcome:
+        (folder / "log.txt").write_text("phase: job\nphase: compile\nphase 2 of 3: odd words\n")
+        return outcome.CaseOutcome("timeout", "killed after 1 s")
+
+    monkeypatch.setattr(JobProcesses, "run", killed)
+    path, out = a_list(tmp_path, EAGER), tmp_path / "out"
+    assert main(["batch", str(path), str(out)]) == batch.OK
+    (result,) = results_in(out)
+    assert (result["status"], result["stage"]) == ("timeout", "compile")
+    assert "in stage compile" in result["absent"]["latency_ms"]
 
 
 def test_no_job_begins_after_the_minutes(tmp_path: Path) -> None:
