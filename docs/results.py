@@ -34,12 +34,14 @@ from results_summary import (  # noqa: E402
 from benchmarks_suite.harness import recorded  # noqa: E402
 from benchmarks_suite.registry import BENCHMARKS  # noqa: E402
 from dashboard.comparisons.core.matching import compare, compare_latency  # noqa: E402
+from dashboard.comparisons.core.metric_effects import Effect  # noqa: E402
 from dashboard.comparisons.core.sides import side_from_results  # noqa: E402
 from dashboard.language.metrics import METRICS  # noqa: E402
 from dashboard.results.core.result_format import parse_result  # noqa: E402
 
 PHASES = ("dynamo", "aot", "inductor", "triton")
 VERDICTS = {"better": "faster", "worse": "slower", "same": "the same", "unknown": "not known"}
+SUSPECTED = {"better": "faster (suspected)", "worse": "slower (suspected)"}
 STARTS = ("cold", "warm", "restored")
 DISTRIBUTED = "distributed"  # the family that spans GPUs
 MAX_LISTED = 4  # a cell lists the values of up to so many processes
@@ -111,7 +113,7 @@ def releases(groups: Groups) -> Iterator[Sequence[str]]:
             row.case.config,
             _arrow(*processes, "latency_ms", 4),
             row.effect.change.text,
-            f"{VERDICTS[row.effect.verdict]} {row.changed_part}".strip(),
+            f"{_verdict(row.effect)} {row.changed_part}".strip(),
             _arrow(*processes, "eager_latency_ms", 4),
             _arrow(*processes, "speedup", 3),
         )
@@ -133,9 +135,13 @@ def device_times(groups: Groups) -> Iterator[Sequence[str]]:
             row.case.config,
             _arrow(*processes, "device_ms", 5),
             row.effect.change.text,
-            VERDICTS[row.effect.verdict],
+            _verdict(row.effect),
             _arrow(*processes, "eager_device_ms", 5),
         )
+
+
+def _verdict(effect: Effect) -> str:
+    return SUSPECTED.get(effect.suspected or "", VERDICTS[effect.verdict])
 
 
 def _is_current(document: Document) -> bool:
