@@ -159,7 +159,7 @@ def _read(
         cursor.execute(_LEVELS if any_runs else _MEASURED, given)
         for build, benchmark, config, metric, *columns in cursor.fetchall():
             samples = measured(build, benchmark, config).samples.setdefault(metric, [])
-            _add(samples, _samples_of_block(*columns))
+            _add(samples, samples_of_block(*columns))
         cursor.execute(_FAILED, given)
         for build, benchmark, config, status, count, message in cursor.fetchall():
             case = measured(build, benchmark, config)
@@ -198,7 +198,7 @@ def _add(pools: list[CaseSamples], samples: CaseSamples) -> None:
     pools.append(samples)
 
 
-def _samples_of_block(  # noqa: PLR0913, PLR0917 - the columns of both statements
+def samples_of_block(  # noqa: PLR0913, PLR0917 - the columns of both statements
     version: int,
     libraries: str,
     device: str,
@@ -212,6 +212,7 @@ def _samples_of_block(  # noqa: PLR0913, PLR0917 - the columns of both statement
     mean: float,
     job: str,
 ) -> CaseSamples:
+    """A row of BuildLevel as the samples that an effect is estimated of."""
     level = None
     if log_mean is not None and log_m2 is not None:
         group = BlockGroup(Block(device, session), n, log_mean, max(log_m2, 0.0))

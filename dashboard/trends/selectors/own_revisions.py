@@ -1,37 +1,37 @@
 """Revisions of an own model side by side: what each of them measured on the same build."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from dashboard.language.wording import ValueChange, change
+from dashboard.comparisons.core.metric_effects import (
+    CaseSamples,
+    Effect,
+    estimate_effects,
+    pool_samples,
+)
+from dashboard.comparisons.selectors.versions import samples_of_block
 from dashboard.models import BuildLevel, OwnRevision
 from dashboard.trends.selectors.series_selection import SeriesSelection
 
 SHOWN_REVISIONS = 4  # the newest
 SHOWN_ROWS = 12
-
-
-class RevisionLevel(NamedTuple):
-    """The mean of what one revision measured, and how many processes made it."""
-
-    mean: float
-    processes: int
+Place = tuple[str, str, str, str]  # config, build, device, libraries
 
 
 @dataclass(frozen=True, slots=True)
 class RevisionRow:
     """One config on one build, device and set of libraries: only the model's file differs.
 
-    levels: of each shown revision; None where it was not measured there.
-    change: between the two newest of them, without a judgement.
+    samples: of each shown revision; None where it was not measured there.
+    effect: between the two newest of them, judged as a comparison judges two builds: without
+        devices and sessions that both share there is no verdict.
     """
 
     config: str
     build: str
     device: str
-    levels: list[RevisionLevel | None]
-    change: ValueChange | None
+    samples: list[CaseSamples | None]
+    effect: Effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +49,49 @@ def side_by_side(selection: SeriesSelection) -> RevisionTable | None:
     if len(revisions) < 2:
         return None
     numbers = [revision.number for revision in revisions]
-    levels = BuildLevel.objects.filter(
+    levels = BuildLevel.objects.order_by("-build__created_at").filter(
         series__in=[series.pk for series in selection.series], benchmark_version__in=numbers
     )
-    places: dict[tuple[str, str, str, str], dict[int, RevisionLevel]] = {}
-    for level in levels.select_related("build", "series__config").order_by("-build__created_at"):
-        place = (level.series.config.name, level.build.label, level.device, level.libraries)
-        means = places.setdefault(place, {})
-        other_sessions = means.get(level.benchmark_version, RevisionLevel(0.0, 0))
-        processes = level.count + other_sessions.processes
-        total = level.mean * level.count + other_sessions.mean * other_sessions.processes
-        means[level.benchmark_version] = RevisionLevel(total / processes, processes)
-
+    places = _samples_by_place(levels.select_related("build", "series__config"))
+    compared = {place: measured for place, measured in places.items() if len(measured) > 1}
+    pairs = [_newest_two(measured) for measured in compared.values()]
+    effects = estimate_effects(pairs, selection.metric)
     rows = []
-    for (config, build, device, _), means in places.items():
-        if len(means) > 1:
-            shown = [means.get(number) for number in numbers]
-            rows.append(RevisionRow(config, build, device, shown, _newest_change(selection, means)))
+    for ((config, build, device, _), measured), effect in zip(
+        compared.items(), effects, strict=True
+    ):
+        shown = [measured.get(number) for number in numbers]
+        rows.append(RevisionRow(config, build, device, shown, effect))
     return RevisionTable(revisions, rows[:SHOWN_ROWS])
 
 
-def _newest_change(
-    selection: SeriesSelection, means: Mapping[int, RevisionLevel]
-) -> ValueChange | None:
-    *_, before, after = sorted(means)
-    return change(selection.metric, means[before].mean, means[after].mean)
+def _samples_by_place(levels: Iterable[BuildLevel]) -> dict[Place, dict[int, CaseSamples]]:
+    """Of each place the samples of each revision, of all its sessions."""
+    places: dict[Place, dict[int, CaseSamples]] = {}
+    for level in levels:
+        place = level.series.config.name, level.build.label, level.device, level.libraries
+        samples = samples_of_block(
+            level.benchmark_version,
+            level.libraries,
+            level.device,
+            level.session,
+            level.count,
+            level.log_mean,
+            level.log_m2,
+            level.within,
+            level.least,
+            level.most,
+            level.mean,
+            str(level.job),
+        )
+        of_place = places.setdefault(place, {})
+        earlier = of_place.get(level.benchmark_version)
+        if earlier:
+            samples = pool_samples([earlier, samples])
+        of_place[level.benchmark_version] = samples
+    return places
+
+
+def _newest_two(samples: dict[int, CaseSamples]) -> tuple[CaseSamples, CaseSamples]:
+    *_, before, after = sorted(samples)
+    return samples[before], samples[after]
