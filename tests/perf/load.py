@@ -41,7 +41,7 @@ PAGES = ("/", "/benchmarks/", "/alerts/", "/runs/", "/fleet/", "/versions/")
 MIB = 2**20
 KINDS = {  # part of a command line -> the kind of the process
     "gunicorn": "web",
-    "-Q dashboard": "dashboard worker",
+    "--queues dashboard": "dashboard worker",
     " beat ": "scheduler",
     "-m runner": "benchmark worker",
     "valkey": "broker",
@@ -180,7 +180,8 @@ def measure(client: httpx.Client, job: Any) -> None:
 def drive(site: LocalSite, token: str, count: int, rate: float) -> float:
     """Measure `count` jobs, `rate` a second where the system can, and print what that took.
 
-    The results a second. THREADS at once, as a fleet does: over one connection the response time would be the limit.
+    The results a second. THREADS at once, as a fleet does: over one connection the response time
+    would be the limit.
     """
     jobs = itertools.chain.from_iterable(plan() for _ in itertools.count())
     headers = {"Authorization": f"Bearer {token}"}
