@@ -227,7 +227,7 @@ def claims(count: int) -> None:
         measure(f"a claim, {length:,} wait", count, claim_next)
 
 
-def land_run() -> int:
+def land_run(worker: Any) -> int:
     """Results of one run of every case; how many."""
     from dashboard.models import Job, JobState
     from dashboard.results.services.ingest import ingest
@@ -237,7 +237,6 @@ def land_run() -> int:
     configs = [config["name"] for config in site.catalog()["configs"]]
     run = site.run(*names, configs=configs, purpose="scheduled")
     run.jobs.update(state=JobState.QUEUED)
-    worker = site.worker("judged")
     for job in Job.objects.filter(run=run):
         claimed = site.claim(job, worker)
         ingest(job_id=job.pk, worker=worker, body=random_delivery(claimed))
@@ -248,17 +247,19 @@ def judging(rounds: int) -> None:
     """What judging the data of a result costs: series one by one, and by the batch."""
     from dashboard.alerts.services.detection import detect, detect_due
     from dashboard.models import DetectorState
+    from tests.builders import site
 
     def one_by_one() -> None:
         for series in DetectorState.objects.filter(due=True).values_list("pk", flat=True):
             detect(series_id=series)
 
     ways: dict[str, Callable[[], object]] = {"one by one": one_by_one, "by the batch": detect_due}
+    worker = site.worker("judged")
     cpu_s = dict.fromkeys(ways, 0.0)
     judged = dict.fromkeys(ways, 0)
     for number in range(2 * rounds + 1):
         name = list(ways)[number % 2]
-        count = land_run()
+        count = land_run(worker)
         began = sum(processor_s())
         ways[name]()
         if number:  # the first one finds new series
