@@ -42,9 +42,10 @@ def listing(request: HttpRequest) -> HttpResponse:
 def show(request: HttpRequest, pk: int) -> HttpResponse:
     """One run; htmx asks for the live part alone every few seconds until the run has ended."""
     run = get_object_or_404(runs.listing(), pk=pk)
-    page = parameters.page(request, runs.jobs_in_order(run), _JOBS_SIZE)
-    jobs = list(page.object_list)
     progress = runs.progress(run, timezone.now())
+    in_order = runs.jobs_in_order(run)
+    page = parameters.page(request, in_order, _JOBS_SIZE, count=progress.counts.total)
+    jobs = list(page.object_list)
     context = {
         "run": run,
         "page": page,
@@ -53,9 +54,10 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
         "passed": [job for job in jobs if job.status == Status.PASS],
         "counts": progress.counts,
         "is_active": progress.is_active,
-        "workers": runs.workers_alive(run.machine_id, timezone.now()),
+        "workers": progress.workers,
         "seconds_left": progress.seconds_left,
-        "can_retry": run.jobs.filter(state__in=runs.RETRYABLE).exists(),
+        # Asked for where somebody may
+        "can_retry": run.jobs.filter(state__in=runs.RETRYABLE).exists,
     }
     is_live_part = request.headers.get("HX-Request")
     return render(request, "runs/_run_live.html" if is_live_part else "runs/run.html", context)
