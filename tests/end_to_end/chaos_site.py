@@ -77,7 +77,10 @@ class ChaosSite:
             self._wait_for(self._is_over, self._measure(self.base, spoiled))
 
     def trigger(self, jobs: int) -> Run:
-        """The run of so many jobs during which processes are killed."""
+        """The run of so many jobs during which faults strike; the last one may not be over yet."""
+        return query(lambda: self._trigger(jobs))
+
+    def _trigger(self, jobs: int) -> Run:
         smoke = Benchmark.objects.filter(size="smoke", retired=False)
         names = [*smoke.filter(model=SPOILED).values_list("name", flat=True)]
         names += smoke.exclude(model=SPOILED).values_list("name", flat=True)
