@@ -156,7 +156,8 @@ class ChaosSite:
         )
         again = len(measured) - len({line.split()[0] for line in measured})
         print(f"attempts measured {len(measured)}, of jobs that had been measured before: {again}")
-        print(f"alert groups {groups.count()} ({states(groups)}), alerts {Alert.objects.count()}")
+        evidence = describe_counts(Counter(groups.values_list("evidence_state", flat=True)))
+        print(f"alert groups {groups.count()} ({evidence}), alerts {Alert.objects.count()}")
         arrived = f"{len(mails.mails)} mails, {len(hooks.requests)} webhook calls"
         print(f"messages {states(Delivery.objects.all())}; arrived: {arrived}")
         for name, count in problems.items():
