@@ -29,7 +29,7 @@ test-bare:  ## Prove `make up` on a bare Debian in a chroot (root, debootstrap a
 drill:      ## Make real changes on a system of its own, print what it finds. A part: make drill ARGS="--only numerics"
 	$(LOCAL) drill $(ARGS)
 
-chaos:      ## kill -9 at random in a running system, count what was lost or doubled. make chaos ARGS="--seed 7"
+chaos:      ## Kill, freeze and fill at random in a running system, count what was lost. make chaos ARGS="--quick"
 	$(LOCAL) chaos $(ARGS)
 
 lint:       ## Style, types, import rules, migrations, deploy checks (also part of make test)

@@ -21,10 +21,12 @@ class DashboardConfig(AppConfig):
 
     def ready(self) -> None:
         from dashboard import checks  # noqa: F401 - registers the system checks
+        from dashboard.site import connection_checks
 
         configure_structlog()
         bound_moments()
         send_numbers_as_text()
+        connection_checks.connect_signals()
         post_migrate.connect(ensure_defaults, sender=self)
 
 

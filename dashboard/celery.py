@@ -1,14 +1,18 @@
 """The Celery app of the dashboard worker and the scheduler; benchmark workers have the runner's."""
 
+import ctypes
 import os
+import signal
+import sys
 
 from celery import Celery
-from celery.signals import setup_logging, worker_init
+from celery.signals import setup_logging, worker_init, worker_process_init
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 
 from django.conf import settings  # after the settings are named
 
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
 REDIS_OPTIONS = {
     # A message that nobody acknowledged for this long is delivered again. That does no harm: the
     # lease in the database decides.
@@ -48,3 +52,10 @@ def keep_djangos_logging(**_: object) -> None:
 def load_statistics(**_: object) -> None:
     """Before the worker forks its children: they judge with it, and share its memory."""
     import scipy.stats  # noqa: F401
+
+
+@worker_process_init.connect
+def end_with_the_worker(**_: object) -> None:
+    """A child of a worker that was killed ends at once: its task is delivered again."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -2,8 +2,9 @@
 
 Three parts are installed, each skipped while its stamp says that it is there: `requirements.txt`
 (by hash), torch (its CPU and CUDA builds share a version and differ in hash, so it stays outside
-the hashed lock), and `tests/requirements.txt` for the tests. pip does it, because pip's
-configuration on the machine (a mirror, a folder of wheels) has to count.
+the hashed lock: pip compares it with the hash that its index gives), and `tests/requirements.txt`
+for the tests. pip does it, because pip's configuration on the machine (a mirror, a folder of
+wheels) has to count.
 
 One process at a time installs: two would take each other's unfinished packages for broken ones.
 """
@@ -139,7 +140,7 @@ def _install_part(part: str) -> bool:
     index = ["--index-url", _torch_index()] if _torch_index() else []
     arguments = {
         "requirements": [*locked, str(project.REQUIREMENTS)],
-        "torch": [*index, f"torch=={project.torch_version()}"],
+        "torch": [*index, "--only-binary", ":all:", f"torch=={project.torch_version()}"],
         "tests": [*locked, str(project.TEST_REQUIREMENTS)],
     }
     description = {

@@ -43,8 +43,10 @@ def programs(settings: Mapping[str, str], port: int, measuring: bool = True) -> 
     by_force = (signal.SIGKILL, 5.0)
     supervised = []
     for (name, command, env, steps), colour in zip(rows, COLOURS, strict=False):
-        # Celery beat ends at SIGTERM only where what it prints is still read. It holds nothing.
-        death_signal = signal.SIGKILL if name == "scheduler" else signal.SIGTERM
+        # At SIGTERM either waits for its database or broker, which may be gone or hang. They hold
+        # nothing: an unfinished task is delivered again.
+        at_once = name in ("scheduler", "worker")
+        death_signal = signal.SIGKILL if at_once else signal.SIGTERM
         supervised.append(Program(name, command, env, (*steps, by_force), colour, death_signal))
     return supervised
 

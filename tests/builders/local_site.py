@@ -36,10 +36,15 @@ class LocalSite:
         self.var = var
         inherited = {name: value for name, value in os.environ.items() if name not in OURS}
         own = {"VAR_DIR": str(var), "PORT": str(port), "WORKER_LOCK_DIR": str(var)}
+        self._environment = {**inherited, **own, **extra}
+        self.start()
+
+    def start(self) -> None:
+        """Start the supervisor, also again after `kill`; `lines` begins anew."""
         self._process = subprocess.Popen(
             [sys.executable, "-m", "dashboard.local.supervisor"],
             cwd=ROOT,
-            env={**inherited, **own, **extra},
+            env=self._environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -1,18 +1,22 @@
-"""Chaos: kill -9 at random in the middle of a run, then count what was lost and what was doubled
+"""Chaos: faults at random in the middle of runs, then count what was lost, doubled or left behind
 (`make chaos`).
 
 1. The system as `make up` starts it, in a folder of its own, with a mail server and a webhook
    receiver of this process. Only the suite is another: its jobs take a fraction of a second
    (tests/builders/chaos_suite.py).
-2. Three rounds of what will change, on the plain build; then a run of 200 jobs on a variant that
-   fails one model.
-3. Kills, spread at random over the run: worker, job process, suite, dashboard worker, scheduler,
-   web server, Postgres and broker, each once before any comes again.
+2. Three rounds of what will change, on the plain build; then rounds of so many jobs on a variant
+   that fails one model.
+3. Faults, spread at random over each round, every one once before any comes again
+   (tests/end_to_end/chaos_faults.py): kill -9 of worker, job process, suite, dashboard worker,
+   scheduler, web server, Postgres and broker; SIGSTOP for longer than a lease of web server, either
+   worker and broker; kill -9 of the supervisor, which is started again; no space on the worker's
+   disk, where a file system may be mounted. In the last round the broker stops answering for
+   minutes.
 4. Nobody helps. When every job has ended, every alert was measured again and every message was
    delivered, the count follows: each job has exactly one result or one named failure, no datum,
-   alert or message exists twice.
+   alert or message exists twice, and no process outlived its supervisor.
 
-It takes five minutes on two quiet cores. The same --seed kills the same in the same order.
+The same --seed strikes the same in the same order. All is on this machine, and ends by itself.
 """
 
 import argparse
@@ -21,28 +25,14 @@ import random
 import stat
 import sys
 import tempfile
-import time
-from collections.abc import Iterator
 from pathlib import Path
-
-import psutil
+from typing import Any
 
 from tests.builders import chaos_suite
 from tests.builders.local_site import LocalSite, local_site
 from tests.builders.receivers import mailbox, receiver
+from tests.end_to_end.chaos_faults import Faults, freeze, small_disk
 from tests.end_to_end.drill import connect
-
-VICTIMS = {  # name -> what its command line holds
-    "web server": "gunicorn",
-    "dashboard worker": "-Q dashboard",
-    "scheduler": " beat ",
-    "benchmark worker": "-m runner",
-    "job process": "-m runner",  # forked by the one before
-    "suite": "chaos_suite.py",
-    "Postgres": "postgres -D",
-    "broker": "valkey-server",
-}
-FIND_S = 60.0
 
 
 def main() -> int:
@@ -52,6 +42,7 @@ def main() -> int:
     seed = random.randrange(10**6) if options.seed is None else options.seed
     print(f"seed {seed}, data in {folder}", flush=True)
     with (
+        small_disk(folder / "worker") as disk,
         mailbox() as mails,
         receiver() as hooks,
         local_site(folder, **environment(folder)) as site,
@@ -61,23 +52,48 @@ def main() -> int:
 
         chaos_site = ChaosSite(mails.url, hooks.url)
         chaos_site.measure_before()
-        run = chaos_site.trigger(options.jobs)
-        for victim, jobs in schedule_kills(random.Random(seed), options.kills, options.jobs):
-            ended = chaos_site.wait_for_jobs(run, jobs)
-            pid = kill(site, victim)
-            print(f"  {ended:4} jobs have ended: kill -9 of {victim} ({pid})", flush=True)
+        faults, chance = Faults(site, disk), random.Random(seed)
+        runs = []
+        for number in range(1, options.rounds + 1):
+            run = chaos_site.trigger(options.jobs)
+            runs.append(run)
+            print(f"round {number}: run {run.pk} of {options.jobs} jobs", flush=True)
+            for fault, jobs in faults.schedule(chance, options.faults, options.jobs):
+                ended = chaos_site.wait_for_jobs(run, jobs)
+                print(f"  {ended:4} jobs have ended: {faults.strike(fault)}", flush=True)
+            if number == options.rounds:
+                keep_broker_away(chaos_site, site, options)
         chaos_site.wait_until_settled()
-        return chaos_site.count(run, read_ledger(folder), mails, hooks)
+        return chaos_site.count(runs, read_ledger(folder), mails, hooks, faults.orphans)
+
+
+def keep_broker_away(chaos_site: Any, site: LocalSite, options: argparse.Namespace) -> None:
+    """While a further run waits: it neither answers nor refuses for so many minutes."""
+    if options.away_minutes:
+        chaos_site.trigger(options.jobs)
+        print(f"  {freeze(site, 'broker', 60 * options.away_minutes)}", flush=True)
 
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--kills", type=int, default=10)
-    parser.add_argument("--jobs", type=int, default=200, help="at most 200")
-    parser.add_argument("--seed", type=int, help="of an earlier run, to kill the same again")
-    return parser.parse_args()
+    parser.add_argument("--rounds", type=int, default=1, help="runs; 10 in the long form")
+    parser.add_argument("--jobs", type=int, default=200, help="of each run, at most 200")
+    parser.add_argument("--faults", type=int, default=14, help="in each round")
+    parser.add_argument(
+        "--away-minutes", type=float, default=5.0, help="without the broker; 0: no such fault"
+    )
+    parser.add_argument("--seed", type=int, help="of an earlier run, to strike the same again")
+    parser.add_argument(
+        "--quick",
+        action="store_const",
+        const={"rounds": 2, "jobs": 40, "faults": 7, "away_minutes": 1.0},
+        help="2 rounds of 40 jobs and 7 faults, the broker away for a minute",
+    )
+    options = parser.parse_args()
+    vars(options).update(options.quick or {})
+    return options
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -100,50 +116,6 @@ def environment(folder: Path) -> dict[str, str]:
         "HEARTBEAT_S": "1",
         "LEASE_S": "8",
     }
-
-
-def schedule_kills(
-    chance: random.Random,
-    kills: int,
-    jobs: int,
-) -> Iterator[tuple[str, int]]:
-    """(victim, after how many ended jobs of the run), every victim once before any comes again."""
-    victims: list[str] = []
-    while len(victims) < kills:
-        victims += chance.sample(list(VICTIMS), len(VICTIMS))
-    job_counts = sorted(chance.sample(range(1, jobs * 9 // 10), kills))
-    yield from zip(victims, job_counts, strict=False)
-
-
-def kill(site: LocalSite, victim: str) -> int:
-    """kill -9 of a process of the system, once there is one; its pid."""
-    deadline = time.monotonic() + FIND_S
-    while time.monotonic() < deadline:
-        for process in psutil.Process(site.pid).children(recursive=True):
-            try:
-                if is_victim(process, victim):
-                    process.kill()
-                    return process.pid
-            except psutil.Error:
-                continue
-        time.sleep(0.02)
-    processes = describe_processes(site)
-    raise AssertionError(f"no {victim} ran within {FIND_S:.0f} s; processes: {processes}")
-
-
-def is_victim(process: psutil.Process, victim: str) -> bool:
-    """Whether it is the first process of its kind; of a job process, the one below."""
-    pattern = VICTIMS[victim]
-    if pattern not in " ".join(process.cmdline()) or process.status() == psutil.STATUS_ZOMBIE:
-        return False
-    parent = process.parent()
-    is_child = parent is not None and pattern in " ".join(parent.cmdline())
-    return is_child == (victim == "job process")
-
-
-def describe_processes(site: LocalSite) -> str:
-    children = psutil.Process(site.pid).children(recursive=True)
-    return "; ".join(" ".join(child.cmdline()[:6]) for child in children)
 
 
 def read_ledger(folder: Path) -> list[str]:

@@ -57,6 +57,9 @@ class ChaosSite:
             cancel_run(run=run)  # the first run that `make up` triggers
         self.track = Track.objects.select_related("build").get(key="local")
         self.machine = Machine.objects.get()
+        self.variant = add_variant(
+            base=self.base, name="chaos", env={"TORCHINDUCTOR_FX_GRAPH_CACHE": "1"}
+        )
         rule = Rule.objects.create(name="Chaos", states=AlertState.values)
         for number, url in enumerate(channels):
             rule.channels.add(Channel.objects.create(name=f"chaos {number}", url=url))
@@ -74,14 +77,14 @@ class ChaosSite:
             self._wait_for(self._is_over, self._measure(self.base, spoiled))
 
     def trigger(self, jobs: int) -> Run:
-        """The run of so many jobs during which processes are killed."""
+        """The run of so many jobs during which faults strike; the last one may not be over yet."""
+        return query(lambda: self._trigger(jobs))
+
+    def _trigger(self, jobs: int) -> Run:
         smoke = Benchmark.objects.filter(size="smoke", retired=False)
         names = [*smoke.filter(model=SPOILED).values_list("name", flat=True)]
         names += smoke.exclude(model=SPOILED).values_list("name", flat=True)
-        variant = add_variant(
-            base=self.base, name="chaos", env={"TORCHINDUCTOR_FX_GRAPH_CACHE": "1"}
-        )
-        run = self._measure(variant, names[: jobs // len(CONFIGS)])
+        run = self._measure(self.variant, names[: jobs // len(CONFIGS)])
         assert run.jobs.count() == jobs, (
             f"{run.jobs.count()} jobs, not {jobs}: take a multiple of {len(CONFIGS)}"
         )
@@ -131,25 +134,30 @@ class ChaosSite:
 
     def count(
         self,
-        run: Run,
+        triggered: Sequence[Run],
         measured: Sequence[str],
         mails: Mailbox,
         hooks: Receiver,
+        orphans: int,
     ) -> int:
-        """Print what is there; 1 where something was lost or doubled."""
+        """Print what is there; 1 where something was lost, doubled or left."""
         jobs = Job.objects.exclude(run__state=RunState.CANCELLED)
         runs = Run.objects.exclude(state=RunState.CANCELLED)
         groups = AlertGroup.objects.all()
-        problems = {**losses(jobs), **doubles(mails, hooks)}
+        left = {"orphans of a killed supervisor": orphans}
+        problems = {**losses(jobs), **doubles(mails, hooks), **left}
         print(f"jobs: {jobs.count()} of {runs.count()} runs, {states(jobs)}")
-        print(f"the run of {run.jobs.count()}: {states(run.jobs.all())}; failures: {failures(run)}")
+        for run in triggered:
+            ended = f"{states(run.jobs.all())}; failures: {failures(run)}"
+            print(f"the run of {run.jobs.count()}: {ended}")
         print(
             f"results {Result.objects.count()}, data {Datum.objects.count()}, "
             f"arms of samples {Samples.objects.count()}"
         )
         again = len(measured) - len({line.split()[0] for line in measured})
         print(f"attempts measured {len(measured)}, of jobs that had been measured before: {again}")
-        print(f"alert groups {groups.count()} ({states(groups)}), alerts {Alert.objects.count()}")
+        evidence = describe_counts(Counter(groups.values_list("evidence_state", flat=True)))
+        print(f"alert groups {groups.count()} ({evidence}), alerts {Alert.objects.count()}")
         arrived = f"{len(mails.mails)} mails, {len(hooks.requests)} webhook calls"
         print(f"messages {states(Delivery.objects.all())}; arrived: {arrived}")
         for name, count in problems.items():

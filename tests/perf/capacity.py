@@ -1,4 +1,4 @@
-"""What one result, datum, heartbeat and message cost: python tests/perf/capacity.py [RESULTS]
+"""What a result, datum, judgement, heartbeat and message cost: tests/perf/capacity.py [RESULTS]
 
 The figures from which docs/operations.md works out how large a fleet may get. It starts its own
 Postgres and broker. CPU time of this process and of Postgres is reported next to wall-clock time,
@@ -227,6 +227,51 @@ def claims(count: int) -> None:
         measure(f"a claim, {length:,} wait", count, claim_next)
 
 
+def land_run(worker: Any) -> int:
+    """Results of one run of every case; how many."""
+    from dashboard.models import Job, JobState
+    from dashboard.results.services.ingest import ingest
+    from tests.builders import site
+
+    names = [benchmark["name"] for benchmark in site.catalog()["benchmarks"]]
+    configs = [config["name"] for config in site.catalog()["configs"]]
+    run = site.run(*names, configs=configs, purpose="scheduled")
+    run.jobs.update(state=JobState.QUEUED)
+    for job in Job.objects.filter(run=run):
+        claimed = site.claim(job, worker)
+        ingest(job_id=job.pk, worker=worker, body=random_delivery(claimed))
+    return run.jobs.count()
+
+
+def judging(rounds: int) -> None:
+    """What judging the data of a result costs: series one by one, and by the batch."""
+    from dashboard.alerts.services.detection import detect, detect_due
+    from dashboard.models import DetectorState
+    from tests.builders import site
+
+    def one_by_one() -> None:
+        for series in DetectorState.objects.filter(due=True).values_list("pk", flat=True):
+            detect(series_id=series)
+
+    ways: dict[str, Callable[[], object]] = {"one by one": one_by_one, "by the batch": detect_due}
+    worker = site.worker("judged")
+    cpu_s = dict.fromkeys(ways, 0.0)
+    judged = dict.fromkeys(ways, 0)
+    for number in range(2 * rounds + 1):
+        name = list(ways)[number % 2]
+        count = land_run(worker)
+        began = sum(processor_s())
+        ways[name]()
+        if number:  # the first one finds new series
+            cpu_s[name] += sum(processor_s()) - began
+            judged[name] += count
+    costs = {name: 1000 * cpu_s[name] / judged[name] for name in ways}
+    for name, cost_ms in costs.items():
+        print(f"judging {name:14} {cost_ms:6.2f} ms CPU a result, here and in Postgres")
+    ratio = costs["one by one"] / costs["by the batch"]
+    print(f"by the batch, judging costs {ratio:.1f} times less")
+
+
 def messages(broker: EmbeddedBroker, count: int) -> None:
     """What a queued job takes in the broker's memory."""
     from dashboard.celery import app
@@ -251,6 +296,7 @@ def main() -> None:
         results(count)
         heartbeats(count)
         claims(count)
+        judging(rounds=max(2, count // 30))
         messages(broker, count)
 
 

@@ -1,12 +1,13 @@
 """The whole system under load: python tests/perf/load.py [--jobs N] [--rate R] [--readers N]
 
 1. The system as `make up` starts it, in a folder of its own, with a generated history.
-2. Readers, each of whom opens a page every PAUSE_S seconds: how long pages take while nothing else
+2. A worker of this process claims N jobs, sends heartbeats and posts results of 40 metrics, R a
+   second, over HTTP, while nobody reads.
+3. Readers, each of whom opens a page every PAUSE_S seconds: how long pages take while nothing else
    happens.
-3. The same while a worker of this process claims N jobs, sends heartbeats and posts results of 40
-   metrics, R a second, over HTTP.
-4. The memory of each process of the system after a fifth of the jobs and after all of them, and its
-   CPU time.
+4. Both at once: results a second next to those without readers, and leases that were lost.
+5. Of 2. and 4. the memory of each process of the system after a fifth of the jobs and after all of
+   them, and its CPU time.
 """
 
 import argparse
@@ -40,7 +41,7 @@ PAGES = ("/", "/benchmarks/", "/alerts/", "/runs/", "/fleet/", "/versions/")
 MIB = 2**20
 KINDS = {  # part of a command line -> the kind of the process
     "gunicorn": "web",
-    "-Q dashboard": "dashboard worker",
+    "--queues dashboard": "dashboard worker",
     " beat ": "scheduler",
     "-m runner": "benchmark worker",
     "valkey": "broker",
@@ -176,10 +177,11 @@ def measure(client: httpx.Client, job: Any) -> None:
     result.raise_for_status()
 
 
-def drive(site: LocalSite, token: str, count: int, rate: float) -> None:
+def drive(site: LocalSite, token: str, count: int, rate: float) -> float:
     """Measure `count` jobs, `rate` a second where the system can, and print what that took.
 
-    THREADS at once, as a fleet does: over one connection the response time would be the limit.
+    The results a second. THREADS at once, as a fleet does: over one connection the response time
+    would be the limit.
     """
     jobs = itertools.chain.from_iterable(plan() for _ in itertools.count())
     headers = {"Authorization": f"Bearer {token}"}
@@ -208,6 +210,15 @@ def drive(site: LocalSite, token: str, count: int, rate: float) -> None:
             f"{kind:18} {early_mib:5.0f} MiB after {count // 5} jobs, {usage.memory_mib:5.0f} MiB "
             f"after {count}; {cpu_s / seconds:.2f} cores, {1000 * cpu_s / count:.0f} ms a result"
         )
+    return count / seconds
+
+
+def leases_lost() -> int:
+    """Jobs whose lease ended before their result came."""
+    from dashboard.models import Job, JobState
+
+    jobs = Job.objects.filter(run__machine__key="load")
+    return jobs.filter(attempt__gt=1).count() + jobs.filter(state=JobState.LOST).count()
 
 
 def hello(client: httpx.Client) -> None:
@@ -236,15 +247,20 @@ def main() -> None:
         logging.disable(logging.WARNING)
         token = prepare()
         print(f"{psutil.cpu_count()} cores, load {psutil.getloadavg()[0]:.1f}", flush=True)
+        without_readers = drive(site, token, options.jobs, options.rate)
         readers = Readers(site.url, options.readers)
         time.sleep(10)
         readers.begin()
         time.sleep(30)
         idle = readers.report("idle")
         readers.begin()
-        drive(site, token, options.jobs, options.rate)
+        with_readers = drive(site, token, options.jobs, options.rate)
         print(f"p95 under load: {readers.report('under load') / idle:.1f} times the idle one")
         readers.stop()
+        print(
+            f"results a second: {without_readers:.1f} without readers, {with_readers:.1f} with "
+            f"{options.readers}; leases lost: {leases_lost()}"
+        )
 
 
 if __name__ == "__main__":

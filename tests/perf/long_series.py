@@ -24,11 +24,11 @@ _COLUMNS = (
 @contextmanager
 def kept_series(points: int, apart: timedelta) -> Iterator[Series]:
     """A long series that other processes see, too; deleted with the block."""
-    _remove(points)
+    remove(points)
     try:
         yield write_series(points, apart)
     finally:
-        _remove(points)
+        remove(points)
 
 
 def write_series(points: int, apart: timedelta) -> Series:
@@ -83,7 +83,7 @@ def _copy(series: Series, build: TorchBuild, jobs: list[Job]) -> None:
             )
 
 
-def _remove(points: int) -> None:
+def remove(points: int) -> None:
     """Delete what `write_series` of so many points wrote, also in a process that was killed."""
     of_the_track = {"track__key": _name(points)}
     Datum.objects.filter(series__in=Series.objects.filter(**of_the_track)).delete()

@@ -42,7 +42,7 @@ from django.test.utils import CaptureQueriesContext
 
 from dashboard.models import Datum, Job, Series, TorchBuild
 from dashboard.results.selectors import trend
-from tests.perf.long_series import LONG, SPIKE, write_series
+from tests.perf.long_series import LONG, SPIKE, remove, write_series
 
 REPEATS = 15
 BOUNDS_MS = {
@@ -262,6 +262,8 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--beside", type=Path)
     options = parser.parse_args()
+    for points, _ in LONG:
+        remove(points)  # what a script that was killed left, would be the longest series here
     print(f"{Series.objects.count():,} series, {Datum.objects.count():,} data")
     report = Report(reader())
     measure_pages(report)

@@ -3,8 +3,10 @@ planned_at, whatever arrives twice or late.
 
 1. `detection_queue.enqueue` marks a series in the transaction that brings its data, and wakes the
    dashboard worker.
-2. `detect_due` takes the marked series one by one, each in a transaction of its own that holds its
-   DetectorState.
+2. `detect_due` takes the marked series by the batch: those of which nothing is to be reported
+   (services/quiet_series.py), which are nearly all, are read, judged and saved together. Each other
+   one is judged in a transaction of its own. Either holds the DetectorStates; what another process
+   holds is left to it.
 3. Where the history up to the stored position is the one that was read, the detector goes on from
    there; where it is not (late data, a job measured again, an invalid point, another version of the
    detector), it reads the whole series again.
@@ -12,14 +14,17 @@ planned_at, whatever arrives twice or late.
    neither lost nor raised twice.
 """
 
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import orjson
 import structlog
-from django.db import transaction
+from django.db import connection, transaction
+from django.db.models import QuerySet
 
-from dashboard.alerts.services import first_failures, flaky, recovery
+from dashboard.alerts.services import first_failures, flaky, quiet_series, recovery
 from dashboard.alerts.services.alert_groups import raise_alert, withdraw_unsupported
 from dashboard.alerts.services.changes import LevelChange
 from dashboard.detection import VERSION, UsualNoise, Verdict, smallest_change_shown
@@ -36,6 +41,17 @@ from dashboard.results.selectors import history
 
 OLD = timedelta(days=14)
 """A change seen so long before the newest datum is history: charts show it, nobody is alerted."""
+BATCH = 50
+"""Series judged together: a result that brings data of one of them waits for the whole batch."""
+BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
+_SAVE = """
+    UPDATE dashboard_detectorstate AS stored
+    SET due = false, version = %s, updated_at = now(), state = judged.state::jsonb,
+        planned_at = judged.planned_at, can_show_percent = judged.can_show_percent
+    FROM unnest(%s::bigint[], %s::text[], %s::timestamptz[], %s::float8[])
+         AS judged (series, state, planned_at, can_show_percent)
+    WHERE stored.series_id = judged.series
+"""
 
 logger = structlog.get_logger(__name__)
 
@@ -43,8 +59,23 @@ logger = structlog.get_logger(__name__)
 def detect_due(*, most: int = 1000) -> int:
     """Run the detector over the series that are due; how many. Call it until it returns 0."""
     done = 0
-    due = DetectorState.objects.filter(due=True).values_list("pk", flat=True)
-    for series_id in due[:most]:
+    due = DetectorState.objects.filter(due=True).order_by("pk").values_list("pk", flat=True)
+    series_ids = list(due[:most])
+    for first in range(0, len(series_ids), BATCH):
+        done += _detect_batch(series_ids[first : first + BATCH])
+    return done
+
+
+def _detect_batch(series_ids: Sequence[int]) -> int:
+    try:
+        judged = _judge_quiet(series_ids)
+    except Exception:  # one of them: which, is found by judging each alone
+        logger.exception("series could not be judged together")
+        judged = set()
+    done = len(judged)
+    for series_id in series_ids:
+        if series_id in judged:
+            continue
         try:
             done += detect(series_id=series_id)
         except Exception:  # the series stays due, and does not keep the others waiting
@@ -53,18 +84,20 @@ def detect_due(*, most: int = 1000) -> int:
 
 
 def detect(*, series_id: int) -> bool:
-    """Run the detector over one series; False where it is not due (any more)."""
+    """Run the detector over one series; False where it is not due (any more), or another process
+    judges it.
+    """
     with transaction.atomic():
-        stored = DetectorState.objects.select_for_update().filter(pk=series_id, due=True).first()
+        stored = _locked([series_id]).first()
         if stored is None:
             return False
-        related = Series.objects.select_related("benchmark", "config", "machine", "track")
-        series = related.get(pk=series_id)
-
-        changes, read_again = _advance(series, stored)
+        series = stored.series
+        (judging,) = _begin([stored])
+        changes = judging.advance()
+        _save([judging])
         for change in changes:
             raise_alert(change=change)
-        if read_again:
+        if judging.read_again:
             withdraw_unsupported(series=series, changes=changes)
         if series.metric == STATUS_METRIC:
             flaky.end_if_settled(series=series)
@@ -72,6 +105,115 @@ def detect(*, series_id: int) -> bool:
         else:
             recovery.close_recovered(series=series)
     return True
+
+
+def _judge_quiet(series_ids: Collection[int]) -> set[int]:
+    """Judge and save those in which nothing changed; their ids. Ten queries, whatever the number.
+
+    What changed is left as it is: it is judged again, alone.
+    """
+    with transaction.atomic():
+        locked = list(_locked(series_ids))
+        quiet_ids = quiet_series.quiet([stored.series for stored in locked])
+        quiet = [stored for stored in locked if stored.pk in quiet_ids]
+        unchanged = []
+        for judging in _begin(quiet):
+            is_new = judging.stored.planned_at is None
+            if (is_new or not judging.read_again) and not judging.advance():
+                unchanged.append(judging)
+        _save(unchanged)
+    return {judging.series.pk for judging in unchanged}
+
+
+def _locked(series_ids: Collection[int]) -> QuerySet[DetectorState]:
+    due = DetectorState.objects.filter(pk__in=series_ids, due=True).order_by("pk")
+    related = ("benchmark", "config", "machine", "track")
+    with_series = due.select_related(*(f"series__{name}" for name in related))
+    return with_series.select_for_update(of=("self",), skip_locked=True)
+
+
+@dataclass(slots=True)
+class _Judging:
+    """A due series with its stored state and what was read of it.
+
+    fresh: the data that the detector has not seen. read_again: it begins with the first datum.
+    """
+
+    series: Series
+    stored: DetectorState
+    digest: history.Digest
+    fresh: list[SeriesPoint]
+    detector: SeriesDetector
+    read_again: bool
+
+    def advance(self) -> list[LevelChange]:
+        """Have the detector take the fresh data, and note its state; the changes it reports."""
+        next_fit = self.detector.now.next_fit
+        detections = _detections(self.detector, self.fresh)
+        # Another noise model: the smallest change that the series can show is another one
+        if self.read_again or self.detector.now.next_fit != next_fit:
+            self.stored.can_show_percent = smallest_change_shown(self.detector.now)
+        if not detections:
+            return []
+        readings = history.readings(self.series)
+        recent = readings[-1].at - OLD
+        changes = []
+        for detection in detections:
+            if detection.reading.at >= recent:
+                changes.append(_level_change(self.series, self.detector, readings, detection))
+        return changes
+
+
+def _begin(stored_states: Sequence[DetectorState]) -> list[_Judging]:
+    """What is read of each: three queries, and one for each history that is read again."""
+    moments = {stored.pk: stored.planned_at or BEGINNING for stored in stored_states}
+    digests = history.digests(moments)
+    fresh = history.readings_after(moments)
+    judgings = []
+    for stored in stored_states:
+        series, digest = stored.series, digests[stored.pk]
+        per_build = history.is_per_build(series.track)
+        detector = _stored_detector(series, stored, per_build, digest.until)
+        read_again = detector is None
+        if detector is None:
+            # Judged again, it borrows what it borrowed before
+            detector = SeriesDetector(series.metric, per_build, _borrowed_before(stored))
+            if stored.planned_at is not None:
+                fresh[stored.pk] = history.readings(series)
+        judgings.append(_Judging(series, stored, digest, fresh[stored.pk], detector, read_again))
+    _borrow([judging for judging in judgings if judging.detector.may_borrow])
+    return judgings
+
+
+def _borrow(young: Collection[_Judging]) -> None:
+    """Have young series borrow the noise that the others of their machine have. One query."""
+    if not young:
+        return
+    noises = history.noises_at({_place(judging.series) for judging in young})
+    for judging in young:
+        near = noises[_place(judging.series)]
+        judging.detector.borrow(history.usual_noise_near(judging.series, near))
+
+
+def _place(series: Series) -> history.Place:
+    return series.machine_id, series.metric
+
+
+def _save(judgings: Iterable[_Judging]) -> None:
+    """Store where the series stand. One query."""
+    ids, states, moments, shown = [], [], [], []
+    for judging in judgings:
+        moment = judging.fresh[-1].at if judging.fresh else judging.stored.planned_at
+        state = judging.detector.state()
+        if moment is not None:
+            state["digest"] = judging.digest.now
+        ids.append(judging.series.pk)
+        states.append(orjson.dumps(state, option=orjson.OPT_SERIALIZE_NUMPY).decode())
+        moments.append(moment)
+        shown.append(judging.stored.can_show_percent)
+    if ids:
+        with connection.cursor() as cursor:
+            cursor.execute(_SAVE, [str(VERSION), ids, states, moments, shown])
 
 
 @dataclass(slots=True)
@@ -83,48 +225,15 @@ class _Detection:
     behind: int  # points from the first one of the new level to the last one seen
 
 
-def _advance(series: Series, stored: DetectorState) -> tuple[list[LevelChange], bool]:
-    """Advance the stored detector; the changes that it reports, and whether it read the whole
-    series again.
-    """
-    per_build = history.is_per_build(series.track)
-    detector = _stored_detector(series, stored, per_build)
-    read_again = detector is None
-    if detector is None:
-        # Judged again, it borrows what it borrowed before
-        detector = SeriesDetector(series.metric, per_build, _borrowed_before(stored))
-        fresh = history.readings(series)
-    else:
-        fresh = history.readings(series, stored.planned_at)
-    if detector.may_borrow:
-        detector.borrow(history.usual_noise_near(series))
-    next_fit = detector.now.next_fit
-
-    detections = _detections(detector, fresh)
-    refitted = read_again or detector.now.next_fit != next_fit
-    _save_state(series, stored, detector, fresh, refitted=refitted)
-    if not detections:
-        return [], read_again
-
-    readings = history.readings(series)
-    recent = readings[-1].at - OLD
-    changes = [
-        _level_change(series, detector, readings, detection)
-        for detection in detections
-        if detection.reading.at >= recent
-    ]
-    return changes, read_again
-
-
 def _stored_detector(
-    series: Series, stored: DetectorState, per_build: bool
+    series: Series, stored: DetectorState, per_build: bool, digest: str
 ) -> SeriesDetector | None:
     """The detector that goes on from the stored state; None where the whole series has to be read
     again.
     """
     if stored.version != str(VERSION) or stored.planned_at is None:
         return None
-    if history.digest(series, stored.planned_at) != stored.state["digest"]:
+    if digest != stored.state["digest"]:
         return None
     try:
         return SeriesDetector.restored(series.metric, per_build, stored.state)
@@ -148,28 +257,6 @@ def _detections(detector: SeriesDetector, fresh: list[SeriesPoint]) -> list[_Det
         behind = detector.now.seen - 1 - verdict.index
         detections.append(_Detection(reading, verdict, behind))
     return detections
-
-
-def _save_state(
-    series: Series,
-    stored: DetectorState,
-    detector: SeriesDetector,
-    fresh: list[SeriesPoint],
-    *,
-    refitted: bool,
-) -> None:
-    """Store where the series stands.
-
-    refitted: the noise model is another one, and so is the smallest change that it can show.
-    """
-    stored.due, stored.version = False, str(VERSION)
-    stored.planned_at = fresh[-1].at if fresh else stored.planned_at
-    stored.state = detector.state()
-    if stored.planned_at is not None:
-        stored.state["digest"] = history.digest(series, stored.planned_at)
-    if refitted:
-        stored.can_show_percent = smallest_change_shown(detector.now)
-    stored.save()
 
 
 def _level_change(

@@ -1,6 +1,7 @@
 """The scheduled data of a series, as detection reads them: without points marked as invalid."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection
@@ -13,21 +14,45 @@ from dashboard.results.core.series_points import SeriesPoint
 # Tracks on which data of one build are repeats of one point
 PER_BUILD = (Track.Kind.NIGHTLY, Track.Kind.VERSIONS)
 # Equal for equal data: late data, a job that was run again and an invalid point all change it. The
-# hashes are combined by XOR, so that their order does not matter.
-_DIGEST = """
-    SELECT count(*),
-           coalesce(bit_xor(hashtextextended(
-               concat_ws(' ', datum.job_id, datum.status, datum.benchmark_version,
-                         datum.value::text),
-               0
-           )), 0)
-    FROM dashboard_datum AS datum
-    WHERE datum.series_id = %s AND datum.planned_at <= %s AND datum.purpose = %s
+# hashes are combined by XOR, so that their order does not matter. Of each series twice: until a
+# moment, and with what came since.
+_DIGESTS = """
+    SELECT moment.series,
+           count(*) FILTER (WHERE datum.planned_at <= moment.until),
+           coalesce(bit_xor(hash.value) FILTER (WHERE datum.planned_at <= moment.until), 0),
+           count(*),
+           coalesce(bit_xor(hash.value), 0)
+    FROM unnest(%s::bigint[], %s::timestamptz[]) AS moment (series, until)
+    JOIN dashboard_datum AS datum ON datum.series_id = moment.series
+    CROSS JOIN LATERAL (
+        SELECT hashtextextended(
+            concat_ws(' ', datum.job_id, datum.status, datum.benchmark_version,
+                      datum.value::text),
+            0
+        ) AS value
+    ) AS hash
+    WHERE datum.purpose = %s
           AND NOT EXISTS (
               SELECT FROM dashboard_invalidpoint AS invalid
               WHERE invalid.series_id = datum.series_id AND invalid.job_id = datum.job_id
           )
+    GROUP BY moment.series
 """
+_READINGS = """
+    SELECT datum.series_id, datum.planned_at, datum.job_id::text, datum.build_id,
+           datum.environment_id, datum.benchmark_version, datum.status,
+           datum.value, datum.low, datum.high
+    FROM unnest(%s::bigint[], %s::timestamptz[]) AS moment (series, after)
+    JOIN dashboard_datum AS datum
+         ON datum.series_id = moment.series AND datum.planned_at > moment.after
+    WHERE datum.purpose = %s
+          AND NOT EXISTS (
+              SELECT FROM dashboard_invalidpoint AS invalid
+              WHERE invalid.series_id = datum.series_id AND invalid.job_id = datum.job_id
+          )
+    ORDER BY datum.series_id, datum.planned_at, datum.job_id
+"""
+NO_DATA = "0:0"
 _FIELDS = (
     "planned_at",
     "job_id",
@@ -56,26 +81,62 @@ def readings(series: Series, after: datetime | None = None) -> list[SeriesPoint]
     return [SeriesPoint(at, str(job), *rest) for at, job, *rest in data.values_list(*_FIELDS)]
 
 
-def digest(series: Series, until: datetime) -> str:
-    """What the history up to a moment was, in a few characters."""
+def readings_after(moments: Mapping[int, datetime]) -> dict[int, list[SeriesPoint]]:
+    """By series id: its data after its moment, oldest first. One query."""
+    fresh: dict[int, list[SeriesPoint]] = {series_id: [] for series_id in moments}
     with connection.cursor() as cursor:
-        cursor.execute(_DIGEST, [series.pk, until, Purpose.SCHEDULED])
-        count, mixed = cursor.fetchone()
-    return f"{count}:{mixed}"
+        cursor.execute(_READINGS, [*_columns(moments), Purpose.SCHEDULED])
+        for series_id, *fields in cursor.fetchall():
+            fresh[series_id].append(SeriesPoint(*fields))
+    return fresh
 
 
-def usual_noise_near(series: Series) -> UsualNoise | None:
-    """The noise of the machine's other series of the metric; None where they are few or young."""
-    others = DetectorState.objects.filter(
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What a history was, in a few characters: up to the moment asked for, and to the newest."""
+
+    until: str = NO_DATA
+    now: str = NO_DATA
+
+
+def digests(moments: Mapping[int, datetime]) -> dict[int, Digest]:
+    """By series id, each up to its moment. One query."""
+    with connection.cursor() as cursor:
+        cursor.execute(_DIGESTS, [*_columns(moments), Purpose.SCHEDULED])
+        rows = cursor.fetchall()
+    by_series = {series_id: Digest() for series_id in moments}
+    for series_id, count, mixed, count_now, mixed_now in rows:
+        by_series[series_id] = Digest(f"{count}:{mixed}", f"{count_now}:{mixed_now}")
+    return by_series
+
+
+def _columns(moments: Mapping[int, datetime]) -> tuple[list[int], list[datetime]]:
+    return list(moments), list(moments.values())
+
+
+Place = tuple[int, str]  # machine and metric
+
+
+def noises_at(places: Collection[Place]) -> dict[Place, dict[int, SeriesNoise]]:
+    """By machine and metric: the noise of each of their series that has been judged. One query."""
+    states = DetectorState.objects.filter(
         version=str(VERSION),
-        series__machine=series.machine_id,
-        series__metric=series.metric,
+        series__machine__in={machine for machine, _ in places},
+        series__metric__in={metric for _, metric in places},
+        state__now__has_key="law",
     )
-    models = others.exclude(series=series).values_list("state__now__law", flat=True)
-    noises = [
-        SeriesNoise(model["rho"], model["scale"], model["known"]) for model in models if model
-    ]
-    return usual_noise(noises)
+    noises: dict[Place, dict[int, SeriesNoise]] = {place: {} for place in places}
+    rows = states.values_list("pk", "series__machine", "series__metric", "state__now__law")
+    for series_id, machine, metric, model in rows:
+        if model and (machine, metric) in noises:
+            noise = SeriesNoise(model["rho"], model["scale"], model["known"])
+            noises[machine, metric][series_id] = noise
+    return noises
+
+
+def usual_noise_near(series: Series, noises: Mapping[int, SeriesNoise]) -> UsualNoise | None:
+    """The noise of the machine's other series of the metric; None where they are few or young."""
+    return usual_noise([noise for pk, noise in noises.items() if pk != series.pk])
 
 
 def is_per_build(track: Track) -> bool:

@@ -15,7 +15,7 @@ from dashboard.runs.services.runs import cancel_run, retry_failed_jobs
 from dashboard.ui.pages import parameters
 
 _PAGE_SIZE = 25
-_SHOWN_JOBS = 200  # on the page of a run, unless ?all: the page is sent every few seconds
+_JOBS_SIZE = 200  # of a page of a run's jobs, which is sent every few seconds
 may_change_runs = permission_required("dashboard.change_run", raise_exception=True)
 
 
@@ -42,24 +42,22 @@ def listing(request: HttpRequest) -> HttpResponse:
 def show(request: HttpRequest, pk: int) -> HttpResponse:
     """One run; htmx asks for the live part alone every few seconds until the run has ended."""
     run = get_object_or_404(runs.listing(), pk=pk)
-    jobs = runs.jobs_of(run)
-    is_active = run.state in runs.ACTIVE_RUNS
-    workers, seconds_left = 0, None
-    if is_active:
-        now = timezone.now()
-        workers = runs.workers_alive(run.machine_id, now)
-        seconds_left = runs.seconds_left(jobs, runs.expected_seconds(run), workers, now)
-    shown = jobs if "all" in request.GET else jobs[:_SHOWN_JOBS]
+    progress = runs.progress(run, timezone.now())
+    in_order = runs.jobs_in_order(run)
+    page = parameters.page(request, in_order, _JOBS_SIZE, count=progress.counts.total)
+    jobs = list(page.object_list)
     context = {
         "run": run,
-        "jobs": shown,
-        "attention": [job for job in shown if job.status != Status.PASS],
-        "passed": [job for job in shown if job.status == Status.PASS],
-        "counts": runs.count_jobs(jobs),
-        "is_active": is_active,
-        "workers": workers,
-        "seconds_left": seconds_left,
-        "can_retry": any(job.state in runs.RETRYABLE for job in jobs),
+        "page": page,
+        "jobs": jobs,
+        "attention": [job for job in jobs if job.status != Status.PASS],
+        "passed": [job for job in jobs if job.status == Status.PASS],
+        "counts": progress.counts,
+        "is_active": progress.is_active,
+        "workers": progress.workers,
+        "seconds_left": progress.seconds_left,
+        # Asked for where somebody may
+        "can_retry": run.jobs.filter(state__in=runs.RETRYABLE).exists,
     }
     is_live_part = request.headers.get("HX-Request")
     return render(request, "runs/_run_live.html" if is_live_part else "runs/run.html", context)

@@ -5,13 +5,7 @@ from datetime import datetime
 
 from dashboard.language.wording import plural
 from dashboard.models import Job, Run
-from dashboard.runs.selectors.runs import (
-    count_jobs,
-    expected_seconds,
-    jobs_of,
-    seconds_left,
-    workers_alive,
-)
+from dashboard.runs.selectors.runs import progress
 
 
 def ended_since(moment: datetime) -> list[Job]:
@@ -37,12 +31,11 @@ def _job_line(job: Job) -> str:
 
 
 def _run_line(run: Run, now: datetime) -> str:
-    jobs = jobs_of(run)
-    counts = count_jobs(jobs)
+    state = progress(run, now)
+    counts, left = state.counts, state.seconds_left
     line = f"run {run.pk}: {counts.ended} of {plural(counts.total, 'job')} done"
     if counts.failed:
         line += f", {counts.failed} not passed"
-    left = seconds_left(jobs, expected_seconds(run), workers_alive(run.machine_id, now), now)
     if left and left >= 30:
         line += f", about {left / 60:.0f} min left"
     return line

@@ -80,7 +80,21 @@ def dispatch(*, machine_id: int | None = None) -> int:
         machine_ids = [machine_id]
     for each in machine_ids:
         bind_cases(machine_id=each)
-    jobs = _mark_dispatched(machine_ids)
+    return _send_marked(_mark_dispatched(machine_ids))
+
+
+def send_next(*, machine_id: int) -> int:
+    """After a claim: send the messages that it made room for; how many were sent.
+
+    Less than `dispatch`: what is planned was queued when it was triggered, and is bound.
+    """
+    with transaction.atomic():
+        jobs = _mark_next([machine_id])
+    return _send_marked(jobs)
+
+
+def _send_marked(jobs: Sequence[Job]) -> int:
+    """Send their messages, and take the mark from those that the broker did not take."""
     sent = _send_all(jobs)
     if sent < len(jobs):
         unsent = [job.pk for job in jobs[sent:]]
@@ -90,7 +104,6 @@ def dispatch(*, machine_id: int | None = None) -> int:
 
 def _mark_dispatched(machine_ids: Sequence[int]) -> list[Job]:
     """The jobs that are due, marked before their messages go: a worker may ask within 1 ms."""
-    jobs: list[Job] = []
     with transaction.atomic():
         planned = Job.objects.filter(state=JobState.PLANNED, run__machine__in=machine_ids)
         locked = planned.select_for_update(skip_locked=True, of=("self",))
@@ -98,10 +111,16 @@ def _mark_dispatched(machine_ids: Sequence[int]) -> list[Job]:
         if run_of_job:
             Job.objects.filter(pk__in=run_of_job).update(state=JobState.QUEUED)
             refresh_runs(run_ids=run_of_job.values())
-        for machine_id in machine_ids:
-            jobs += _next_jobs(machine_id)
-            jobs += _next_bound_jobs(machine_id)
-        Job.objects.filter(pk__in=[job.pk for job in jobs]).update(dispatched_at=timezone.now())
+        return _mark_next(machine_ids)
+
+
+def _mark_next(machine_ids: Sequence[int]) -> list[Job]:
+    """The queued jobs whose turn it is, marked, in the caller's transaction."""
+    jobs: list[Job] = []
+    for machine_id in machine_ids:
+        jobs += _next_jobs(machine_id)
+        jobs += _next_bound_jobs(machine_id)
+    Job.objects.filter(pk__in=[job.pk for job in jobs]).update(dispatched_at=timezone.now())
     return jobs
 
 

@@ -51,7 +51,7 @@ def worker_of_token(token: str) -> Worker | None:
     now = timezone.now()
     if worker is not None and (worker.last_seen is None or worker.last_seen < now - SEEN_GRAIN):
         worker.last_seen = now
-        worker.save(update_fields=["last_seen"])
+        Worker.objects.filter(pk=worker.pk).update(last_seen=now)
     return worker
 
 

@@ -22,7 +22,7 @@ from django.utils import timezone
 
 from dashboard.models import Job, JobState, Worker
 from dashboard.runs.services.binding import bind_cases
-from dashboard.runs.services.dispatch import dispatch
+from dashboard.runs.services.dispatch import send_next
 from dashboard.runs.services.run_state import mark_running, refresh_runs
 
 logger = structlog.get_logger(__name__)
@@ -58,7 +58,7 @@ def claim(*, job_id: UUID, attempt: int, worker: Worker, boot_id: str) -> Job:
         if claimed:
             mark_running(run_id=job.run_id)
             # Its message is used up: send the next one
-            transaction.on_commit(partial(dispatch, machine_id=worker.machine_id))
+            transaction.on_commit(partial(send_next, machine_id=worker.machine_id))
         elif not renew(job_id, attempt, worker):
             raise Stale(why_stale(find_job(job_id), attempt, worker))
     return job

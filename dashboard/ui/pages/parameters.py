@@ -44,6 +44,14 @@ def filters(request: HttpRequest, choices: Mapping[str, Sequence[str]]) -> dict[
     return {name: one_of(request, name, allowed) for name, allowed in choices.items()}
 
 
-def page(request: HttpRequest, rows: QuerySet[Any], size: int) -> Page[Any]:
-    """The page of ``rows`` that the address asks for; the last one where it asks for too many."""
-    return Paginator(rows, size).get_page(request.GET.get("page"))
+def page(
+    request: HttpRequest, rows: QuerySet[Any], size: int, count: int | None = None
+) -> Page[Any]:
+    """The page of ``rows`` that the address asks for; the last one where it asks for too many.
+
+    count: of the rows, where it is at hand.
+    """
+    paginator = Paginator(rows, size)
+    if count is not None:
+        paginator.count = count  # a cached property
+    return paginator.get_page(request.GET.get("page"))

@@ -3,10 +3,12 @@
 import fcntl
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import threading
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -110,3 +112,30 @@ def test_client_is_a_command_of_the_environment(tmp_path: Path) -> None:
     )
     assert shown.returncode == 0
     assert "usage: compilewatch" in shown.stdout
+
+
+def test_torch_that_differs_from_the_hash_of_its_index_is_not_installed(tmp_path: Path) -> None:
+    wheel = tmp_path / "torch-9.9-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("torch-9.9.dist-info/METADATA", "Name: torch\nVersion: 9.9\n")
+    index = tmp_path / "torch" / "index.html"
+    index.parent.mkdir()
+    index.write_text(f'<a href="../{wheel.name}#sha256={"0" * 64}">{wheel.name}</a>')
+    command = [sys.executable, "-m", "pip", "download", "--only-binary", ":all:", "--no-deps"]
+    refused = subprocess.run(
+        [*command, "--index-url", tmp_path.as_uri(), "--dest", str(tmp_path / "got"), "torch==9.9"],
+        env={"PATH": os.environ["PATH"], "PIP_CONFIG_FILE": os.devnull},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert refused.returncode != 0
+    assert "DO NOT MATCH THE HASHES" in refused.stderr
+
+
+def test_torch_is_never_built_from_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[str, ...]] = []
+    monkeypatch.setattr(install, "_pip", lambda *arguments: calls.append(arguments))
+    monkeypatch.setattr(install, "_stamps", dict)
+    install._install_part("torch")
+    assert calls[0][1:3] == ("--only-binary", ":all:")

@@ -9,8 +9,10 @@ from uuid import uuid4
 
 import pytest
 from django.test import Client, override_settings
+from django.utils import timezone
 
 from dashboard.models import Job, JobState, Result, Run, Samples
+from dashboard.runs.selectors import runs
 from tests.builders import pages, site
 from tests.builders.reading import page_text, text
 
@@ -219,6 +221,26 @@ def test_htmx_gets_the_live_part_of_a_run_alone(busy_site: Run, reader: Client) 
 def test_failures_come_first(busy_site: Run, reader: Client) -> None:
     jobs = reader.get(f"/runs/{busy_site.pk}/").context["jobs"]
     assert [job.state for job in jobs[:3]] == [JobState.DONE, JobState.TIMED_OUT, JobState.RUNNING]
+
+
+def test_jobs_of_a_run_come_by_the_page(
+    busy_site: Run, reader: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"/runs/{busy_site.pk}/"
+    everything = [job.pk for job in reader.get(address).context["jobs"]]
+    monkeypatch.setattr("dashboard.runs.pages.runs._JOBS_SIZE", 2)
+    second = reader.get(address, {"page": 2})
+    assert [job.pk for job in second.context["jobs"]] == everything[2:4]
+    assert second.context["counts"].total == len(everything)
+    assert "Previous</a>" in page_text(second)
+
+
+def test_time_left_of_a_run_is_that_of_its_jobs(busy_site: Run, reader: Client) -> None:
+    now = timezone.now()
+    jobs, expected = list(busy_site.jobs.all()), runs.expected_seconds(busy_site)
+    workers = runs.workers_alive(busy_site.machine_id, now)
+    left = runs.seconds_left(jobs, expected, workers, now)
+    assert runs.progress(busy_site, now).seconds_left == pytest.approx(left)
 
 
 def test_run_says_how_long_it_will_take(busy_site: Run, reader: Client) -> None:

@@ -1,0 +1,156 @@
+"""Readers, slow clients and too large bodies, against the site as gunicorn serves it."""
+
+import select
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import httpx
+import psycopg
+import pytest
+
+from dashboard.accounts.core.tokens import hash_token
+from dashboard.site.web_worker import HEAD_S, MOST_READERS, path_of
+from tests.builders.servers import running_postgres
+from tests.builders.web_process import WebProcess, web_process
+
+PROCESSES = 2
+PATHS = (b"/runs/", b"/", b"/api/v1/benchmarks")
+WORKER = "/api/v1/worker/alive"
+LIMIT_MIB = 32  # of a result
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[str]:
+    with running_postgres() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def site(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebProcess]:
+    with web_process(tmp_path_factory.mktemp("var"), database) as started:
+        yield started
+
+
+def connect(site: WebProcess, sent: bytes) -> socket.socket:
+    url = site.client.base_url
+    client = socket.create_connection((url.host, url.port or 80), timeout=HEAD_S + 5)
+    client.sendall(sent)
+    return client
+
+
+def is_closed(client: socket.socket) -> bool:
+    """Once something comes: the end, or a reset."""
+    try:
+        return client.recv(100) == b""
+    except ConnectionResetError:
+        return True
+
+
+def test_half_open_requests_take_no_thread(site: WebProcess) -> None:
+    with ExitStack() as stack:
+        for _ in range(32):
+            stack.enter_context(connect(site, b"GET / HTTP/1.1\r\nHost: local"))
+        for _ in range(20):
+            assert httpx.get(f"{site.client.base_url}/healthz", timeout=2).status_code == 200
+
+
+def test_half_open_request_is_closed_in_time(site: WebProcess) -> None:
+    with connect(site, b"GET / HTTP/1.1\r\nHost: local") as client:
+        assert is_closed(client)
+
+
+def test_request_in_pieces_is_answered(site: WebProcess) -> None:
+    with connect(site, b"GET /healthz HTTP/1.1\r\nHo") as client:
+        for piece in (b"st: localhost\r", b"\n\r", b"\nGET /healthz HTTP/1.1\r\n"):
+            time.sleep(0.1)
+            client.sendall(piece)
+        assert client.recv(1000).startswith(b"HTTP/1.1 200")
+        client.sendall(b"Host: localhost\r\n\r\n")
+        assert client.recv(1000)
+
+
+def test_client_that_leaves_before_its_head_is_complete_is_dropped(site: WebProcess) -> None:
+    with connect(site, b"GET / HTTP/1.1\r\nHost: local") as client:
+        client.shutdown(socket.SHUT_WR)
+        client.settimeout(2)
+        assert is_closed(client)
+
+
+def test_too_large_body_is_413_and_the_next_request_is_answered(
+    site: WebProcess, worker_token: str
+) -> None:
+    headers = {"Authorization": f"Bearer {worker_token}"}
+    job = "/api/v1/worker/jobs/00000000-0000-4000-8000-000000000000/result"
+    with httpx.Client(base_url=site.client.base_url, headers=headers, timeout=60) as client:
+        answer = client.post(job, content=b"x" * (LIMIT_MIB + 8) * 2**20)
+        assert answer.status_code == 413
+        assert answer.headers["Connection"] == "close"
+        assert client.post(WORKER, json={}).status_code == 422
+
+
+@pytest.fixture
+def worker_token(site: WebProcess, database: str) -> str:
+    with psycopg.connect(database) as connection:
+        connection.execute(
+            "INSERT INTO dashboard_machine (key, label, device_kind, default_size, created_at)"
+            " VALUES ('m', 'M', 'cpu', 'smoke', now())"
+        )
+        connection.execute(
+            "INSERT INTO dashboard_worker"
+            " (name, machine_id, token_hash, boot_id, device, facts, paused, created_at)"
+            " SELECT 'w', id, %s, '', '', '{}', false, now() FROM dashboard_machine",
+            [hash_token("secret")],
+        )
+    return "secret"
+
+
+@pytest.mark.parametrize(
+    ("head", "path"),
+    [
+        (b"GET /runs/ HTTP/1.1\r\n", b"/runs/"),
+        (b"\x16\x03\x01 a TLS hello", b""),
+        (b"", b""),
+    ],
+)
+def test_path_of_a_head(head: bytes, path: bytes) -> None:
+    assert path_of(head) == path
+
+
+@pytest.fixture(scope="module")
+def refused(site: WebProcess, database: str) -> Iterator[list[bytes]]:
+    """As many readers as the site lets in wait for locked tables; what the 20 others are told."""
+    with psycopg.connect(database) as lock, ExitStack() as stack:
+        lock.execute("LOCK TABLE dashboard_run, dashboard_benchmark")
+        readers = []
+        for number in range(PROCESSES * MOST_READERS + 20):
+            request = b"GET %b HTTP/1.1\r\nHost: localhost\r\n\r\n" % PATHS[number % len(PATHS)]
+            readers.append(stack.enter_context(connect(site, request)))
+        time.sleep(1)
+        answered, _, _ = select.select(readers, [], [], 0)
+        yield [reader.recv(2000) for reader in answered]
+        lock.rollback()
+
+
+def test_workers_are_answered_while_readers_take_all_their_threads(
+    site: WebProcess, refused: list[bytes]
+) -> None:
+    for _ in range(20):
+        assert httpx.post(f"{site.client.base_url}{WORKER}", json={}, timeout=5).status_code == 401
+
+
+def test_probe_is_answered_while_readers_take_all_their_threads(
+    site: WebProcess, refused: list[bytes]
+) -> None:
+    assert httpx.get(f"{site.client.base_url}/healthz", timeout=5).text == "ok\n"
+
+
+def test_readers_too_many_are_503_and_may_come_back(refused: list[bytes]) -> None:
+    assert len(refused) >= 20
+    assert all(answer.startswith(b"HTTP/1.1 503") for answer in refused)
+    assert all(b"\r\nRetry-After: 5\r\n" in answer for answer in refused)
+
+
+def test_program_too_many_is_503_in_json(refused: list[bytes]) -> None:
+    assert any(b'{"detail": "Too many requests.' in answer for answer in refused)
