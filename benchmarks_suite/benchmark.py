@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+FIELD = "field-"  # families of the models that the field runs (field/); the library follows
 # What a result and the list say of a benchmark
 _FIELDS = (
     "name",
@@ -58,8 +59,15 @@ class Benchmark:
     source_hash: str = ""
 
     @property
+    def library(self) -> str:
+        """Of a model of the field the library that has it, which is its adapter's name; or empty."""
+        return self.family.removeprefix(FIELD) if self.family.startswith(FIELD) else ""
+
+    @property
     def module(self) -> str:
         """What is imported to build it, as ``import_module_or_file`` takes it."""
+        if self.library:
+            return f"benchmarks_suite.field.{self.library}"
         return self.source or f"benchmarks_suite.models.{self.model}"
 
     @property

@@ -4,6 +4,7 @@ Stdlib only, so that the list can be read where no torch is installed; loading.p
 """
 
 from benchmarks_suite.benchmark import Benchmark
+from benchmarks_suite.field import names
 
 # What a default run measures of a benchmark. A compiled case measures its own eager control, so the
 # short run of the smoke size leaves out some eager ones.
@@ -154,4 +155,5 @@ _ALL = (
 )
 # fmt: on
 
-BENCHMARKS: dict[str, Benchmark] = {benchmark.name: benchmark for benchmark in _ALL}
+FIELD_LINES = tuple(names.lines())  # last: no default run measures them
+BENCHMARKS: dict[str, Benchmark] = {line.name: line for line in (*_ALL, *FIELD_LINES)}
