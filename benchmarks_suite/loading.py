@@ -18,7 +18,7 @@ def load(benchmark: Benchmark) -> Workload:
     sizes = (benchmark.size, benchmark.mode)
     with weights_not_drawn():
         workload: Workload
-        if benchmark.library:
+        if benchmark.is_of_field:
             workload = module.build(benchmark.model, *sizes, benchmark.batch_size)
         else:
             workload = module.build(*sizes, benchmark.shapes, benchmark.batch_size)

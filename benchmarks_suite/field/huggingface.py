@@ -150,8 +150,8 @@ def _shrink(config: Any, kept: tuple[str, ...]) -> None:
         config.attention_layers = config.attention_layers[:2]
         config.attention_types = [[["global", "local"], 1]]
     if getattr(config, "layer_types", None):
-        # Both kinds, where there are two
-        config.layer_types = sorted(set(config.layer_types))[:2] * (2 // len(set(config.layer_types)))
+        kinds = sorted(set(config.layer_types))
+        config.layer_types = (kinds * 2)[:2]  # both, where there are two
 
 
 def _inputs(

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks_suite.configs import CONFIGS
-from benchmarks_suite.registry import BENCHMARKS
+from benchmarks_suite.registry import BENCHMARKS, FIELD, SUITE
 from dashboard.catalog.core.plan import BenchmarkFacts, Selection, accuracy_cases, plan_cases
 from dashboard.catalog.services.suite_catalog import sync_catalog
 from tests.builders import site
@@ -20,8 +20,21 @@ def test_every_training_case_of_the_suite_is_checked(size: str) -> None:
     cases = plan_cases(EVERYTHING, FACTS, list(CONFIGS), size)
     cases += accuracy_cases(EVERYTHING, FACTS, size)
     checked = {case.benchmark for case in cases if case.config == "inductor"}
-    of_size = (each for each in BENCHMARKS.values() if each.size == size)
+    of_size = (each for each in SUITE.values() if each.size == size)
     assert {each.name for each in of_size if each.mode == "training"} <= checked
+
+
+@pytest.mark.parametrize("size", ["smoke", "standard"])
+def test_default_run_measures_and_checks_none_of_the_fields_models(size: str) -> None:
+    cases = plan_cases(EVERYTHING, FACTS, list(CONFIGS), size)
+    cases += accuracy_cases(EVERYTHING, FACTS, size)
+    assert FIELD.keys().isdisjoint(case.benchmark for case in cases)
+
+
+def test_the_fields_models_are_planned_where_their_family_is_named() -> None:
+    selection = Selection(families=("field-timm",))
+    names = {case.benchmark for case in plan_cases(selection, FACTS, list(CONFIGS), "smoke")}
+    assert len(names) == 36
 
 
 def test_the_case_with_known_wrong_gradients_is_checked_cheaply() -> None:
