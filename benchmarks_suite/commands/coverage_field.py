@@ -119,15 +119,30 @@ def _agreement(comparisons: Sequence[expected.Comparison]) -> Iterator[str]:
     if not files:
         yield "Nothing was compared."
         return
+    traced = sum(comparison.config == "dynamo_only" for comparison in comparisons)
+    yield (
+        f"Of {len(comparisons)} rows that have a result here, {traced} are compared with"
+        " `dynamo_only`: it traces the model and generates"
+    )
+    yield (
+        "no code, so that its pass says less than theirs. The others are compared with `inductor`."
+        " Graph breaks are dynamo's in both."
+    )
+    yield ""
     yield "| their file | commit | names compared | same status | same graph breaks |"
     yield "|---|---|---|---|---|"
-    for (file, commit), of_file in files.items():
-        yield f"| `{file}` | {commit} | {len(of_file)} | {_shares(of_file)} |"
+    for (name, commit), of_file in files.items():
+        yield f"| `{name}` | {commit} | {len(of_file)} | {_shares(of_file)} |"
     yield ""
     yield from _differences(comparisons)
     yield ""
     yield "Not compared:"
     yield ""
+    rows = list(expected.read())
+    skipped = sum(row.is_skipped for row in rows)
+    without_result = len(rows) - skipped - len(comparisons)
+    yield f"- {without_result} rows of names and modes that were not compiled here"
+    yield f"- {skipped} rows that they pass without a check of accuracy (`pass_due_to_skip`)"
     for text in expected.NOT_COMPARED:
         yield f"- {text}"
 

@@ -49,11 +49,14 @@ def build(model: str, size: str, mode: str, batch_size: int) -> Workload:
     return images(module, batch_size, SMOKE_IMAGE if size == "smoke" else IMAGE)
 
 
-def _narrow_head(module: nn.Module) -> None:
-    linear = [index for index, part in enumerate(module.classifier) if isinstance(part, nn.Linear)]
-    features = module.classifier[linear[0]].in_features
+def _narrow_head(module: Any) -> None:
+    head: nn.Sequential = module.classifier
+    linear = [index for index, part in enumerate(head) if isinstance(part, nn.Linear)]
+    first = head[linear[0]]
+    assert isinstance(first, nn.Linear)
+    features = first.in_features
     for index, width in zip(linear, (128, 128, 1000), strict=True):
-        module.classifier[index] = nn.Linear(features, width)
+        head[index] = nn.Linear(features, width)
         features = width
 
 

@@ -1,7 +1,9 @@
 """The default run checks the accuracy of every training case, if nothing else of it."""
 
 import pytest
+from django.core.management import call_command
 
+from benchmarks_suite.commands import listing
 from benchmarks_suite.configs import CONFIGS
 from benchmarks_suite.registry import BENCHMARKS, FIELD, SUITE
 from dashboard.catalog.core.plan import BenchmarkFacts, Selection, accuracy_cases, plan_cases
@@ -35,6 +37,17 @@ def test_the_fields_models_are_planned_where_their_family_is_named() -> None:
     selection = Selection(families=("field-timm",))
     names = {case.benchmark for case in plan_cases(selection, FACTS, list(CONFIGS), "smoke")}
     assert len(names) == 36
+
+
+@pytest.mark.django_db
+def test_suite_of_the_field_is_triggered_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    site.machine()
+    sync_catalog(catalog=listing.catalog())
+    options = ("--build=2.13.0", "--machine=cpu-2c", "--suite=field-torchvision", "--dry-run")
+    call_command("trigger_run", *options)
+    printed = capsys.readouterr().out
+    assert "alexnet.smoke.inference.float32.static.b2 inductor" in printed
+    assert "52 jobs, about 69 min" in printed
 
 
 def test_the_case_with_known_wrong_gradients_is_checked_cheaply() -> None:
