@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+FIELD_FAMILY = "field-"  # of the models that the field runs (field/); the library follows
 # What a result and the list say of a benchmark
 _FIELDS = (
     "name",
@@ -58,8 +59,19 @@ class Benchmark:
     source_hash: str = ""
 
     @property
+    def is_of_field(self) -> bool:
+        return self.family.startswith(FIELD_FAMILY)
+
+    @property
+    def library(self) -> str:
+        """Of a model of the field the library that has it, and its adapter in field/; or empty."""
+        return self.family.removeprefix(FIELD_FAMILY) if self.is_of_field else ""
+
+    @property
     def module(self) -> str:
         """What is imported to build it, as ``import_module_or_file`` takes it."""
+        if self.is_of_field:
+            return f"benchmarks_suite.field.{self.library}"
         return self.source or f"benchmarks_suite.models.{self.model}"
 
     @property

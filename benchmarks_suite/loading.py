@@ -15,8 +15,11 @@ def load(benchmark: Benchmark) -> Workload:
     if benchmark.source:
         return own_workload.build(benchmark)
     module = import_module_or_file(benchmark.module)
+    sizes = (benchmark.size, benchmark.mode)
     with weights_not_drawn():
-        workload: Workload = module.build(
-            benchmark.size, benchmark.mode, benchmark.shapes, benchmark.batch_size
-        )
+        workload: Workload
+        if benchmark.is_of_field:
+            workload = module.build(benchmark.model, *sizes, benchmark.batch_size)
+        else:
+            workload = module.build(*sizes, benchmark.shapes, benchmark.batch_size)
     return workload

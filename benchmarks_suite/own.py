@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks_suite.benchmark import Benchmark
-from benchmarks_suite.registry import BENCHMARKS
+from benchmarks_suite.registry import SUITE
 
 PREFIX = "benchmark_"  # of a function that returns a module and inputs
 GROUP = "compilewatch.benchmarks"  # of the entry points of installed packages
@@ -256,7 +256,7 @@ def _benchmarks(
     model = function.name.removeprefix(PREFIX)
     if not re.fullmatch(r"[a-z0-9_]{1,80}", model):
         raise Malformed("write its name in lower-case letters, digits and _")
-    if any(model == each.model for each in BENCHMARKS.values()):
+    if any(model == each.model for each in SUITE.values()):
         raise Malformed(f"the suite has a model {model} itself: choose another name")
     offered = {name: (default,) for name, default in PARAMETERS.items()} | _defaults(function)
     for values in itertools.product(*(offered[name] for name in PARAMETERS)):

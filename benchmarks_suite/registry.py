@@ -1,9 +1,11 @@
 """Every benchmark, one line each, the most informative first. To add one: docs/add-a-model.md.
+The field's own models have their lines in field/names.py.
 
 Stdlib only, so that the list can be read where no torch is installed; loading.py builds the models.
 """
 
 from benchmarks_suite.benchmark import Benchmark
+from benchmarks_suite.field import names
 
 # What a default run measures of a benchmark. A compiled case measures its own eager control, so the
 # short run of the smoke size leaves out some eager ones.
@@ -154,4 +156,7 @@ _ALL = (
 )
 # fmt: on
 
-BENCHMARKS: dict[str, Benchmark] = {benchmark.name: benchmark for benchmark in _ALL}
+SUITE: dict[str, Benchmark] = {line.name: line for line in _ALL}
+# No default run measures them
+FIELD: dict[str, Benchmark] = {line.name: line for line in names.lines()}
+BENCHMARKS: dict[str, Benchmark] = SUITE | FIELD

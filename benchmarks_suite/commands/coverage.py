@@ -13,13 +13,13 @@ from pathlib import Path
 
 from benchmarks_suite import published
 from benchmarks_suite.benchmark import Benchmark
-from benchmarks_suite.commands import result_paths
+from benchmarks_suite.commands import coverage_field, result_paths
 from benchmarks_suite.commands.missing import missing
 from benchmarks_suite.configs import CONFIGS, Config
 from benchmarks_suite.harness import recorded, report
 from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.harness.recorded import Case
-from benchmarks_suite.registry import BENCHMARKS
+from benchmarks_suite.registry import BENCHMARKS, SUITE
 
 OK = 0
 MARKS = {
@@ -69,6 +69,8 @@ def run(options: Namespace) -> int:
     documents = result_paths.read(options)
     if options.keep:
         used = [*newest(documents, CPU).values(), *newest(documents, GPU).values()]
+        used += newest(documents, CPU, of_field=True).values()
+        used += newest(documents, GPU, of_field=True).values()
         recorded.keep(used, options.keep)
     if options.missing:
         text = missing_lines(documents, options.missing)
@@ -87,13 +89,15 @@ def missing_lines(documents: list[Document], device: str) -> str:
     return "\n".join(lines)
 
 
-def newest(documents: Iterable[Document], section: Section) -> ResultByCase:
+def newest(
+    documents: Iterable[Document], section: Section, *, of_field: bool = False
+) -> ResultByCase:
     """The last result of each case of this section, in the order of the registry and of configs;
-    none of a variant.
+    none of a variant. of_field: of the field's models instead of the suite's own.
     """
     results: ResultByCase = {}
     for document in sorted(documents, key=lambda document: str(document["finished_at"])):
-        if _belongs(document, section):
+        if _belongs(document, section, of_field):
             results[recorded.case(document)] = document
     benchmarks, configs = list(BENCHMARKS), list(CONFIGS)
 
@@ -106,14 +110,15 @@ def newest(documents: Iterable[Document], section: Section) -> ResultByCase:
     return {case: results[case] for case in sorted(results, key=position)}
 
 
-def _belongs(document: Document, section: Section) -> bool:
+def _belongs(document: Document, section: Section, of_field: bool) -> bool:
     """Whether it measured a benchmark of the section as the registry has it, and no variant."""
     job, measured = document["job"], document["benchmark"]
     if job.get("variant") or not job["device"].startswith(section.device):
         return False
     if measured["size"] != section.size or measured["name"] not in BENCHMARKS:
         return False
-    return bool(BENCHMARKS[measured["name"]].version == measured["version"])
+    benchmark = BENCHMARKS[measured["name"]]
+    return benchmark.is_of_field == of_field and bool(benchmark.version == measured["version"])
 
 
 def page(documents: list[Document], sources: str) -> str:
@@ -126,6 +131,8 @@ def page(documents: list[Document], sources: str) -> str:
         lines += ["", f"## {section.label}, {section.size} size", ""]
         lines += [*_measured_on(section, results), "", *_matrix(section, results)]
     lines += ["", "## What did not pass", "", *_failures(halves)]
+    field_results = newest(documents, CPU, of_field=True)
+    lines += ["", "## The field's own models", "", *coverage_field.lines(field_results)]
     lines += ["", "## Sources of the models", "", *_sources()]
     return "\n".join(lines)
 
@@ -156,7 +163,7 @@ def _configs(halves: dict[Section, ResultByCase]) -> Iterator[str]:
 def _counts(section: Section, config: str, results: ResultByCase) -> str:
     """How many cases of the config ended how: ``12 pass, 1 timeout``."""
     marks = Counter[str]()
-    for benchmark in BENCHMARKS.values():
+    for benchmark in SUITE.values():
         marks[mark_of(section, benchmark, CONFIGS[config], results)] += 1
     counts = [f"{marks[mark]} {status}" for status, mark in MARKS.items() if marks[mark]]
     return ", ".join(counts) or f"not run on {section.label}"
@@ -204,7 +211,7 @@ def _machine(document: Document) -> str:
 
 def _matrix(section: Section, results: ResultByCase) -> Iterator[str]:
     """Benchmarks down, configs across by their numbers; then eager's time, Inductor's speedup."""
-    benchmarks = [each for each in BENCHMARKS.values() if each.size == section.size]
+    benchmarks = [each for each in SUITE.values() if each.size == section.size]
     width = max(len(benchmark.name) for benchmark in benchmarks)
     numbers = range(1, len(CONFIGS) + 1)
     tens = "".join(str(number // 10 or " ") for number in numbers)

@@ -11,6 +11,8 @@ without harm:
                         two measurements of the machine's ceilings
     missing.jsonl       for ``batch``: what never ran on a GPU (missing.py), what is quick first
     distributed.jsonl   for ``batch`` on two GPUs
+    field.jsonl         for ``interleave``: the field's names in inference, with Inductor and with
+                        CUDA graphs on top
 
 A job is taken to last as long as the recorded jobs of its case did, else of its family and mode.
 Imports no torch.
@@ -19,7 +21,7 @@ Imports no torch.
 import json
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -29,7 +31,7 @@ from benchmarks_suite.commands.missing import missing
 from benchmarks_suite.harness import recorded
 from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.harness.recorded import Case
-from benchmarks_suite.registry import BENCHMARKS
+from benchmarks_suite.registry import BENCHMARKS, FIELD
 
 OK = 0
 GPT2 = "gpt2.standard.inference.bfloat16.static.b16"
@@ -120,6 +122,7 @@ def run(options: Namespace) -> int:
         "releases": _releases(on_gpu, releases, options.processes),
         "missing": [],
         "distributed": [],
+        "field": [_line(case, ()) for case in _field_cases()],
     }
     for line in _never_run(on_gpu, () if options.no_starts else ("cold",)):
         lists["distributed" if _spans_devices(line) else "missing"].append(line)
@@ -166,6 +169,19 @@ def _never_run(documents: Sequence[Document], starts: Sequence[str]) -> list[Lin
     cases = missing(newest(documents, GPU), GPU.size)
     quick_first = sorted(cases, key=lambda case: ("autotune" in case[1], "training" in case[0]))
     return [_line(case, starts) for case in quick_first]
+
+
+def _field_cases() -> Iterator[Case]:
+    """Every name with the first config before any with the second."""
+    for config in ("inductor", "inductor_reduce_overhead"):
+        for benchmark in FIELD.values():
+            is_inference = (benchmark.size, benchmark.mode) == ("standard", "inference")
+            if is_inference and benchmark.dtype == _field_dtype(benchmark.model):
+                yield benchmark.name, config
+
+
+def _field_dtype(model: str) -> str:
+    return "float32" if model == "googlefnet" else "bfloat16"  # theirs is float32 alone
 
 
 def _line(case: Case, starts: Iterable[str]) -> Line:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.configs import CONFIGS, Config
 from benchmarks_suite.harness.recorded import Case
-from benchmarks_suite.registry import BENCHMARKS
+from benchmarks_suite.registry import SUITE
 
 _FITTING = {  # config -> model, mode, shapes; of the others: fitting
     "inductor_dynamic": ("gpt2", "inference", "dynamic"),
@@ -27,7 +27,7 @@ _FITTING = {  # config -> model, mode, shapes; of the others: fitting
 def missing(run: Collection[Case], size: str) -> Iterator[Case]:
     """The cases of ``size`` that ``run`` lacks."""
     usual, distributed = list[Case](), list[Case]()
-    for benchmark in BENCHMARKS.values():
+    for benchmark in SUITE.values():
         if benchmark.size != size:
             continue
         if benchmark.family == "distributed":
@@ -38,7 +38,7 @@ def missing(run: Collection[Case], size: str) -> Iterator[Case]:
             usual.append((benchmark.name, "inductor"))  # eager is its control
     configs_run = set[str]()
     for name, config_name in run:
-        if name in BENCHMARKS and BENCHMARKS[name].size == size:
+        if name in SUITE and SUITE[name].size == size:
             configs_run.add(config_name)
     fit = list[Case]()
     for config in CONFIGS.values():
@@ -53,7 +53,7 @@ def fitting(config: Config, size: str) -> Benchmark:
     # A language model, in the mode that the config is for
     usual_mode = "training" if config.modes == ("training",) else "inference"
     model, mode, shapes = _FITTING.get(config.name, ("gpt2", usual_mode, "static"))
-    for benchmark in BENCHMARKS.values():
+    for benchmark in SUITE.values():
         if benchmark.size != size or benchmark.model != model:
             continue
         if benchmark.mode == mode and benchmark.shapes == shapes:

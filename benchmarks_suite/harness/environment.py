@@ -14,7 +14,15 @@ from benchmarks_suite.harness import nvml
 from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.harness.job import Job
 
-LIBRARIES = ("transformers", "diffusers", "torchvision", "torchao", "triton", "accelerate")
+LIBRARIES = (
+    "transformers",
+    "diffusers",
+    "timm",
+    "torchvision",
+    "torchao",
+    "triton",
+    "accelerate",
+)
 SHOWN_VARIABLES = re.compile(
     r"(?!TORCHELASTIC_)"  # what torchrun sets for its ranks: another run id and folder each time
     r"(TORCH|PYTORCH|TRITON|CUDA|CUBLAS|CUDNN|NVIDIA|OMP|MKL|KMP)[A-Z0-9_]*"

@@ -27,7 +27,7 @@ from benchmarks_suite.harness.arms import Arm, arm_around, eager_arm, new_optimi
 from benchmarks_suite.harness.observing import Observed
 from benchmarks_suite.harness.working_copies import WorkingCopy
 from benchmarks_suite.loading import load
-from benchmarks_suite.registry import BENCHMARKS
+from benchmarks_suite.registry import SUITE
 
 STEPS = 5
 SHOWN = ("optimizer_step", "worst_row", "buffers")
@@ -35,7 +35,7 @@ SHOWN = ("optimizer_step", "worst_row", "buffers")
 
 def cases(text: str) -> list[Benchmark]:
     """The small training cases that need one process and no GPU."""
-    of_size = [each for each in BENCHMARKS.values() if each.size == "smoke"]
+    of_size = [each for each in SUITE.values() if each.size == "smoke"]
     training = [each for each in of_size if each.mode == "training" and text in each.name]
     return [each for each in training if each.family != "distributed" and "triton" not in each.name]
 

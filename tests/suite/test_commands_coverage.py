@@ -15,7 +15,7 @@ from benchmarks_suite.commands.coverage import CPU, mark_of, newest
 from benchmarks_suite.commands.missing import fitting, missing
 from benchmarks_suite.configs import CONFIGS, Config
 from benchmarks_suite.harness import job, recorded, report
-from benchmarks_suite.registry import BENCHMARKS
+from benchmarks_suite.registry import BENCHMARKS, SUITE
 
 ROOT = Path(__file__).parents[2]
 MLP = "mlp.smoke.inference.float32.static.b64"
@@ -148,7 +148,7 @@ def test_missing_cases_are_a_list_that_batch_takes(
             **json.loads(line),
         }
         jobs.append(job.parse(document))
-    smoke = {name for name, benchmark in BENCHMARKS.items() if benchmark.size == "smoke"}
+    smoke = {name for name, benchmark in SUITE.items() if benchmark.size == "smoke"}
     assert {each.benchmark.name for each in jobs} == smoke - {MLP}
     assert {each.config.name for each in jobs} == CONFIGS.keys()  # eager: of the machine itself
 

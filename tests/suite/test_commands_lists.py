@@ -53,6 +53,14 @@ def cases(lines: Lines) -> list[tuple[str, str]]:
     return [(line["benchmark"], line["config"]) for line in lines]
 
 
+def test_list_of_the_field_has_its_names_in_two_configs(tmp_path: Path) -> None:
+    field = cases(lists_for(tmp_path, result(HISTORY[0], "2.11.0"))["field"])
+    names = {name.partition(".")[0] for name, _ in field}
+    assert len(names) == 70
+    assert {config for _, config in field} == {"inductor", "inductor_reduce_overhead"}
+    assert len(field) == 140
+
+
 def test_case_that_one_release_lacks_is_measured_in_both(tmp_path: Path) -> None:
     both = [result(HISTORY[0], release) for release in ("2.11.0", "2.13.0")]
     lines = lists_for(tmp_path, *both, result(HISTORY[1], "2.11.0"))["releases"]

@@ -14,7 +14,7 @@ from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.harness.generator import fill_weights, own_draws
 from benchmarks_suite.loading import load
 from benchmarks_suite.models.sliding_window import SlidingWindow, block_mask
-from benchmarks_suite.registry import BENCHMARKS
+from benchmarks_suite.registry import BENCHMARKS, SUITE
 from benchmarks_suite.workload import Inputs, Unsupported, Workload
 
 NEEDS_MORE = ("_triton", "_int8")  # Triton's interpreter, torchao
@@ -22,7 +22,7 @@ NOT_ON_CPU = ("sliding_window", "training")
 
 
 def smoke_benchmarks() -> list[Benchmark]:
-    of_size = [benchmark for benchmark in BENCHMARKS.values() if benchmark.size == "smoke"]
+    of_size = [benchmark for benchmark in SUITE.values() if benchmark.size == "smoke"]
     plain = [benchmark for benchmark in of_size if not benchmark.model.endswith(NEEDS_MORE)]
     return [benchmark for benchmark in plain if (benchmark.model, benchmark.mode) != NOT_ON_CPU]
 

@@ -16,7 +16,7 @@ from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.loading import load
 from benchmarks_suite.models import convnext, gpt2, resnet50, swin, vit_b16
 from benchmarks_suite.published import MADE_HERE, SOURCES, Source
-from benchmarks_suite.registry import BENCHMARKS
+from benchmarks_suite.registry import SUITE
 from benchmarks_suite.workload import Workload
 
 # Millions of parameters; shape of the output for a batch of one in the first mode that is listed
@@ -39,7 +39,7 @@ PUBLISHED = {
 
 def standard(model: str) -> Benchmark:
     """The first line of the model, with a batch of one."""
-    for line in BENCHMARKS.values():
+    for line in SUITE.values():
         if (line.model, line.size, line.shapes) == (model, "standard", "static"):
             return replace(line, batch_size=1)
     raise LookupError(model)
@@ -78,7 +78,7 @@ def test_number_of_parameters_that_the_list_of_sources_names_is_the_models(sourc
 
 
 def test_every_model_has_a_source_or_was_made_here() -> None:
-    models = {benchmark.model for benchmark in BENCHMARKS.values()}
+    models = {benchmark.model for benchmark in SUITE.values()}
     named = [*(source.model for source in SOURCES), *MADE_HERE]
     assert sorted(named) == sorted(models)
 

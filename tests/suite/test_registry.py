@@ -11,10 +11,11 @@ import pytest
 from benchmarks_suite import models, registry
 from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.configs import CONFIGS
-from benchmarks_suite.registry import BENCHMARKS
+from benchmarks_suite.registry import BENCHMARKS, FIELD, SUITE
 
 IN_BOTH_MODES = {"llm", "diffusion", "vision", "multimodal", "toy", "kernels"}
-FAMILIES = IN_BOTH_MODES | {"attention", "distributed", "machine"}
+OF_FIELD = {"field-huggingface", "field-timm", "field-torchvision"}
+FAMILIES = IN_BOTH_MODES | OF_FIELD | {"attention", "distributed", "machine"}
 ITEMS = {"samples", "tokens", "images"}
 
 
@@ -39,19 +40,20 @@ def test_every_line_uses_known_words(benchmark: Benchmark) -> None:
     assert benchmark.family in FAMILIES
     assert benchmark.size in {"smoke", "standard"}
     assert benchmark.mode in {"inference", "training", "prefill", "decode"}
-    assert benchmark.dtype in {"float32", "bfloat16", "float16", "autocast_bf16"}
+    assert benchmark.dtype in {"float32", "bfloat16", "float16", "autocast_bf16", "autocast_fp16"}
     assert benchmark.shapes in {"static", "dynamic", "bucketed"}
     assert benchmark.item in ITEMS
 
 
 def test_no_two_lines_have_one_name() -> None:
-    assert len(registry._ALL) == len(BENCHMARKS)
+    assert len(registry._ALL) == len(SUITE)
+    assert len(SUITE) + len(FIELD) == len(BENCHMARKS)
 
 
 def test_every_model_file_has_a_line_in_both_sizes() -> None:
     files = {path.stem for path in Path(models.__file__).parent.glob("[a-z]*.py")}
     sizes = defaultdict(set)
-    for benchmark in BENCHMARKS.values():
+    for benchmark in SUITE.values():
         sizes[benchmark.model].add(benchmark.size)
     assert sizes == {model: {"smoke", "standard"} for model in files}
 

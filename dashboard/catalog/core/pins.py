@@ -15,6 +15,8 @@ from packaging.version import InvalidVersion, Version
 OLDEST = "2.1"  # what the suite runs on
 # In every environment that we make; the others when they are asked for
 ALWAYS = ("numpy", "transformers", "diffusers")
+# What a family's models need beyond them
+OF_FAMILY = {"field-timm": ("timm", "torchvision"), "field-torchvision": ("torchvision",)}
 BUILD_TOOLS = ("setuptools<82",)  # torch's C++ builds import it; torch refuses later ones
 
 
@@ -81,6 +83,15 @@ PINS = (
 def newest_set(torch: str) -> dict[str, str]:
     """The newest libraries that this torch takes: library -> version. Raises PinError."""
     return shared_set(torch)
+
+
+def family_libraries(torch: str, family: str) -> dict[str, str]:
+    """What the models of this family need beyond `newest_set`: library -> version.
+
+    Raises PinError.
+    """
+    version = _parse_torch(torch)
+    return {library: _newest(library, [version]) for library in OF_FAMILY.get(family, ())}
 
 
 def shared_set(*torches: str) -> dict[str, str]:

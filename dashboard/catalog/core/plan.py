@@ -19,6 +19,7 @@ from dashboard.language.contracts import Document, Refused, check_schema, read_s
 CONFIGS_OF_A_CHOSEN_BENCHMARK = ("eager", "inductor")
 CHECKED_CONFIG = "inductor"  # where accuracy alone is measured
 TIMEOUT_S = 900.0  # a job is killed after this long
+FIELD_FAMILIES = "field-"  # what their names begin with: measured where they are named
 OWN_SIZE = "own"  # of own models: measured on every machine, whatever its default size
 NOTHING_KNOWN = "Nothing is known yet: start a worker, which reports what it can measure."
 SHOWN_NAMES = 8  # of those that there are, in an error
@@ -98,15 +99,21 @@ def accuracy_cases(
     selection: Selection, benchmarks: Sequence[BenchmarkFacts], size: str
 ) -> list[Case]:
     """Training that the default selection does not measure, and checks all the same: one step is
-    cheap, and wrong gradients are silent. None for any other selection.
+    cheap, and wrong gradients are silent. None for any other selection, none of the field's models.
     """
     if selection != Selection():
         return []
-    return [
-        Case(benchmark.name, CHECKED_CONFIG, accuracy_only=True)
-        for benchmark in benchmarks
-        if benchmark.mode == "training" and benchmark.size == size and not benchmark.default_configs
-    ]
+    cases = []
+    for benchmark in benchmarks:
+        is_checked = benchmark.mode == "training" and not benchmark.default_configs
+        if is_checked and benchmark.size == size and not is_of_field(benchmark.family):
+            cases.append(Case(benchmark.name, CHECKED_CONFIG, accuracy_only=True))
+    return cases
+
+
+def is_of_field(family: str) -> bool:
+    """Whether its models are those that PyTorch's own benchmarks/dynamo runs."""
+    return family.startswith(FIELD_FAMILIES)
 
 
 def choose_benchmarks(

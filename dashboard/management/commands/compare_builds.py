@@ -114,9 +114,14 @@ class Command(BaseCommand):
 
 def add_selection_arguments(parser: ArgumentParser) -> None:
     """The options that `selection_of` reads."""
-    for kind in ("family", "benchmark", "config"):
+    names = {
+        "family": ("--family", "--suite"),  # the field's families are suites in its words
+        "benchmark": ("--benchmark",),
+        "config": ("--config",),
+    }
+    for kind, options in names.items():
         about = f"a {kind}; may be given again"
-        parser.add_argument(f"--{kind}", action="append", default=[], help=about)
+        parser.add_argument(*options, action="append", default=[], help=about)
 
 
 def selection_of(options: Mapping[str, Any]) -> Selection:

@@ -47,7 +47,8 @@ class Hints:
     """What the person who imports says, where a file does not.
 
     build: its label; at: when it was measured. metrics: name of theirs -> (our key, factor to our
-    unit). existing: names of benchmarks that earlier imports made.
+    unit). existing: names of benchmarks that earlier imports made. field_models: models that
+    PyTorch's own runners have, too, as this site names them.
     """
 
     build: str = ""
@@ -56,6 +57,7 @@ class Hints:
     config: str = ""
     metrics: Mapping[str, tuple[str, float]] = field(default_factory=dict)
     existing: frozenset[str] = frozenset()
+    field_models: frozenset[str] = frozenset()
 
 
 NO_HINTS = Hints()
@@ -94,11 +96,12 @@ class ParsedFile:
         except Malformed as error:
             self.refuse(where, str(error))
 
-    def name_cases(self, existing: Collection[str]) -> None:
+    def name_cases(self, existing: Collection[str], field_models: Collection[str] = ()) -> None:
         """Make the documents: two tests never share a name, and with it their series.
 
         A name of letters, digits and _ alone is the test's own. One that loses anything gets a
-        digest of the whole, unless an earlier import made that name without one.
+        digest of the whole, unless an earlier import made that name without one, or the model is
+        measured here under that name.
         """
         texts: dict[str, set[str]] = {}
         for case in self.cases:
@@ -106,9 +109,10 @@ class ParsedFile:
         for case in self.cases:
             plain = benchmark_name(case)
             is_own = word(case.model, MODEL_LENGTH) == case.model.lower() or plain in existing
-            named = case
-            if not is_own or len(texts[plain]) > 1:
-                named = replace(case, model=with_digest(case.model, MODEL_LENGTH))
+            digested = replace(case, model=with_digest(case.model, MODEL_LENGTH))
+            if plain_word(case.model) in field_models and benchmark_name(digested) not in existing:
+                is_own = True
+            named = case if is_own and len(texts[plain]) == 1 else digested
             self.documents.append((case.where, document(named)))
 
 

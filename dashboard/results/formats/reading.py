@@ -28,7 +28,7 @@ OTHER_CSV = (
 def parse_file(name: str, body: bytes, hints: Hints = NO_HINTS) -> ParsedFile:
     """What the file ``name`` with these (unpacked) bytes holds. Never raises for its content."""
     file = _parse(name, body, hints)
-    file.name_cases(hints.existing)
+    file.name_cases(hints.existing, hints.field_models)
     return file
 
 

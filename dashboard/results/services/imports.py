@@ -17,6 +17,7 @@ from django.db import DataError, connection, transaction
 from django.utils import timezone
 
 from dashboard.catalog.core.hardware import Hardware, hardware, machine_key
+from dashboard.catalog.core.plan import FIELD_FAMILIES
 from dashboard.catalog.services.builds import settings_name, variant_label
 from dashboard.catalog.services.machines import ensure_machine
 from dashboard.catalog.services.suite_catalog import BENCHMARK_FIELDS
@@ -92,7 +93,13 @@ def import_results(
     report = ImportReport()
     runs = ImportRuns(machine, track, label or f"Import of {timezone.now():%Y-%m-%d %H:%M}")
     existing = frozenset(Benchmark.objects.filter(imported=True).values_list("name", flat=True))
-    hints = replace(hints, machine=machine, existing=existing)
+    of_field = Benchmark.objects.filter(family__startswith=FIELD_FAMILIES, imported=False)
+    hints = replace(
+        hints,
+        machine=machine,
+        existing=existing,
+        field_models=frozenset(of_field.values_list("model", flat=True)),
+    )
     remaining = read_sources(sources, hints, report)
     while batch := list(islice(remaining, BATCH)):
         is_first = not report.added

@@ -8,7 +8,13 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 
-from dashboard.catalog.core.pins import BUILD_TOOLS, PinError, newest_set, requirement_lines
+from dashboard.catalog.core.pins import (
+    BUILD_TOOLS,
+    PinError,
+    family_libraries,
+    newest_set,
+    requirement_lines,
+)
 from dashboard.catalog.services.builds import fill_in_facts
 from dashboard.language.contracts import Refused
 from dashboard.models import InstalledEnvironment, Job, JobState, Requirements, TorchBuild, Worker
@@ -39,10 +45,26 @@ def libraries_of(*, build: TorchBuild, requested: Mapping[str, str]) -> dict[str
         return {}
 
 
+def needed_libraries(*, job: Job) -> dict[str, str]:
+    """What the job's environment must have: what its run asks for, and what its model needs."""
+    build = base_of(job.run.build)
+    try:
+        of_family = family_libraries(build.version, job.benchmark.family)
+    except PinError:
+        of_family = {}
+    return {**of_family, **job.run.libraries}
+
+
+def _libraries_of_job(job: Job) -> dict[str, str]:
+    """All libraries that its environment is made from."""
+    libraries = libraries_of(build=base_of(job.run.build), requested=job.run.libraries)
+    return {**libraries, **needed_libraries(job=job)}
+
+
 def environment_for(*, job: Job, worker: Worker) -> dict[str, Any]:
     """The `environment` of a claim's answer (docs/architecture.md)."""
     build = base_of(job.run.build)
-    libraries = libraries_of(build=build, requested=job.run.libraries)
+    libraries = _libraries_of_job(job)
     if libraries:
         packages = requirement_lines(build.version, libraries)
     else:
@@ -53,7 +75,7 @@ def environment_for(*, job: Job, worker: Worker) -> dict[str, Any]:
         "build": build.label,
         "version": build.version,
         "index_url": build.index_url,
-        "libraries": job.run.libraries,
+        "libraries": needed_libraries(job=job),
         "requirements": pinned.text if pinned else None,
         "packages": packages,
     }
@@ -74,7 +96,7 @@ def keep_requirements(
         if not is_held(job, attempt, worker) or job.state != JobState.RUNNING:
             raise Stale(why_stale(job, attempt, worker))
         build = base_of(job.run.build)
-        libraries = libraries_of(build=build, requested=job.run.libraries)
+        libraries = _libraries_of_job(job)
         row, _ = _requirements(build, libraries, platform).get_or_create(
             defaults={"build": build, "libraries": libraries, "platform": platform, "text": text}
         )

@@ -6,6 +6,7 @@ from dashboard.catalog.core.pins import (
     PINS,
     PinError,
     changed_libraries,
+    family_libraries,
     needs_bridge,
     newest_set,
     requirement_lines,
@@ -36,6 +37,13 @@ def test_newest_library_for_this_torch_is_chosen(
     version: str,
 ) -> None:
     assert newest_set(torch)[library] == version
+
+
+def test_only_families_that_need_more_libraries_get_them() -> None:
+    torchvision = {"torchvision": "0.28.0"}
+    assert family_libraries("2.13.0+cpu", "field-torchvision") == torchvision
+    assert family_libraries("2.13.0", "field-timm") == {"timm": "1.0.31", **torchvision}
+    assert family_libraries("2.13.0", "llm") == {}
 
 
 def test_two_builds_share_the_newest_set_that_both_take() -> None:

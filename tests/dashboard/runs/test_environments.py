@@ -84,6 +84,14 @@ def test_libraries_of_a_run_are_requested_by_version(worker: Worker) -> None:
     assert environment["packages"][:2] == ["torch==2.11.0", "transformers==4.57.6"]
 
 
+def test_model_of_the_field_gets_the_libraries_of_its_family(worker: Worker) -> None:
+    job = job_on(worker, build())
+    job.benchmark.family = "field-torchvision"
+    environment = environment_for(job=job, worker=worker)
+    assert environment["libraries"] == {"torchvision": "0.26.0"}
+    assert {"torchvision==0.26.0", "transformers==5.23.0"} <= set(environment["packages"])
+
+
 def test_a_variant_runs_in_the_environment_of_its_base(worker: Worker) -> None:
     variant = add_variant(base=build(), name="one", env={"TORCH_X": "1"})
     assert environment_for(job=job_on(worker, variant), worker=worker)["build"] == "2.11.0"

@@ -149,6 +149,9 @@ def test_commands_that_import_do_as_the_page_says(
     csv = "inductor_torchbench_amp_training_cuda_performance.csv"
     (tmp_path / csv).write_bytes((IMPORTS / csv).read_bytes())
     (tmp_path / "benchmark_results.json").write_bytes((IMPORTS / "torchao_first.json").read_bytes())
+    for kind in ("cold", "warm"):
+        startup = (IMPORTS / f"vllm_startup.{kind}_startup.pytorch.json").read_bytes()
+        (tmp_path / f"startup.{kind}_startup.pytorch.json").write_bytes(startup)
     record = (
         '{"benchmark": {"name": "serving"}, "metric": {"name": "latency", '
         '"benchmark_values": [0.25]}}'
@@ -159,7 +162,7 @@ def test_commands_that_import_do_as_the_page_says(
     for line in filter(None, commands(ROOT / "docs" / "import.md")):
         before.append(Job.objects.count())
         call_command(*shlex.split(line.partition("manage.py ")[2]))
-    assert before == [0, 0, 3, 6, 12]
+    assert before == [0, 0, 3, 6, 12, 13]
     assert (
         Job.objects.get(benchmark__model="serving").data.get(series__metric="latency_ms").value
         == 250

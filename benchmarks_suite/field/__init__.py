@@ -1,0 +1,1 @@
+"""The models that PyTorch's own benchmarks/dynamo runs, by the names the field uses."""
