@@ -8,7 +8,13 @@ from datetime import UTC, datetime
 import psutil
 from django.utils import timezone
 
-from dashboard.alerts.services import conclusions, confirmations, detection, missing_reports
+from dashboard.alerts.services import (
+    conclusions,
+    confirmations,
+    detection,
+    issue_states,
+    missing_reports,
+)
 from dashboard.catalog.services import builds
 from dashboard.celery import app
 from dashboard.comparisons.services import bisections, comparisons
@@ -44,6 +50,12 @@ def detect_missing_reports() -> None:
 def advance_bisections() -> None:
     """Decide, narrow and continue each bisection whose last round has ended."""
     bisections.advance_all()
+
+
+@app.task
+def follow_issues() -> None:
+    """Ask GitHub for the state of the issues that are linked to alerts, where there is a token."""
+    issue_states.follow(now=timezone.now())
 
 
 @app.task

@@ -146,7 +146,7 @@ def _main(request: HttpRequest, rows: list[AlertSummary]) -> AlertSummary | None
 
 def change(request: HttpRequest, pk: int) -> HttpResponse:
     """The figure of the change of one alert of the group."""
-    main = _main_or_404(request, pk)
+    main = main_or_404(request, pk)
     seen = alert_data.around(main.alert)
     if seen.line is None:
         return figure_response({"data": [], "layout": {}})
@@ -156,7 +156,7 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
 
 def pairs(request: HttpRequest, pk: int) -> HttpResponse:
     """The figure of the processes that re-measured one alert of the group."""
-    main = _main_or_404(request, pk)
+    main = main_or_404(request, pk)
     confirmation = get_object_or_404(Confirmation, group=pk)
     processes = alert_data.processes(confirmation, main.alert)
     return figure_response(alert_charts.pairs_figure(processes, main.metric))
@@ -164,13 +164,13 @@ def pairs(request: HttpRequest, pk: int) -> HttpResponse:
 
 def code(request: HttpRequest, pk: int) -> HttpResponse:
     """How the generated code differs across the change of one alert of the group."""
-    main = _main_or_404(request, pk)
+    main = main_or_404(request, pk)
     code_change = code_selector.change_of(main.alert)
     context = {"group": main.alert.group, "main": main, "code": code_change}
     return render(request, "alerts/code.html", context)
 
 
-def _main_or_404(request: HttpRequest, pk: int) -> AlertSummary:
+def main_or_404(request: HttpRequest, pk: int) -> AlertSummary:
     main = _main(request, alerts.alerts_of([pk]))
     if main is None:
         raise Http404(f"Alert {pk} has no series to draw.")

@@ -67,6 +67,8 @@ PAGES = {
             "alert_quality",
             "alert",
             "alert_code",
+            "alert_issue",
+            "alert_evidence",
             "alert_change",
             "alert_pairs",
             "fleet",
