@@ -266,6 +266,10 @@ ARTIFACTS_PER_JOB = 50
 KEEP_SAMPLES_DAYS = env.int("KEEP_SAMPLES_DAYS", default=90)  # results' retention.py; 0: for ever
 KEEP_ARTIFACTS_DAYS = env.int("KEEP_ARTIFACTS_DAYS", default=365)
 
+# --- Bisections
+# Of searches that alerts start, on one machine; 0: none is started
+BISECTION_JOBS_A_DAY = env.int("BISECTION_JOBS_A_DAY", default=60)
+
 # --- Issues of other systems
 EVIDENCE_LIMIT_MIB = env.int("EVIDENCE_LIMIT_MIB", default=24)  # GitHub takes 25 MB
 ISSUE_REPOSITORY = env.str("ISSUE_REPOSITORY", default="pytorch/pytorch")  # on GitHub

@@ -9,6 +9,7 @@ import psutil
 from django.utils import timezone
 
 from dashboard.alerts.services import (
+    bisecting,
     conclusions,
     confirmations,
     detection,
@@ -48,8 +49,12 @@ def detect_missing_reports() -> None:
 
 @app.task
 def advance_bisections() -> None:
-    """Decide, narrow and continue each bisection whose last round has ended."""
+    """Decide, narrow and continue each bisection whose last round has ended; start those that
+    confirmed alerts need.
+    """
     bisections.advance_all()
+    bisecting.record_ended()
+    bisecting.start_due(now=timezone.now())
 
 
 @app.task

@@ -19,6 +19,7 @@ from dashboard.alerts.selectors import (
     inbox,
     kernels,
     live_rates,
+    since_which_build,
     verdicts,
 )
 from dashboard.alerts.selectors import code as code_selector
@@ -117,6 +118,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
         "cause_in_words": facts.cause_in_words(group),
         "evidence": alert_page.evidence(group),
         "commit_range": alert_page.commit_range(group),
+        "searches": since_which_build.searches(group),
     }
     if main:
         seen = alert_data.around(main.alert)
@@ -124,6 +126,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
             "seen": seen,
             "points": alert_page.points(seen),
             "command": alert_page.reproduce(main.alert),
+            "bisect_task": since_which_build.bisect_task(main.alert),
             "has_code": code_selector.sides_of(main.alert, seen) is not None,
             "no_code": code_selector.NOT_KEPT,
             "kernels": kernels.around(main.alert, seen),

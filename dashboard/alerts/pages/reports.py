@@ -3,13 +3,14 @@
 import tempfile
 
 from django.conf import settings
-from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from dashboard.alerts.core.evidence_bundle import pack
+from dashboard.alerts.core.git_bisect import script
 from dashboard.alerts.core.ready_issue import address
 from dashboard.alerts.pages.alerts import TRIAGE, main_or_404
-from dashboard.alerts.selectors import reports
+from dashboard.alerts.selectors import reports, since_which_build
 
 _IN_MEMORY = 4 * 2**20  # bytes; what is longer lies in a temporary file
 
@@ -30,6 +31,15 @@ def issue(request: HttpRequest, pk: int) -> HttpResponse:
         "follows": bool(settings.GITHUB_TOKEN),
     }
     return render(request, "alerts/issue.html", context)
+
+
+def bisect_script(request: HttpRequest, pk: int) -> HttpResponse:
+    """The script that `git bisect run` takes."""
+    task = since_which_build.bisect_task(main_or_404(request, pk).alert)
+    if task is None:
+        raise Http404("The commits, the levels or the command of this alert are not known.")
+    headers = {"Content-Disposition": f'attachment; filename="bisect-alert-{pk}.sh"'}
+    return HttpResponse(script(task), content_type="text/x-shellscript", headers=headers)
 
 
 def evidence(request: HttpRequest, pk: int) -> FileResponse:

@@ -13,6 +13,7 @@ urlpatterns = [
     path("alerts/<int:pk>/", alerts.show, name="alert"),
     path("alerts/<int:pk>/code/", alerts.code, name="alert_code"),
     path("alerts/<int:pk>/issue/", reports.issue, name="alert_issue"),
+    path("alerts/<int:pk>/bisect.sh", reports.bisect_script, name="alert_bisect_script"),
     path("alerts/<int:pk>/evidence.zip", reports.evidence, name="alert_evidence"),
     path("alerts/<int:pk>/change.json", alerts.change, name="alert_change"),
     path("alerts/<int:pk>/pairs.json", alerts.pairs, name="alert_pairs"),

@@ -14,8 +14,17 @@ from dashboard.alerts.selectors import alert_page
 from dashboard.alerts.selectors.alerts import AlertSummary
 from dashboard.alerts.selectors.evidence_jobs import Side
 from dashboard.alerts.selectors.facts import cause_in_words
+from dashboard.alerts.selectors.since_which_build import searches
 from dashboard.language.wording import plural
-from dashboard.models import AlertGroup, Cause, Confirmation, EvidenceState, Result, TorchBuild
+from dashboard.models import (
+    AlertGroup,
+    Bisection,
+    Cause,
+    Confirmation,
+    EvidenceState,
+    Result,
+    TorchBuild,
+)
 from dashboard.results.core.environments import environment_differences
 
 # Facts that speak against another cause, where they support none
@@ -134,6 +143,9 @@ def _since(group: AlertGroup) -> list[str]:
         lines.append(f"Last build without it: {group.base}; first with it: {group.new}.")
     if address := alert_page.commit_range(group):
         lines.append(f"Commits between them: {address}")
+    for search in searches(group):
+        if search.bisection.state == Bisection.State.FOUND:
+            lines.append(f"Bisected: {search.bisection.message} {search.commits}".rstrip())
     return lines
 
 

@@ -69,6 +69,7 @@ PAGES = {
             "alert_code",
             "alert_issue",
             "alert_evidence",
+            "alert_bisect_script",
             "alert_change",
             "alert_pairs",
             "fleet",
