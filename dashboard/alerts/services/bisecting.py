@@ -60,7 +60,7 @@ def _start_if_possible(group: AlertGroup, now: datetime) -> bool:
         return False
     with transaction.atomic():
         # Of two calls at once, one starts
-        machine = Machine.objects.select_for_update(no_key=True).get(pk=group.machine_id)
+        machine = Machine.objects.select_for_update(no_key=True).get(pk=search.machine.pk)
         own = Bisection.objects.filter(machine=machine, group__isnull=False)
         if own.filter(group=group).exists() or own.filter(state=Bisection.State.RUNNING).exists():
             return False

@@ -85,7 +85,7 @@ def is_over_budget(*, machine: Machine, now: datetime) -> bool:
         run__bisection__group__isnull=False,
         run__created_at__gt=now - timedelta(days=1),
     )
-    return own.count() >= settings.BISECTION_JOBS_A_DAY
+    return own.count() >= int(settings.BISECTION_JOBS_A_DAY)
 
 
 def why_not(bisection: Bisection) -> str:

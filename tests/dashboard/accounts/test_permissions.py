@@ -74,6 +74,7 @@ PAGES = {
             "alert_pairs",
             "fleet",
             "glossary",
+            "contents",
             "api:openapi-view",
             "advisor_list",
             "advisor",
