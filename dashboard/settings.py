@@ -190,6 +190,7 @@ BEAT_SCHEDULE = {
     "Tell people": ("dashboard.tasks.tell", 15),
     "Listen for silence": ("dashboard.tasks.listen_for_silence", 300),
     "Advance bisections": ("dashboard.tasks.advance_bisections", 20),
+    "Follow linked issues": ("dashboard.tasks.follow_issues", 1800),
     "Settle comparisons": ("dashboard.tasks.settle_comparisons", 10),
     "Create data partitions": ("dashboard.tasks.create_partitions", crontab(hour="1", minute="15")),
     "Delete old samples and artifacts": (
@@ -264,6 +265,17 @@ ARTIFACT_LIMIT_BYTES = 64 * 1024 * 1024
 ARTIFACTS_PER_JOB = 50
 KEEP_SAMPLES_DAYS = env.int("KEEP_SAMPLES_DAYS", default=90)  # results' retention.py; 0: for ever
 KEEP_ARTIFACTS_DAYS = env.int("KEEP_ARTIFACTS_DAYS", default=365)
+
+# --- Bisections
+# Of searches that alerts start, on one machine; 0: none is started
+BISECTION_JOBS_A_DAY = env.int("BISECTION_JOBS_A_DAY", default=60)
+
+# --- Issues of other systems
+EVIDENCE_LIMIT_MIB = env.int("EVIDENCE_LIMIT_MIB", default=24)  # GitHub takes 25 MB
+ISSUE_REPOSITORY = env.str("ISSUE_REPOSITORY", default="pytorch/pytorch")  # on GitHub
+GITHUB_API_URL = env.str("GITHUB_API_URL", default="https://api.github.com").rstrip("/")
+# Reads the state of linked issues; empty: none is followed
+GITHUB_TOKEN = env.str("GITHUB_TOKEN", default="")
 
 # --- Notifications
 # Webhooks to addresses that are not public

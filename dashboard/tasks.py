@@ -8,7 +8,14 @@ from datetime import UTC, datetime
 import psutil
 from django.utils import timezone
 
-from dashboard.alerts.services import conclusions, confirmations, detection, missing_reports
+from dashboard.alerts.services import (
+    bisecting,
+    conclusions,
+    confirmations,
+    detection,
+    issue_states,
+    missing_reports,
+)
 from dashboard.catalog.services import builds
 from dashboard.celery import app
 from dashboard.comparisons.services import bisections, comparisons
@@ -42,8 +49,18 @@ def detect_missing_reports() -> None:
 
 @app.task
 def advance_bisections() -> None:
-    """Decide, narrow and continue each bisection whose last round has ended."""
+    """Decide, narrow and continue each bisection whose last round has ended; start those that
+    confirmed alerts need.
+    """
     bisections.advance_all()
+    bisecting.record_ended()
+    bisecting.start_due(now=timezone.now())
+
+
+@app.task
+def follow_issues() -> None:
+    """Ask GitHub for the state of the issues that are linked to alerts, where there is a token."""
+    issue_states.follow(now=timezone.now())
 
 
 @app.task

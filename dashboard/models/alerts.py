@@ -222,10 +222,21 @@ class IssueLink(models.Model):
     group = models.ForeignKey(AlertGroup, on_delete=models.CASCADE, related_name="links")
     url = models.URLField(max_length=500)
     title = models.CharField(max_length=200, blank=True)
+    # As GitHub last said: open, closed, merged; "" where it is not followed
+    state = models.CharField(max_length=20, blank=True)
+    reason = models.CharField(max_length=40, blank=True)  # of closing: completed, not_planned
+    checked_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
         return self.title or self.url
+
+    @property
+    def state_in_words(self) -> str:
+        """ "open", "closed as completed"; empty where it is not followed."""
+        if not self.reason:
+            return self.state
+        return f"{self.state} as {self.reason.replace('_', ' ')}"
 
 
 class Confirmation(models.Model):

@@ -132,6 +132,15 @@ class Bisection(models.Model):
     # [{build, verdict: like_base | like_new | unknown, effect, low, high, repeats}]
     steps = models.JSONField(default=list)
     message = models.TextField(blank=True)
+    # The alert that started it; null: a person did
+    group = models.ForeignKey(
+        "dashboard.AlertGroup",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="bisections",
+    )
+    is_recorded = models.BooleanField(default=False)  # the alert's history says how it ended
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )

@@ -19,6 +19,7 @@ from dashboard.alerts.selectors import (
     inbox,
     kernels,
     live_rates,
+    since_which_build,
     verdicts,
 )
 from dashboard.alerts.selectors import code as code_selector
@@ -117,6 +118,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
         "cause_in_words": facts.cause_in_words(group),
         "evidence": alert_page.evidence(group),
         "commit_range": alert_page.commit_range(group),
+        "searches": since_which_build.searches(group),
     }
     if main:
         seen = alert_data.around(main.alert)
@@ -124,6 +126,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
             "seen": seen,
             "points": alert_page.points(seen),
             "command": alert_page.reproduce(main.alert),
+            "bisect_task": since_which_build.bisect_task(main.alert),
             "has_code": code_selector.sides_of(main.alert, seen) is not None,
             "no_code": code_selector.NOT_KEPT,
             "kernels": kernels.around(main.alert, seen),
@@ -146,7 +149,7 @@ def _main(request: HttpRequest, rows: list[AlertSummary]) -> AlertSummary | None
 
 def change(request: HttpRequest, pk: int) -> HttpResponse:
     """The figure of the change of one alert of the group."""
-    main = _main_or_404(request, pk)
+    main = main_or_404(request, pk)
     seen = alert_data.around(main.alert)
     if seen.line is None:
         return figure_response({"data": [], "layout": {}})
@@ -156,7 +159,7 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
 
 def pairs(request: HttpRequest, pk: int) -> HttpResponse:
     """The figure of the processes that re-measured one alert of the group."""
-    main = _main_or_404(request, pk)
+    main = main_or_404(request, pk)
     confirmation = get_object_or_404(Confirmation, group=pk)
     processes = alert_data.processes(confirmation, main.alert)
     return figure_response(alert_charts.pairs_figure(processes, main.metric))
@@ -164,13 +167,13 @@ def pairs(request: HttpRequest, pk: int) -> HttpResponse:
 
 def code(request: HttpRequest, pk: int) -> HttpResponse:
     """How the generated code differs across the change of one alert of the group."""
-    main = _main_or_404(request, pk)
+    main = main_or_404(request, pk)
     code_change = code_selector.change_of(main.alert)
     context = {"group": main.alert.group, "main": main, "code": code_change}
     return render(request, "alerts/code.html", context)
 
 
-def _main_or_404(request: HttpRequest, pk: int) -> AlertSummary:
+def main_or_404(request: HttpRequest, pk: int) -> AlertSummary:
     main = _main(request, alerts.alerts_of([pk]))
     if main is None:
         raise Http404(f"Alert {pk} has no series to draw.")

@@ -5,9 +5,11 @@ docs/versions.md draws it. Everything that decides is in the database, so that a
 advance a search: the beat task every half minute, or a command that follows it.
 """
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
+from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils import timezone
@@ -27,7 +29,7 @@ from dashboard.comparisons.services.comparisons import (
 )
 from dashboard.language.metrics import METRICS
 from dashboard.language.wording import metric_of
-from dashboard.models import Benchmark, Bisection, Config, Machine, Purpose, Run, TorchBuild
+from dashboard.models import Benchmark, Bisection, Config, Job, Machine, Purpose, Run, TorchBuild
 from dashboard.runs.services.run_state import is_over
 from dashboard.runs.services.runs import cancel_run
 
@@ -65,10 +67,25 @@ def start_bisection(
     bisection.low, bisection.high = bisection.base, bisection.new
     if problem := why_not(bisection):
         raise PlanError(problem)
+    begin(bisection=bisection)
+    return bisection
+
+
+def begin(*, bisection: Bisection) -> None:
+    """Save a search that `why_not` has nothing against, and plan its first round."""
     with transaction.atomic():
         bisection.save()
         _measure(bisection)
-    return bisection
+
+
+def is_over_budget(*, machine: Machine, now: datetime) -> bool:
+    """Whether searches that alerts started have had their jobs of a day on the machine."""
+    own = Job.objects.filter(
+        run__machine=machine,
+        run__bisection__group__isnull=False,
+        run__created_at__gt=now - timedelta(days=1),
+    )
+    return own.count() >= int(settings.BISECTION_JOBS_A_DAY)
 
 
 def why_not(bisection: Bisection) -> str:
@@ -121,6 +138,8 @@ def advance(*, bisection_id: int) -> Bisection | None:
         if bisection is None or bisection.state != State.RUNNING:
             return bisection
         if all(is_over(state) for state in bisection.runs.values_list("state", flat=True)):
+            if bisection.group_id and is_over_budget(machine=bisection.machine, now=timezone.now()):
+                return bisection  # it goes on when there is room again
             _step(bisection)
             bisection.save()
         return bisection

@@ -1,0 +1,55 @@
+"""What an alert is reported upstream with: the ready issue, and the evidence as one archive."""
+
+import tempfile
+
+from django.conf import settings
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from dashboard.alerts.core.evidence_bundle import pack
+from dashboard.alerts.core.git_bisect import script
+from dashboard.alerts.core.ready_issue import address
+from dashboard.alerts.pages.alerts import TRIAGE, main_or_404
+from dashboard.alerts.selectors import reports, since_which_build
+
+_IN_MEMORY = 4 * 2**20  # bytes; what is longer lies in a temporary file
+
+
+def issue(request: HttpRequest, pk: int) -> HttpResponse:
+    """The text, the link that opens it on GitHub, and what the archive has and does not have."""
+    main = main_or_404(request, pk)
+    report = reports.report_of(main)
+    context = {
+        "group": report.group,
+        "main": main,
+        "issue": report.issue,
+        "address": address(report.issue, settings.ISSUE_REPOSITORY),
+        "repository": settings.ISSUE_REPOSITORY,
+        "bundle": report.bundle,
+        "limit_mib": settings.EVIDENCE_LIMIT_MIB,
+        "may_triage": request.user.has_perm(TRIAGE),
+        "follows": bool(settings.GITHUB_TOKEN),
+    }
+    return render(request, "alerts/issue.html", context)
+
+
+def bisect_script(request: HttpRequest, pk: int) -> HttpResponse:
+    """The script that `git bisect run` takes."""
+    task = since_which_build.bisect_task(main_or_404(request, pk).alert)
+    if task is None:
+        raise Http404("The commits, the levels or the command of this alert are not known.")
+    headers = {"Content-Disposition": f'attachment; filename="bisect-alert-{pk}.sh"'}
+    return HttpResponse(script(task), content_type="text/x-shellscript", headers=headers)
+
+
+def evidence(request: HttpRequest, pk: int) -> FileResponse:
+    """The archive, made of what is kept now."""
+    main = main_or_404(request, pk)
+    bundle = reports.report_of(main).bundle
+    # FileResponse closes the file, which removes it
+    target = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
+    limit = settings.EVIDENCE_LIMIT_MIB * 2**20
+    pack(target, bundle.files, bundle.missing, bundle.about, limit)
+    target.seek(0)
+    name = f"compilewatch-alert-{pk}.zip"
+    return FileResponse(target, as_attachment=True, filename=name, content_type="application/zip")

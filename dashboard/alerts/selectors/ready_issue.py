@@ -1,0 +1,242 @@
+"""The ready issue of an alert: what its text is made of."""
+
+import re
+import shlex
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.urls import reverse
+
+from dashboard.alerts.core.ready_issue import IssueFacts, ReadyIssue, VersionRow, write
+from dashboard.alerts.selectors import alert_page
+from dashboard.alerts.selectors.alerts import AlertSummary
+from dashboard.alerts.selectors.evidence_jobs import Side
+from dashboard.alerts.selectors.facts import cause_in_words
+from dashboard.alerts.selectors.since_which_build import searches
+from dashboard.language.wording import plural
+from dashboard.models import (
+    AlertGroup,
+    Bisection,
+    Cause,
+    Confirmation,
+    EvidenceState,
+    Result,
+    TorchBuild,
+)
+from dashboard.results.core.environments import environment_differences
+
+# Facts that speak against another cause, where they support none
+_RULE_OUT = ("eager control", "pinned track", "machine canary")
+_MOST_OTHERS = 20
+_SUITE = "# benchmarks_suite is part of Compilewatch, and needs torch alone: run this in a checkout"
+_FLAVOUR = re.compile(r"cpu|xpu|cu\d+|rocm[\d.]+")
+_LONGEST_ERROR = 4000  # characters, of its end
+_VERSIONS = (
+    ("PyTorch", "torch.version"),
+    ("git", "torch.git_sha"),
+    ("CUDA", "torch.cuda"),
+    ("cuDNN", "torch.cudnn"),
+    ("Triton", "torch.triton"),
+    ("Python", "python"),
+    ("GPU", "machine.gpu"),
+    ("driver", "machine.driver"),
+    ("CPU", "machine.cpu"),
+    ("cores", "machine.cores"),
+    ("threads", "settings.threads"),
+)
+
+
+def issue_of(
+    group: AlertGroup, rows: Sequence[AlertSummary], main: AlertSummary, sides: Sequence[Side]
+) -> ReadyIssue:
+    """The text about one alert of a group.
+
+    rows: all of its alerts.
+    sides: base and new, of `evidence_jobs.sides`.
+    """
+    base, new = sides
+    documents = [_document(side.result()) for side in sides]
+    environments = [_environment(side) for side in sides]
+    series = main.alert.series
+    compiled = "eager" if series.config.name == "eager" else "torch.compile"
+    others = [row.sentence for row in rows if row.alert.pk != main.alert.pk]
+    facts = IssueFacts(
+        title=f"[{compiled}] {group.title}",
+        summary=_summary(group, main, base, new),
+        page=f"{settings.SITE_URL}{group.get_absolute_url()}",
+        how_sure=_how_sure(group, main),
+        others=others[:_MOST_OTHERS],
+        cause=_cause(group),
+        ruled_out=_ruled_out(group, environments),
+        since=_since(group),
+        commands=_commands(sides, documents),
+        error=_error(documents[1]),
+        versions=_versions(environments),
+        links=_links(main),
+        missing=_missing(group, base, new),
+    )
+    return write(facts)
+
+
+def _summary(group: AlertGroup, main: AlertSummary, base: Side, new: Side) -> str:
+    series = main.alert.series
+    where = f" on {group.machine}" if group.machine else ""
+    return (
+        f"`{series.benchmark.name}` with config `{series.config.name}`{where}, "
+        f"torch {base.label} → {new.label}:\n\n**{main.sentence}**"
+    )
+
+
+def _how_sure(group: AlertGroup, main: AlertSummary) -> list[str]:
+    confirmation = Confirmation.objects.filter(group=group).first()
+    lines = []
+    if main.again and confirmation:
+        measured = "The new build was measured again, alone, and compared with what was recorded"
+        if not confirmation.only_new:
+            measured = "Both builds were measured again in turn on the same machine, each in a"
+            measured += " process of its own"
+        rounds = plural(main.rounds, "round")
+        lines.append(f"{measured}: {main.again.text} in {rounds} (95% interval).")
+    elif main.alert.confirmation:
+        lines.append(f"Measured again: {main.alert.confirmation.replace('_', ' ')}.")
+    if main.first and main.alert.confirmation == EvidenceState.CONFIRMED:
+        before = f", {main.levels}" if main.levels else ""
+        lines.append(f"The scheduled series had shown {main.first.text}{before}.")
+    if not main.alert.confirmation:
+        lines.append("It has not been confirmed by measuring both builds again in turn.")
+    return lines
+
+
+def _cause(group: AlertGroup) -> list[str]:
+    if group.cause == Cause.UNKNOWN:
+        return ["Unknown: no evidence points to one cause."]
+    lines = [f"Likely: {cause_in_words(group)}."]
+    for fact in group.evidence:
+        if fact.get("supports") == group.cause:
+            lines.append(f"{fact['fact'].capitalize()}: {fact['says']}")
+    return lines
+
+
+def _ruled_out(group: AlertGroup, environments: Sequence[dict[str, Any]]) -> list[str]:
+    """What did not move with it, and in what the two environments do not differ."""
+    lines = []
+    for fact in group.evidence:
+        if fact.get("fact") in _RULE_OUT and not fact.get("supports"):
+            lines.append(str(fact["says"]))
+    before, after = environments
+    if before and after:
+        differences = [each.text for each in environment_differences(before, after)]
+        alike = "Machine, driver, Python, libraries and settings"
+        if not differences:
+            lines.append(f"{alike} are the same on both sides.")
+        else:
+            text = "; ".join(f"`{difference}`" for difference in differences)
+            lines.append(f"{alike} differ in nothing but {text}.")
+    return lines
+
+
+def _since(group: AlertGroup) -> list[str]:
+    lines = []
+    if group.base and group.new and group.base_id != group.new_id:
+        lines.append(f"Last build without it: {group.base}; first with it: {group.new}.")
+    if address := alert_page.commit_range(group):
+        lines.append(f"Commits between them: {address}")
+    for search in searches(group):
+        if search.bisection.state == Bisection.State.FOUND:
+            lines.append(f"Bisected: {search.bisection.message} {search.commits}".rstrip())
+    return lines
+
+
+def _commands(sides: Sequence[Side], documents: Sequence[dict[str, Any]]) -> list[str]:
+    """How each build is installed, and the command that measures the case there."""
+    lines = [_SUITE]
+    for side, document in zip(sides, documents, strict=True):
+        if side.build is None:
+            continue
+        lines.append(f"# {side.name}: {side.label}")
+        lines.append(_install(side.build))
+        if command := str(document.get("reproduce", "")):
+            lines.append(command)
+    return lines
+
+
+def _install(build: TorchBuild) -> str:
+    """pip's command; a version with a flavour (+cu130) lies on PyTorch's own index alone."""
+    command = ["pip", "install", f"torch=={build.version}"]
+    flavour = build.version.partition("+")[2]
+    if build.index_url:
+        command += ["--index-url", build.index_url]
+    elif _FLAVOUR.fullmatch(flavour):
+        command += ["--index-url", f"https://download.pytorch.org/whl/{flavour}"]
+    return shlex.join(command)
+
+
+def _error(document: dict[str, Any]) -> str:
+    """What a job of the new build said when it failed; empty where it passed."""
+    error = document.get("error") or {}
+    texts = [str(document.get("message") or "")]
+    if isinstance(error, dict):
+        texts += [str(value) for value in error.values() if value]
+    else:
+        texts.append(str(error))
+    if document.get("status") == "pass":
+        return ""
+    return "\n".join(filter(None, texts))[-_LONGEST_ERROR:]
+
+
+def _versions(environments: Sequence[dict[str, Any]]) -> list[VersionRow]:
+    """A row for each fact that one side knows; then the libraries."""
+    rows = []
+    for name, path in _VERSIONS:
+        values = [_at(environment, path) for environment in environments]
+        if any(values):
+            rows.append(VersionRow(name, *values))
+    libraries = [environment.get("libraries", {}) for environment in environments]
+    for name in sorted(libraries[0].keys() | libraries[1].keys()):
+        if name != "triton":
+            values = [str(versions.get(name, "")) for versions in libraries]
+            rows.append(VersionRow(name, *values))
+    return rows
+
+
+def _at(environment: dict[str, Any], path: str) -> str:
+    value: Any = environment
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, dict) else None
+    return "" if value is None else str(value)
+
+
+def _links(main: AlertSummary) -> list[str]:
+    """Addresses of this site: whoever reads the issue may not be able to open them."""
+    query = urlencode({"alert": main.alert.pk})
+    pages = (
+        ("The alert, with charts and history", "alert"),
+        ("Evidence of both builds as one archive", "alert_evidence"),
+    )
+    lines = []
+    for title, name in pages:
+        path = reverse(name, args=[main.alert.group_id])
+        lines.append(f"{title}: {settings.SITE_URL}{path}?{query}")
+    return lines
+
+
+def _missing(group: AlertGroup, base: Side, new: Side) -> list[str]:
+    lines = ["Structured trace: not recorded; `TORCH_TRACE=FOLDER` before the commands writes it."]
+    shas = [side.build.git_sha if side.build else "" for side in (base, new)]
+    if not all(shas):
+        lines.append("The commits of the two builds.")
+    for side in (base, new):
+        if side.result() is None:
+            lines.append(f"The environment of {side.name}: no result of it is kept.")
+    return lines
+
+
+def _document(result: Result | None) -> dict[str, Any]:
+    return result.document if result else {}
+
+
+def _environment(side: Side) -> dict[str, Any]:
+    result = side.result()
+    return result.environment.document if result and result.environment else {}

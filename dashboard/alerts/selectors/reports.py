@@ -1,0 +1,29 @@
+"""The report of one alert: the ready issue and the archive of its evidence, from the same jobs."""
+
+from dataclasses import dataclass
+
+from dashboard.alerts.core.ready_issue import ReadyIssue
+from dashboard.alerts.selectors import alert_page, alerts, evidence_bundle, evidence_jobs
+from dashboard.alerts.selectors.alerts import AlertSummary
+from dashboard.alerts.selectors.evidence_bundle import Bundle
+from dashboard.alerts.selectors.ready_issue import issue_of
+from dashboard.models import AlertGroup
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """bundle: what the archive consists of; its files are read when it is written."""
+
+    group: AlertGroup
+    issue: ReadyIssue
+    bundle: Bundle
+
+
+def report_of(main: AlertSummary) -> Report:
+    """The report about one alert of a group."""
+    group = alert_page.groups().get(pk=main.alert.group_id)
+    rows = alerts.alerts_of([group.pk])
+    sides = evidence_jobs.sides(main.alert)
+    issue = issue_of(group, rows, main, sides)
+    text = f"# {issue.title}\n\n{issue.body}"
+    return Report(group, issue, evidence_bundle.contents(main.alert, sides, text))

@@ -1,0 +1,32 @@
+// The search box of a published copy: the titles of all pages are one small file, read when one begins to type.
+
+const MOST = 12;
+const box = document.querySelector("[data-index]");
+const field = box.querySelector("input");
+const hits = document.getElementById("hits");
+const index = new URL(box.dataset.index, location.href);
+let pages;
+
+function matching() {
+  const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+  if (!words.length) return [];
+  return pages.filter(({ title }) => words.every((word) => title.toLowerCase().includes(word)));
+}
+
+function entry({ title, url }) {
+  const item = document.createElement("li");
+  const link = document.createElement("a");
+  link.href = new URL(url, index);
+  link.textContent = title;
+  item.append(link);
+  return item;
+}
+
+async function search() {
+  pages ??= await (await fetch(index)).json();
+  const list = document.createElement("ul");
+  list.append(...matching().slice(0, MOST).map(entry));
+  hits.replaceChildren(...(list.childElementCount ? [list] : []));
+}
+
+field.addEventListener("input", search);

@@ -1,0 +1,113 @@
+"""The ready issue: its headings, what it says, and the link that opens it on GitHub."""
+
+from dataclasses import replace
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from django.test import Client
+
+from dashboard.alerts.core.ready_issue import IssueFacts, VersionRow, address, write
+from dashboard.alerts.services import confirmations
+from dashboard.models import AlertGroup
+from tests.builders.alerting import group as empty_group
+from tests.builders.confirmations import NEW, answer, by_build, living_worker, suspected
+from tests.builders.reading import page_text
+
+FACTS = IssueFacts(
+    title="[torch.compile] gpt2 is 6% slower",
+    summary="**gpt2: latency 6.2% slower (5.1 to 7.4%)**",
+    page="https://watch.example.org/alerts/1/",
+    how_sure=["Measured again in 4 rounds."],
+    others=["bert: latency 3.0% slower"],
+    cause=["Likely: compiler."],
+    ruled_out=["The eager control shows no change."],
+    since=["First build with it: 2.14.0."],
+    commands=["pip install torch==2.14.0"],
+    error="",
+    versions=[VersionRow("PyTorch", "2.13.0", "2.14.0")],
+    links=["The alert: https://watch.example.org/alerts/1/"],
+    missing=["Structured trace: not recorded."],
+)
+
+
+def sent(url: str) -> dict[str, str]:
+    """What GitHub reads in the link, by name."""
+    return {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+
+
+def test_issue_has_the_headings_of_the_form_in_their_order() -> None:
+    headings = [line[4:] for line in write(FACTS).body.splitlines() if line.startswith("### ")]
+    assert headings == ["🐛 Describe the bug", "Error logs", "Versions"]
+
+
+def test_link_has_title_and_whole_text_where_they_fit() -> None:
+    issue = write(FACTS)
+    link = address(issue, "pytorch/pytorch")
+    assert urlsplit(link.url)[:3] == ("https", "github.com", "/pytorch/pytorch/issues/new")
+    assert sent(link.url) == {"title": issue.title, "body": issue.body}
+    assert link.left_out == []
+
+
+def test_link_that_would_be_too_long_leaves_out_what_matters_least() -> None:
+    long = replace(FACTS, others=["x" * 9000])
+    link = address(write(long), "pytorch/pytorch")
+    assert link.left_out == ["What else changed with it"]
+    assert "Shortened to fit into the link" in sent(link.url)["body"]
+    assert "6.2% slower" in sent(link.url)["body"]
+
+
+def test_link_is_never_longer_than_github_takes() -> None:
+    endless = replace(FACTS, summary="ä" * 9000, error="ä" * 9000)
+    assert len(address(write(endless), "pytorch/pytorch").url) <= 8000
+
+
+def test_link_sets_no_label_which_github_answers_with_404() -> None:
+    assert "labels" not in sent(address(write(FACTS), "pytorch/pytorch").url)
+
+
+def test_fence_in_an_error_cannot_end_its_block() -> None:
+    text = write(replace(FACTS, error="a\n````\n# b")).body
+    assert text.count("````") == 2
+
+
+# --- What a measured alert says
+
+
+@pytest.fixture
+def confirmed() -> AlertGroup:
+    living_worker()
+    group = suspected()
+    confirmations.start_due(now=group.created_at)
+    answer(by_build(10))
+    group.refresh_from_db()
+    assert group.evidence_state == "confirmed"
+    return group
+
+
+@pytest.mark.django_db
+def test_confirmed_alert_says_numbers_versions_and_commands(
+    confirmed: AlertGroup, reader: Client
+) -> None:
+    page = page_text(reader.get(f"/alerts/{confirmed.pk}/issue/"))
+    assert "Both builds were measured again in turn" in page
+    assert f"pip install torch=={NEW}" in page
+    assert "| PyTorch |" in page
+    assert "are the same on both sides" in page or "differ in nothing but" in page
+
+
+@pytest.mark.django_db
+def test_suspected_alert_says_that_it_is_not_confirmed(reader: Client) -> None:
+    group = suspected()
+    page = page_text(reader.get(f"/alerts/{group.pk}/issue/"))
+    assert "has not been confirmed by measuring both builds again in turn" in page
+
+
+@pytest.mark.django_db
+def test_alert_leads_to_its_issue(reader: Client) -> None:
+    group = suspected()
+    assert f"/alerts/{group.pk}/issue/" in page_text(reader.get(group.get_absolute_url()))
+
+
+@pytest.mark.django_db
+def test_alert_without_series_has_no_issue(reader: Client) -> None:
+    assert reader.get(f"/alerts/{empty_group().pk}/issue/").status_code == 404
