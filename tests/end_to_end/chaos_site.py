@@ -191,7 +191,7 @@ def doubles(mails: Mailbox, hooks: Receiver) -> dict[str, int]:
     return {
         "doubled: data": twice(Datum.objects.values("job", "series")),
         "doubled: samples": twice(Samples.objects.values("job", "arm")),
-        "doubled: alerts": twice(Alert.objects.values("series", "new", "kind")),
+        "doubled: alerts": twice(Alert.objects.values("series", "new", "kind", "planned_at")),
         "doubled: alert groups": twice(
             AlertGroup.objects.values("machine", "track", "new", "kind", "title")
         ),

@@ -1,23 +1,18 @@
 """Landed data become verdicts and alerts: once each, in order, whatever comes late or twice."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection, transaction
+from django.db import connection
 
 from dashboard.alerts.services import detection, triage
 from dashboard.detection import VERSION
-from dashboard.language.metrics import METRICS
 from dashboard.models import Alert, AlertGroup, DetectorState, Series, Track
 from tests.builders import site
 from tests.builders.alerting import FIRST, measure, measured, noise
 
-MaxQueries = Callable[[int], AbstractContextManager[Any]]
 pytestmark = pytest.mark.django_db
 
 
@@ -109,43 +104,6 @@ def test_a_series_that_is_not_due_is_left_alone() -> None:
     series = measured(noise(3))
     assert detection.detect(series_id=series.pk)
     assert not detection.detect(series_id=series.pk)
-
-
-def land_many(count: int) -> int:
-    """New data in so many series, each of which has been judged before; how many are due."""
-    for hour in (0, 1):
-        metrics = [metric.key for metric in METRICS.values() if metric.alerts and metric.unit]
-        measure(dict.fromkeys(metrics[:count], 2.0 + hour / 1000), hour)
-        if not hour:
-            detection.detect_due()
-    return DetectorState.objects.filter(due=True).count()
-
-
-@pytest.mark.parametrize("count", [2, 10])
-def test_quiet_series_are_judged_in_as_many_queries_as_one(
-    count: int, django_assert_max_num_queries: MaxQueries
-) -> None:
-    due = land_many(count)
-    assert due > count
-    with django_assert_max_num_queries(14):
-        assert detection.detect_due() == due
-
-
-@pytest.mark.django_db(transaction=True)
-def test_series_that_another_process_judges_is_left_to_it() -> None:
-    series = measured(noise(3))
-    with ThreadPoolExecutor(1) as other, transaction.atomic():
-        DetectorState.objects.select_for_update().get(pk=series.pk)
-        in_parallel = other.submit(judge_due_in_a_thread)
-        assert in_parallel.result(timeout=20) == 1  # the status
-    assert DetectorState.objects.get(pk=series.pk).due
-
-
-def judge_due_in_a_thread() -> int:
-    try:
-        return detection.detect_due()
-    finally:
-        connection.close()
 
 
 def test_metric_that_does_not_alert_is_not_judged() -> None:

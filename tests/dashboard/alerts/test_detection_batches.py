@@ -1,0 +1,54 @@
+"""Due series are judged by the batch: quiet ones together, and never by two processes at once."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from dashboard.alerts.services import detection
+from dashboard.language.metrics import METRICS
+from dashboard.models import DetectorState
+from tests.builders.alerting import measure, measured, noise
+
+pytestmark = pytest.mark.django_db
+MaxQueries = Callable[[int], AbstractContextManager[Any]]
+
+
+def land_many(count: int) -> int:
+    """New data in so many series, each of which has been judged before; how many are due."""
+    for hour in (0, 1):
+        metrics = [metric.key for metric in METRICS.values() if metric.alerts and metric.unit]
+        measure(dict.fromkeys(metrics[:count], 2.0 + hour / 1000), hour)
+        if not hour:
+            detection.detect_due()
+    return DetectorState.objects.filter(due=True).count()
+
+
+@pytest.mark.parametrize("count", [2, 10])
+def test_quiet_series_are_judged_in_as_many_queries_as_one(
+    count: int, django_assert_max_num_queries: MaxQueries
+) -> None:
+    due = land_many(count)
+    assert due > count
+    with django_assert_max_num_queries(14):
+        assert detection.detect_due() == due
+
+
+@pytest.mark.django_db(transaction=True)
+def test_series_that_another_process_judges_is_left_to_it() -> None:
+    series = measured(noise(3))
+    with ThreadPoolExecutor(1) as other, transaction.atomic():
+        DetectorState.objects.select_for_update().get(pk=series.pk)
+        in_parallel = other.submit(judge_due_in_a_thread)
+        assert in_parallel.result(timeout=20) == 1  # the status
+    assert DetectorState.objects.get(pk=series.pk).due
+
+
+def judge_due_in_a_thread() -> int:
+    try:
+        return detection.detect_due()
+    finally:
+        connection.close()
