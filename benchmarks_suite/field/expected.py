@@ -19,7 +19,7 @@ REASONS = {
     "allenailongformerbase": "ours is one place, a `Tensor.item()`, counted once; the smoke size"
     " has 2 of their 12 layers, and their two files differ by version as well",
     "distillgpt2": "the library logs that no loss type is set, which leaves the graph: ours are"
-    " reasons that dynamo gave, theirs is a counter that counts one break more than once",
+    " reasons that dynamo gave, theirs is a counter that can count one break more than once",
     "vision_maskrcnn": "the torchvision of this run was built for another torch and lacks its own"
     " operators; theirs has them",
 }
