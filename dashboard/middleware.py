@@ -7,6 +7,7 @@ import structlog
 from csp.middleware import CSPMiddleware, PolicyParts
 from django.conf import settings
 from django.core.exceptions import BadRequest, FieldDoesNotExist, FieldError
+from django.core.paginator import InvalidPage
 from django.db import DataError, ProgrammingError
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase, JsonResponse
@@ -21,6 +22,7 @@ FILTER_ERRORS = (
     ProgrammingError,
     FieldError,
     FieldDoesNotExist,
+    InvalidPage,
 )
 NOT_STORABLE = "A value in this request is longer or larger than what can be stored."
 
@@ -63,7 +65,8 @@ class StorableText:
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponseBase | None:
         match = request.resolver_match
-        if match and "admin" in match.app_names and request.GET:
+        is_written_by_hand = request.GET or "_to_field" in request.POST
+        if match and "admin" in match.app_names and is_written_by_hand:
             refused = isinstance(error, (DataError, *FILTER_ERRORS))
         else:
             refused = isinstance(error, DataError)

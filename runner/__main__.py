@@ -2,7 +2,8 @@
 
 Settings are environment variables: SITE_URL, WORKER_TOKEN, BROKER_URL, WORKER_DIR, WORKER_DEVICE,
 SUITE_PYTHON … (all in docs/architecture.md). It stops cleanly on SIGTERM and Ctrl-C: a job that
-runs is stopped and measured again.
+runs is stopped, handed back and measured again. With --minutes it leaves by itself
+(docs/batch-systems.md).
 
  1. read the settings; make sure that no other worker uses our folder
  2. end what a killed predecessor left behind
@@ -11,11 +12,14 @@ runs is stopped and measured again.
  5. take jobs from the queues until stopped
 """
 
+import argparse
+import math
 import os
 import signal
 import sys
 import time
 import warnings
+from collections.abc import Sequence
 
 import structlog
 from celery import signals
@@ -46,8 +50,9 @@ START_ERRORS = (
 logger = structlog.get_logger("runner")
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
     """Run the worker; its exit code: 0 when it was stopped, 2 when a setting is wrong."""
+    ends_at = time.monotonic() + 60 * _parse(arguments).minutes
     # Before Celery has taken over nothing runs yet that would have to be ended
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
@@ -55,7 +60,7 @@ def main() -> int:
         logs.configure(worker_settings.log_format)
         lock_worker_folder(worker_settings.worker_dir, PREDECESSOR_DIES_S)
         end_leftover_jobs(worker_settings.worker_dir)
-        worker = _make_worker(worker_settings)
+        worker = _make_worker(worker_settings, ends_at)
         greeting = wait_while_paused(worker)
     except START_ERRORS as error:
         sys.stderr.write(f"the worker cannot start: {error}\n")
@@ -68,13 +73,32 @@ def main() -> int:
     return 0
 
 
-def _make_worker(worker_settings: settings.WorkerSettings) -> Worker:
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser("python -m runner", description="Run one benchmark worker.")
+    parser.add_argument(
+        "--minutes",
+        type=_minutes,
+        default=math.inf,
+        help="leave after so many minutes, and before them take no job that is expected to take "
+        "longer than what is left (default: run until stopped)",
+    )
+    return parser.parse_args(arguments)
+
+
+def _minutes(text: str) -> float:
+    minutes = float(text)
+    if not minutes > 0:
+        raise ValueError(text)
+    return minutes
+
+
+def _make_worker(worker_settings: settings.WorkerSettings, ends_at: float) -> Worker:
     stopping = SharedFlag()
     site = Site(worker_settings.site_url, worker_settings.token, stopping)
     environment = adopt(worker_settings)
     further = adopt_further(worker_settings)
     outbox = Outbox(worker_settings.worker_dir)
-    worker = Worker(worker_settings, environment, site, outbox, stopping, further)
+    worker = Worker(worker_settings, environment, site, outbox, stopping, further, ends_at=ends_at)
     clean_up(worker.store, worker_settings.environments_gb)
     for adopted in worker.adopted:
         logger.info(
@@ -157,4 +181,4 @@ def _start(heartbeat: WorkerHeartbeat) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -3,13 +3,21 @@
 The lease in the site's database decides who runs a job.
 """
 
+import os
+import signal
+
+import structlog
 from celery import Celery
+from celery.exceptions import Reject
 
 from runner import job
+from runner.leaving import NoTimeLeft
 from runner.worker import Worker
 
 RUN_JOB = "runner.run_job"
 LONGEST_JOB_S = 86_400  # timeout_s of job.v1.json, at most
+
+logger = structlog.get_logger(__name__)
 
 
 def create_app(worker: Worker) -> Celery:
@@ -38,7 +46,12 @@ def create_app(worker: Worker) -> Celery:
 
     # It loads nothing and decides nothing: runner/job.py does
     def run_job(job_id: str, attempt: int) -> None:
-        job.run(worker, job_id, attempt)
+        try:
+            job.run(worker, job_id, attempt)
+        except NoTimeLeft as reason:
+            logger.info("leaving before the next job", why=str(reason))
+            os.kill(os.getppid(), signal.SIGTERM)
+            raise Reject(str(reason), requeue=True) from reason
 
     app.task(name=RUN_JOB)(run_job)
     return app

@@ -19,6 +19,7 @@ from runner.environments.provisioning import EnvironmentUnavailable, provide_env
 from runner.job_context import JobContext
 from runner.job_heartbeat import JobHeartbeat
 from runner.job_log import JobLog
+from runner.leaving import check_time, hand_back
 from runner.outbox import sendable_artifacts
 from runner.outcome import (
     JobOutcome,
@@ -51,10 +52,14 @@ class JobDropped(Exception):
     """The job ended without an outcome: it is no longer ours, or the worker is stopping."""
 
 
+class WorkerStopping(JobDropped):
+    """The worker is stopping: the job is measured again."""
+
+
 def run(worker: Worker, job_id: str, attempt: int) -> str:
     """Run one job and deliver how it ended.
 
-    Returns the outcome's status word, or `dropped` where there is no outcome.
+    Returns the outcome's status word, or `dropped` where there is no outcome. Raises NoTimeLeft.
 
     1. wait until the site knows us
     2. lock the device
@@ -98,6 +103,7 @@ def _run_on_device(worker: Worker, job_id: str, attempt: int) -> str:
             )
 
     with lock_devices(worker.settings.lock_dir, worker.device_ids, while_waiting) as locks:
+        check_time(worker, job_id, attempt)
         claim = worker.site.claim(job_id, attempt, str(worker.boot_id))
         logger.info(
             "job claimed", benchmark=claim.job.get("benchmark"), config=claim.job.get("config")
@@ -125,6 +131,9 @@ def _run_claimed(worker: Worker, job: JobContext) -> str:
             body = result_body(job.attempt, outcome, result.document)
             _store_outcome(worker, job, heartbeat, body, _artifacts(job, result))
         return outcome.status
+    except WorkerStopping:
+        hand_back(worker, job)
+        raise
     finally:
         job_folder.remove(job.folder)
 
@@ -277,7 +286,7 @@ def _store_outcome(
         if _deliver_from_memory(worker, job, body, artifacts):
             return
         if worker.stopping.wait(DISK_RETRY_S):
-            raise JobDropped(
+            raise WorkerStopping(
                 "the worker stops, and neither its disk nor the site takes the outcome: it will "
                 "be measured again"
             )
@@ -305,10 +314,12 @@ def _deliver_from_memory(
 
 def _drop_if_stopping(worker: Worker) -> None:
     if worker.stopping.is_set():
-        raise JobDropped("the worker is stopping")
+        raise WorkerStopping("the worker is stopping")
 
 
 def _drop_if_stale_or_stopping(stopped_for: str) -> None:
     """A stale attempt does not count; a job that the worker stops is measured again."""
-    if stopped_for in {"stale", "stopping"}:
-        raise JobDropped(f"stopped: {stopped_for}")
+    if stopped_for == "stopping":
+        raise WorkerStopping("the worker is stopping")
+    if stopped_for == "stale":
+        raise JobDropped("stopped: stale")

@@ -171,10 +171,21 @@ class Site:
         answer = self._call(_job_path(job_id, "claim"), FOREVER_S, json=body)
         return _parse(Claim.read, answer)
 
-    def waiting(self, job_id: str, attempt: int, boot_id: str) -> None:
-        """Ask whether a claim would be answered now. StaleAttempt: no, drop the job."""
+    def waiting(
+        self, job_id: str, attempt: int, boot_id: str, patience_s: float = 0
+    ) -> float | None:
+        """Ask whether a claim would be answered now. StaleAttempt: no, drop the job.
+
+        Returns the seconds that the job is expected to take; None: not known.
+        """
         body = {"attempt": attempt, "boot_id": boot_id}
-        self._call(_job_path(job_id, "waiting"), json=body)
+        answer = self._call(_job_path(job_id, "waiting"), patience_s, json=body)
+        expected_s = answer.get("expected_s")  # an older site has none
+        return None if expected_s is None else float(expected_s)
+
+    def hand_back(self, job_id: str, attempt: int) -> None:
+        """Have a claimed job queued again at once."""
+        self._call(_job_path(job_id, "hand-back"), json={"attempt": attempt})
 
     def heartbeat(self, job_id: str, attempt: int, phase: str, log_tail: str) -> bool:
         """Whether the job is to be cancelled. log_tail: at most 16 kB."""

@@ -1,7 +1,9 @@
 """What one worker is made of, and what it does when its processes start."""
 
+import math
 import os
 import threading
+import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,7 @@ class Worker:
     environment: SUITE_PYTHON's; further: those of SUITE_PYTHONS.
     stopping: set when the worker has to stop; greeted: set when the site knows this process's boot
     id.
+    ends_at: when the worker leaves, as time.monotonic() has it; infinity: when it is stopped.
     """
 
     settings: WorkerSettings
@@ -42,6 +45,7 @@ class Worker:
     further: tuple[SuiteEnvironment, ...] = ()
     boot_id: BootId = field(default_factory=BootId)
     greeted: threading.Event = field(default_factory=threading.Event)
+    ends_at: float = math.inf
 
     def __post_init__(self) -> None:
         self.gpu = device.gpu_info(self.settings.device, os.environ)
@@ -51,6 +55,11 @@ class Worker:
     def adopted(self) -> tuple[SuiteEnvironment, ...]:
         """Interpreters that existed before the worker, SUITE_PYTHON's first."""
         return (self.environment, *self.further)
+
+    @property
+    def remaining_s(self) -> float:
+        """Seconds until the worker leaves."""
+        return self.ends_at - time.monotonic()
 
     @property
     def jobs(self) -> Path:

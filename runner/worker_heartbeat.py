@@ -1,5 +1,7 @@
 """The main process's thread: reports that the worker is alive, and does what the site answers."""
 
+import os
+import signal
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +19,8 @@ class WorkerHeartbeat(threading.Thread):
     """Beats every `interval_s` seconds, also while a job runs.
 
     Each beat reports that the worker is alive, pauses or resumes it, reads newly pinned
-    repositories, and delivers what waits in the outbox.
+    repositories, and delivers what waits in the outbox. A worker whose time is over ends as by
+    SIGTERM.
 
     consume(True | False): start or stop taking messages; whether that was done.
     """
@@ -38,6 +41,10 @@ class WorkerHeartbeat(threading.Thread):
     def beat(self) -> None:
         """One round. What fails is logged once, and tried again in the next."""
         problem = ""
+        if self._worker.remaining_s <= 0:
+            logger.info("the time that was given is over: leaving")
+            os.kill(os.getpid(), signal.SIGTERM)
+            return
         try:
             if alive_file := self._worker.settings.alive_file:
                 alive_file.touch()

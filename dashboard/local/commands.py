@@ -17,7 +17,7 @@ USAGE = (
 IN_PARALLEL = ("-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder")
 LOCK_OPTIONS = ("--universal", "--python-version", "3.11", "--generate-hashes", "--quiet")
 LOCK_FILES = {
-    "requirements.txt": ("--extra", "suite", "--extra", "s3"),
+    "requirements.txt": ("--extra", "local", "--extra", "suite", "--extra", "s3"),
     "docker/requirements.txt": ("--extra", "s3", "-c", "requirements.txt"),
     "tests/requirements.txt": ("--extra", "dev", "-c", "requirements.txt"),
 }

@@ -25,6 +25,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "alerts",
         "builds",
         "offline",
+        "batch-systems",
         "operations",
         "add-a-model",
         "add-a-config",

@@ -17,7 +17,9 @@ from urllib.parse import parse_qs, urlsplit
 
 TOKEN = "the-worker-token"
 BENCHMARK = "mlp.smoke.inference.float32.static.b64"
-JOB_CALL = re.compile(r"jobs/([^/]+)/(waiting|claim|requirements|heartbeat|result|artifacts/(.+))")
+JOB_CALL = re.compile(
+    r"jobs/([^/]+)/(waiting|claim|requirements|heartbeat|hand-back|result|artifacts/(.+))"
+)
 Response = tuple[int, dict[str, Any]]  # status and JSON body
 
 
@@ -35,6 +37,7 @@ class SiteJob:
     # Every result body that arrived, repeated ones included
     bodies: list[dict[str, Any]] = field(default_factory=list)
     artifacts: dict[str, bytes] = field(default_factory=dict)
+    expected_s: float | None = None
     requirements: str = ""  # the set that was agreed on
 
     @property
@@ -97,6 +100,7 @@ class SiteServer:
         timeout_s: float = 60,
         config: str = "eager",
         environment: dict[str, Any] | None = None,
+        expected_s: float | None = None,
         **spec: Any,
     ) -> SiteJob:
         """A queued job; `config` is what the fake suite does."""
@@ -106,7 +110,7 @@ class SiteServer:
             "benchmark": BENCHMARK,
             "config": config,
         }
-        job = SiteJob({**defaults, **spec}, timeout_s, environment)
+        job = SiteJob({**defaults, **spec}, timeout_s, environment, expected_s=expected_s)
         self.jobs[job_id] = job
         return job
 
@@ -175,6 +179,7 @@ class SiteServer:
             "claim": self._claim,
             "requirements": self._pin,
             "heartbeat": self._beat,
+            "hand-back": self._take_back,
             "result": self._result,
         }
         return handlers[match[2]](job, document)
@@ -182,6 +187,12 @@ class SiteServer:
     def _wait(self, job: SiteJob, body: dict[str, Any]) -> Response:
         if job.state != "queued":
             return 409, {"detail": f"the job is {job.state}"}
+        return 200, {"state": job.state, "expected_s": job.expected_s}
+
+    def _take_back(self, job: SiteJob, body: dict[str, Any]) -> Response:
+        if job.state != "running":
+            return 409, {"detail": f"the job is {job.state}"}
+        job.state, job.attempt = "queued", job.attempt + 1
         return 200, {"state": job.state}
 
     def _claim(self, job: SiteJob, body: dict[str, Any]) -> Response:

@@ -50,13 +50,13 @@ class WorkerProcess:
         self._sender.conf.task_queue_max_priority = 9
         self._sender.conf.broker_transport_options = transport_options(broker_url)
 
-    def start(self, **environment: str) -> None:
+    def start(self, *arguments: str, **environment: str) -> None:
         """Start it, and wait until it takes messages or has ended."""
         self.log.touch()
         log_start = len(self.log.read_text())
         with self.log.open("a") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "runner"],
+                [sys.executable, "-m", "runner", *arguments],
                 env={**self._environment, **environment},
                 stdout=output,
                 stderr=output,

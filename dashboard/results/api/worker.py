@@ -10,6 +10,7 @@ from ninja.security import HttpBearer
 
 from dashboard.models import Worker
 from dashboard.results.services import artifacts, ingest
+from dashboard.runs.selectors.runs import expected_job_seconds
 from dashboard.runs.services import environments, fleet, leases, own_models
 from dashboard.ui.api.parameters import Moment
 
@@ -75,6 +76,15 @@ class Claimed(Schema):
     lease_s: float
     heartbeat_s: float
     timeout_s: float
+
+
+class Attempt(Schema):
+    attempt: int = Field(ge=1)
+
+
+class Waiting(Schema):
+    state: str
+    expected_s: float | None
 
 
 class Heartbeat(Schema):
@@ -169,11 +179,11 @@ def report_environments(request: HttpRequest, body: ReportedEnvironments) -> dic
     return {"noted": len(body.environments)}
 
 
-@router.post("jobs/{uuid:job_id}/waiting", response=ReportedState)
-def waiting(request: HttpRequest, job_id: UUID, body: Claim) -> dict[str, str]:
-    """Whether a claim would be answered now, for a worker that waits for its device."""
-    leases.check_waiting(job_id=job_id, worker=worker_of(request), **body.model_dump())
-    return {"state": "queued"}
+@router.post("jobs/{uuid:job_id}/waiting", response=Waiting)
+def waiting(request: HttpRequest, job_id: UUID, body: Claim) -> dict[str, Any]:
+    """Whether a claim would be answered now, and how long the job is expected to take."""
+    job = leases.check_waiting(job_id=job_id, worker=worker_of(request), **body.model_dump())
+    return {"state": "queued", "expected_s": expected_job_seconds(job)}
 
 
 @router.post("jobs/{uuid:job_id}/claim", response=Claimed)
@@ -211,6 +221,13 @@ def heartbeat(request: HttpRequest, job_id: UUID, body: Heartbeat) -> dict[str, 
         log_tail=body.log_tail[-LOG_TAIL_CHARACTERS:],
     )
     return {"cancel": cancel}
+
+
+@router.post("jobs/{uuid:job_id}/hand-back", response=ReportedState)
+def hand_back(request: HttpRequest, job_id: UUID, body: Attempt) -> dict[str, str]:
+    """The worker stops before the job's end: it is queued again at once."""
+    leases.hand_back(job_id=job_id, attempt=body.attempt, worker=worker_of(request))
+    return {"state": "queued"}
 
 
 @router.post("jobs/{uuid:job_id}/result", response=ReportedState)

@@ -13,6 +13,7 @@ from django.db.models import (
     Exists,
     F,
     IntegerField,
+    Max,
     OuterRef,
     Q,
     QuerySet,
@@ -186,6 +187,19 @@ def expected_seconds(run: Run) -> dict[tuple[int, int], float]:
     """
     of_run = Series.objects.filter(benchmark__in=run.jobs.order_by().values("benchmark"))
     return _seconds(of_run, run.machine_id, "benchmark_id", "config_id")
+
+
+def expected_job_seconds(job: Job) -> float | None:
+    """How long the job's case took on its machine the last time, or else the longest job of its
+    run so far; None while neither is known.
+    """
+    of_case = Series.objects.filter(benchmark=job.benchmark_id, config=job.config_id)
+    seconds = _seconds(of_case, job.run.machine_id, "benchmark_id", "config_id")
+    if seconds:
+        return max(seconds.values())
+    took = F("finished_at") - F("claimed_at")
+    longest: timedelta | None = job.run.jobs.aggregate(longest=Max(took))["longest"]
+    return longest.total_seconds() if longest else None
 
 
 def seconds_by_case(machine_id: int) -> dict[tuple[str, str], float]:

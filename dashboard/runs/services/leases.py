@@ -64,13 +64,16 @@ def claim(*, job_id: UUID, attempt: int, worker: Worker, boot_id: str) -> Job:
     return job
 
 
-def check_waiting(*, job_id: UUID, attempt: int, worker: Worker, boot_id: str) -> None:
-    """Raise Stale where a claim would: the worker waits for its device, and need not."""
+def check_waiting(*, job_id: UUID, attempt: int, worker: Worker, boot_id: str) -> Job:
+    """The job that waits. Raises Stale where a claim would: the worker need not wait for its device
+    then.
+    """
     job = find_job(job_id)
     check_claim(job, worker, boot_id)
     is_due = job.attempt == attempt and job.state == JobState.QUEUED
     if not is_due or job.bound_to_id not in (None, worker.pk):
         raise Stale(why_stale(job, attempt, worker))
+    return job
 
 
 def check_claim(job: Job, worker: Worker, boot_id: str) -> None:
@@ -100,6 +103,18 @@ def renew(job_id: UUID, attempt: int, worker: Worker, **noted: Any) -> bool:
     """Whether the job is running in this attempt on this worker; if so, its lease starts again."""
     held = Job.objects.filter(pk=job_id, attempt=attempt, worker=worker, state=JobState.RUNNING)
     return bool(held.update(lease_until=new_lease(), **noted))
+
+
+def hand_back(*, job_id: UUID, attempt: int, worker: Worker) -> None:
+    """Queue a job again that its worker has stopped, without waiting for the lease's end.
+
+    Raises Stale.
+    """
+    with transaction.atomic():
+        held = Job.objects.filter(pk=job_id, attempt=attempt, worker=worker)
+        if not requeue(held.filter(state=JobState.RUNNING).select_for_update(), "its worker left"):
+            raise Stale(why_stale(find_job(job_id), attempt, worker))
+        transaction.on_commit(partial(dispatch, machine_id=worker.machine_id))
 
 
 def reap() -> int:

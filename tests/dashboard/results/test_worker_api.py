@@ -109,7 +109,8 @@ def test_claim_of_a_job_that_does_not_exist_is_409(api: Api) -> None:
 def test_worker_that_waits_for_its_device_learns_of_the_cancellation(api: Api) -> None:
     job = site.queued_job()
     claim = {"attempt": 1, "boot_id": site.BOOT}
-    assert api.post(f"jobs/{job.pk}/waiting", claim).json() == {"state": "queued"}
+    answer = api.post(f"jobs/{job.pk}/waiting", claim).json()
+    assert answer == {"state": "queued", "expected_s": None}
     cancel_run(run=job.run)
     assert api.post(f"jobs/{job.pk}/waiting", claim).status_code == 409
 

@@ -13,10 +13,11 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from dashboard.models import Job, JobState, RunState, Worker
+from dashboard.runs.selectors import runs
 from dashboard.runs.services import fleet, leases
 from dashboard.runs.services.leases import Stale
 from dashboard.runs.services.runs import cancel_run
-from tests.builders import site
+from tests.builders import alerting, site
 
 pytestmark = pytest.mark.django_db
 
@@ -218,3 +219,35 @@ def test_same_process_keeps_its_claims_after_another_hello() -> None:
         worker=worker, boot_id=site.BOOT, device="cpu", facts={}, catalog=site.catalog(), builds=[]
     )
     assert site.reload(job).state == JobState.RUNNING
+
+
+def test_job_that_is_handed_back_is_queued_under_its_next_attempt() -> None:
+    worker = site.worker()
+    job = site.running_job(worker)
+    leases.hand_back(job_id=job.pk, attempt=1, worker=worker)
+    job = site.reload(job)
+    assert (job.state, job.attempt, job.lease_until) == (JobState.QUEUED, 2, None)
+
+
+def test_job_of_another_worker_cannot_be_handed_back() -> None:
+    job = site.running_job(site.worker("w1"))
+    with pytest.raises(Stale, match="is worker w1's, not w2's"):
+        leases.hand_back(job_id=job.pk, attempt=1, worker=site.worker("w2"))
+
+
+def test_waiting_job_is_expected_to_take_what_the_longest_of_its_run_took() -> None:
+    finished_at = timezone.now()
+    job, *others = site.run(site.MLP, site.GPT2).jobs.all()
+    assert runs.expected_job_seconds(job) is None
+    times = {"claimed_at": finished_at - timedelta(seconds=90), "finished_at": finished_at}
+    Job.objects.filter(pk=others[0].pk).update(**times)
+    assert runs.expected_job_seconds(job) == 90
+
+
+def test_waiting_job_is_expected_to_take_what_its_case_took_the_last_time() -> None:
+    job = alerting.measured([2.0]).last_job
+    assert job
+    finished_at = timezone.now()
+    times = {"claimed_at": finished_at - timedelta(seconds=90), "finished_at": finished_at}
+    Job.objects.filter(run__machine=job.run.machine_id).update(**times)
+    assert runs.expected_job_seconds(job) == 90

@@ -15,6 +15,7 @@ from dashboard.models import (
     Benchmark,
     Channel,
     Comparison,
+    Config,
     Delivery,
     Mute,
 )
@@ -118,10 +119,11 @@ def test_nul_in_a_form_is_400(reader: Client, address: str) -> None:
 @pytest.mark.parametrize(
     "address",
     [
-        "delivery/?state__range=0",
-        "run/?state__range=null",
-        "annotation/add/?at=nan",
-        "installedenvironment/1/change/?_to_field=",
+        "dashboard/delivery/?state__range=0",
+        "dashboard/run/?state__range=null",
+        "dashboard/annotation/add/?at=nan",
+        "dashboard/installedenvironment/1/change/?_to_field=",
+        "search/?s=run&page=%25",
     ],
 )
 def test_filter_written_into_an_address_of_the_admin_is_400(operator: Client, address: str) -> None:
@@ -130,7 +132,14 @@ def test_filter_written_into_an_address_of_the_admin_is_400(operator: Client, ad
         digest="test",
         next_at=timezone.now(),
     )
-    assert operator.get(f"/admin/dashboard/{address}").status_code == 400
+    assert operator.get(f"/admin/{address}").status_code == 400
+
+
+def test_form_of_the_admin_with_a_field_that_does_not_exist_is_400(admin_client: Client) -> None:
+    site.worker()
+    config = Config.objects.get(name="eager")
+    address = f"/admin/dashboard/config/{config.pk}/delete/"
+    assert admin_client.post(address, {"_to_field": ""}).status_code == 400
 
 
 def test_number_of_processes_with_5000_digits_is_none(operator: Client) -> None:
