@@ -11,6 +11,7 @@ from dashboard.detection import hindsight
 from dashboard.detection.cusum import NO_EVIDENCE, NO_RUNS, CusumTests
 from dashboard.detection.drift import NO_LINE, is_worth_reporting
 from dashboard.detection.estimators import WINDOW
+from dashboard.detection.habits import FEWEST_IF_ROUNDED
 from dashboard.detection.level_change import LevelChange, drift_change, split_change
 from dashboard.detection.noise_model import NoiseModel, fit_noise_model, with_new_level
 from dashboard.detection.points import Settings
@@ -98,9 +99,12 @@ def fitted(segment: Segment, index: int, settings: Settings, usual: UsualNoise |
     borrowed = None if scale.unit == "difference" else usual
     model = _model(window, inherited, scale.smallest_noise(settings), borrowed)
     model = replace(model, bar=max(model.bar, segment.excursions.bar(index)))
-    tests = CusumTests.of(model, threshold, segment.excursions.fewest(index))
+    fewest = max(model.fewest, segment.excursions.fewest(index))
+    tests = CusumTests.of(model, threshold, fewest)
     tests = _with_own_bar(tests, np.array(window))
     model = tests.model
+    if isinstance(segment, Watching) and segment.fit.model.has_two_modes != model.has_two_modes:
+        line = NO_LINE  # its readings were clipped around another level
     # The line begins late, because readings are clipped around the level; then it has all points
     if line.count == 0 and points >= FIRST_FIT:
         for reading in readings:
@@ -143,7 +147,11 @@ def _model(
     window[WINDOW - len(readings) :] = readings
     if inherited is not None and len(readings) < min(OWN_POINTS, inherited.points):
         return with_new_level(inherited, window)
-    return fit_noise_model(window, max(smallest_noise, tick(readings) / 2), usual)
+    step = tick(readings)
+    model = fit_noise_model(window, max(smallest_noise, step / 2), usual)
+    if step:
+        model = replace(model, fewest=max(model.fewest, FEWEST_IF_ROUNDED))
+    return model
 
 
 def tick(readings: Sequence[float]) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 
 from dashboard.detection import estimators
 from dashboard.detection.estimators import RHO_PRIOR_SD, Modes
+from dashboard.detection.habits import FEWEST_POINTS, fewest_points
 from dashboard.detection.tables import (
     CENTRE,
     DEGREES,
@@ -53,6 +54,8 @@ class NoiseModel:
     bar: what the required evidence is multiplied with, because this noise has shown so much of it
         without a change; 1 where it is of the kind that the requirement was calibrated for.
     borrowed: points' worth of what other series say of autocorrelation and scale.
+    fewest: points of a new level that are needed, because this noise has outliers, bursts or ticks
+        (`habits`).
     """
 
     level: float
@@ -66,6 +69,7 @@ class NoiseModel:
     lower_share: float
     bar: float = 1.0
     borrowed: float = 0.0
+    fewest: int = FEWEST_POINTS
 
     @property
     def has_two_modes(self) -> bool:
@@ -169,6 +173,7 @@ def fit_noise_model(window: Floats, smallest_scale: float, usual: UsualNoise | N
         half_distance=0.0,
         lower_share=modes.lower_share,
         borrowed=usual.points if usual else 0.0,
+        fewest=fewest_points(residuals, deviation, count),
     )
 
 
