@@ -22,6 +22,19 @@ AlertAction = Literal[
 ]
 
 
+class SeriesLimitDocument(TypedDict):
+    # "wanders": its level moves by itself, and changes of less than `percent` are not reported. "bursts": points stray and come back, and a change is reported after `points` of its own.
+    reason: str
+    percent: float | None
+    points: int | None
+
+
+class SeriesNoisierDocument(TypedDict):
+    at: str
+    # By how much the spread grew.
+    percent: float
+
+
 class SeriesDocument(TypedDict):
     """A case on a machine and a track in one metric, with its newest datum."""
 
@@ -42,6 +55,10 @@ class SeriesDocument(TypedDict):
     high: float | None
     status: str
     job: str | None
+    # Why changes of its level are not reported, or late; null where they are.
+    limit: SeriesLimitDocument | None
+    # When its spread grew while its level stayed, if that is news.
+    noisier: SeriesNoisierDocument | None
     url: str
 
 

@@ -7,22 +7,45 @@ change has to show within one device. The first device of a series needs no such
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import exp, log, sqrt
+from statistics import median
 from typing import NamedTuple
 
 from dashboard.detection.points import Point
 
-SETTLED_POINTS = 20
-"""Points after which a device's level is known, and stays as it is: what comes is of the series."""
+MOST_DEVICES = 16
+"""Devices that are told apart. Where there are more, each has too few points to be known."""
+KNOWN_POINTS, SETTLED_POINTS = 10, 20
+"""Points from which the error of a device's level hardly counts, and after which the level stays as
+it is: what comes is of the series.
+"""
 
 
 class DeviceLevel(NamedTuple):
     """How far a device is off the series' level.
 
-    points: of it, SETTLED_POINTS at most. offset: mean of ln(value / the series' level).
+    distances: ln(value / the series' level) of its first points, SETTLED_POINTS at most.
     """
 
-    points: int = 0
-    offset: float = 0.0
+    distances: tuple[float, ...] = ()
+
+    def plus(self, distance: float) -> "DeviceLevel":
+        """The level after one more point."""
+        if len(self.distances) >= SETTLED_POINTS:
+            return self
+        return DeviceLevel((*self.distances, distance))
+
+    def residual(self, distance: float) -> float:
+        """How far a point is off this level; 0 for the first one."""
+        if not self.distances:
+            return 0.0
+        # A median bears a cold first process, and a change of the series among its points
+        residual = distance - median(self.distances)
+        points = len(self.distances)
+        if points >= KNOWN_POINTS:
+            return residual
+        # The middle of n points has an error, too: scaled, residuals scatter as the noise does
+        # (recursive residuals, as of Brown, Durbin and Evans 1975)
+        return residual * sqrt(points / (points + 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +69,12 @@ class Devices:
         if point.value <= 0 or level <= 0:
             return self, point
         levels = self.levels
+        if point.device not in levels and len(levels) >= MOST_DEVICES:
+            return self, point
         device = levels.get(point.device, DeviceLevel())
         distance = log(point.value / level)
-        # Recursive residuals (Brown, Durbin and Evans 1975): the distance from the mean of the n
-        # points before, times √(n / (n + 1)), scatters as the noise does
-        residual = (distance - device.offset) * sqrt(device.points / (device.points + 1))
-        if device.points < SETTLED_POINTS:
-            points = device.points + 1
-            offset = device.offset + (distance - device.offset) / points
-            levels = {**levels, point.device: DeviceLevel(points, offset)}
-        factor = level * exp(residual) / point.value
+        factor = level * exp(device.residual(distance)) / point.value
+        levels = {**levels, point.device: device.plus(distance)}
         return replace(self, levels=levels), point.times(factor)
 
 

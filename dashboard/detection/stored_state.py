@@ -74,7 +74,7 @@ def to_json(series: SeriesState) -> dict[str, Any]:
         "held": {key: getattr(series.constant, name) for key, name in CONSTANT_KEYS.items()},
         "usual": asdict(series.usual) if series.usual else None,
         "device": series.devices.first,
-        "devices": {name: list(level) for name, level in series.devices.levels.items()},
+        "devices": {name: list(level.distances) for name, level in series.devices.levels.items()},
         **_segment_to_json(series.segment),
     }
 
@@ -150,7 +150,9 @@ def _model_to_json(model: NoiseModel | None) -> dict[str, float] | None:
 def from_json(state: State) -> SeriesState:
     """The state that `to_json` wrote."""
     settings = Settings(**state["settings"])
-    devices = {name: DeviceLevel(*level) for name, level in state["devices"].items()}
+    devices = {}
+    for name, distances in state["devices"].items():
+        devices[name] = DeviceLevel(tuple(distances))
     constant = {name: state["held"][key] for key, name in CONSTANT_KEYS.items()}
     return SeriesState(
         settings=settings,

@@ -36,6 +36,9 @@ from dashboard.results.selectors import history
 
 OLD = timedelta(days=14)
 """A change seen so long before the newest datum is history: charts show it, nobody is alerted."""
+REPORTED = ("changed", "noisier")
+NOISIER_FOR = 192
+"""Points for which it is news that a series became noisier."""
 
 logger = structlog.get_logger(__name__)
 
@@ -76,11 +79,15 @@ def detect(*, series_id: int) -> bool:
 
 @dataclass(slots=True)
 class _Detection:
-    """A verdict "changed" and the datum with which it came."""
+    """A verdict "changed" or "noisier" and the datum with which it came.
+
+    seen: points until then. behind: points from the first one of the new level to the last one.
+    """
 
     reading: SeriesPoint
     verdict: Verdict
-    behind: int  # points from the first one of the new level to the last one seen
+    seen: int
+    behind: int
 
 
 def _advance(series: Series, stored: DetectorState) -> tuple[list[LevelChange], bool]:
@@ -101,18 +108,17 @@ def _advance(series: Series, stored: DetectorState) -> tuple[list[LevelChange], 
     next_fit = detector.now.next_fit
 
     detections = _detections(detector, fresh)
+    readings = history.readings(series) if detections else []
+    noisier = None if read_again else stored.state.get("noisier")
+    noisier = _noisier_since(noisier, detector, readings, detections)
     refitted = read_again or detector.now.next_fit != next_fit
-    _save_state(series, stored, detector, fresh, refitted=refitted)
-    if not detections:
-        return [], read_again
+    _save_state(series, stored, detector, fresh, refitted=refitted, noisier=noisier)
 
-    readings = history.readings(series)
-    recent = readings[-1].at - OLD
-    changes = [
-        _level_change(series, detector, readings, detection)
-        for detection in detections
-        if detection.reading.at >= recent
-    ]
+    changes = []
+    for detection in detections:
+        is_recent = detection.reading.at >= readings[-1].at - OLD
+        if is_recent and detection.verdict.state == "changed":
+            changes.append(_level_change(series, detector, readings, detection))
     return changes, read_again
 
 
@@ -143,11 +149,46 @@ def _detections(detector: SeriesDetector, fresh: list[SeriesPoint]) -> list[_Det
     detections = []
     for reading in fresh:
         verdict = detector.take(reading)
-        if verdict is None or verdict.state != "changed" or verdict.index is None:
+        if verdict is None or verdict.index is None or verdict.state not in REPORTED:
             continue
-        behind = detector.now.seen - 1 - verdict.index
-        detections.append(_Detection(reading, verdict, behind))
+        seen = detector.now.seen
+        detections.append(_Detection(reading, verdict, seen, seen - 1 - verdict.index))
     return detections
+
+
+def _noisier_since(
+    noisier: dict[str, Any] | None,
+    detector: SeriesDetector,
+    readings: list[SeriesPoint],
+    detections: list[_Detection],
+) -> dict[str, Any] | None:
+    """When the series became noisier and by how many percent, as JSON; None where its level has
+    changed since, or where that is long ago.
+
+    noisier: as it was before the detections.
+    """
+    for detection in detections:
+        noisier = None
+        if detection.verdict.state == "noisier":
+            points, index = _points_until(detector, readings, detection)
+            noisier = {
+                "at": points[index][0].at.isoformat(),
+                "percent": detection.verdict.effect,
+                "seen": detection.seen,
+            }
+    if noisier is None or detector.now.seen - noisier["seen"] > NOISIER_FOR:
+        return None
+    return noisier
+
+
+def _points_until(
+    detector: SeriesDetector, readings: list[SeriesPoint], detection: _Detection
+) -> tuple[list[list[SeriesPoint]], int]:
+    """The points seen with a detection, and the index of the first one that changed."""
+    last = detection.reading.at, detection.reading.job
+    until = [reading for reading in readings if (reading.at, reading.job) <= last]
+    points = newest_segment(until, detector.settings, detector.per_build)
+    return points, max(len(points) - 1 - detection.behind, 1)
 
 
 def _save_state(
@@ -157,14 +198,19 @@ def _save_state(
     fresh: list[SeriesPoint],
     *,
     refitted: bool,
+    noisier: dict[str, Any] | None,
 ) -> None:
     """Store where the series stands.
 
     refitted: the noise model is another one, and so is the smallest change that it can show.
+    noisier: as `_noisier_since` has it.
     """
     stored.due, stored.version = False, str(VERSION)
     stored.planned_at = fresh[-1].at if fresh else stored.planned_at
+    limit = detector.now.limit
     stored.state = detector.state()
+    stored.state["noisier"] = noisier
+    stored.state["limit"] = asdict(limit) if limit else None
     if stored.planned_at is not None:
         stored.state["digest"] = history.digest(series, stored.planned_at)
     if refitted:
@@ -177,10 +223,7 @@ def _level_change(
 ) -> LevelChange:
     """The verdict with its points and builds, as an alert needs it."""
     seen, verdict = detection.reading, detection.verdict
-    last = seen.at, seen.job
-    until = [reading for reading in readings if (reading.at, reading.job) <= last]
-    points = newest_segment(until, detector.settings, detector.per_build)
-    index = max(len(points) - 1 - detection.behind, 1)
+    points, index = _points_until(detector, readings, detection)
     if verdict.cause == "drift":
         first = index
         before = _drift_start(series, points, first)
@@ -212,11 +255,14 @@ def _decision(
     """What `manage.py replay_alert` needs to decide again."""
     usual = detector.now.series.usual
     values = []
+    devices = []
     for position, repeats in enumerate(points):
         shown = merge_repeats(repeats, position, detector.settings)
         values.append([shown.value, shown.ci_low, shown.ci_high])
+        devices.append(shown.device)
     return {
         "points": values,
+        "devices": devices if any(devices) else [],
         "at": [repeats[0].at.isoformat() for repeats in points],
         "settings": asdict(detector.settings),
         "usual": asdict(usual) if usual else None,

@@ -38,6 +38,7 @@ _FIELDS = (
     "value",
     "low",
     "high",
+    "job__result__device",
 )
 
 
@@ -53,7 +54,12 @@ def readings(series: Series, after: datetime | None = None) -> list[SeriesPoint]
     data = scheduled([series.pk])
     if after is not None:
         data = data.filter(planned_at__gt=after)
-    return [SeriesPoint(at, str(job), *rest) for at, job, *rest in data.values_list(*_FIELDS)]
+    # The host of a CPU may have another name after each restart, and be the same machine
+    has_devices = series.machine.device_kind == "cuda"
+    points = []
+    for at, job, *rest, device in data.values_list(*_FIELDS):
+        points.append(SeriesPoint(at, str(job), *rest, device=device if has_devices else ""))
+    return points
 
 
 def digest(series: Series, until: datetime) -> str:

@@ -100,6 +100,21 @@ class Metric(Schema):
     about: str
 
 
+class SeriesLimit(Answer):
+    reason: str = Field(
+        description='"wanders": its level moves by itself, and changes of less than `percent` are '
+        'not reported. "bursts": points stray and come back, and a change is reported after '
+        "`points` of its own."
+    )
+    percent: float | None
+    points: int | None
+
+
+class SeriesNoisier(Answer):
+    at: datetime
+    percent: float = Field(description="By how much the spread grew.")
+
+
 class SeriesOut(Schema):
     """A case on a machine and a track in one metric, with its newest datum."""
 
@@ -120,6 +135,12 @@ class SeriesOut(Schema):
     high: float | None = Field(alias="last_high")
     status: str = Field(alias="last_status")
     job: UUID | None = Field(alias="last_job_id")
+    limit: SeriesLimit | None = Field(
+        description="Why changes of its level are not reported, or late; null where they are."
+    )
+    noisier: SeriesNoisier | None = Field(
+        description="When its spread grew while its level stayed, if that is news."
+    )
     url: str
 
     @staticmethod
