@@ -23,9 +23,11 @@ AlertAction = Literal[
 
 
 class SeriesLimitDocument(TypedDict):
-    # "wanders": its level moves by itself, and changes of less than `percent` are not reported. "bursts": points stray and come back, and a change is reported after `points` of its own.
+    # "wanders": its level moves by itself. "bursts": points stray and come back.
     reason: str
+    # Smaller changes are not reported.
     percent: float | None
+    # A new level is reported after so many of its points.
     points: int | None
 
 

@@ -1,6 +1,7 @@
 """The scheduled data of a series, as detection reads them: without points marked as invalid."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 
 from django.db import connection
@@ -57,8 +58,9 @@ def readings(series: Series, after: datetime | None = None) -> list[SeriesPoint]
     # The host of a CPU may have another name after each restart, and be the same machine
     has_devices = series.machine.device_kind == "cuda"
     points = []
-    for at, job, *rest, device in data.values_list(*_FIELDS):
-        points.append(SeriesPoint(at, str(job), *rest, device=device if has_devices else ""))
+    for at, job, *rest in data.values_list(*_FIELDS):
+        point = SeriesPoint(at, str(job), *rest)
+        points.append(replace(point, device=has_devices and point.device or ""))
     return points
 
 

@@ -102,12 +102,10 @@ class Metric(Schema):
 
 class SeriesLimit(Answer):
     reason: str = Field(
-        description='"wanders": its level moves by itself, and changes of less than `percent` are '
-        'not reported. "bursts": points stray and come back, and a change is reported after '
-        "`points` of its own."
+        description='"wanders": its level moves by itself. "bursts": points stray and come back.'
     )
-    percent: float | None
-    points: int | None
+    percent: float | None = Field(description="Smaller changes are not reported.")
+    points: int | None = Field(description="A new level is reported after so many of its points.")
 
 
 class SeriesNoisier(Answer):
