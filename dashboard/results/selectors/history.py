@@ -60,7 +60,7 @@ def readings(series: Series, after: datetime | None = None) -> list[SeriesPoint]
     points = []
     for at, job, *rest in data.values_list(*_FIELDS):
         point = SeriesPoint(at, str(job), *rest)
-        points.append(replace(point, device=has_devices and point.device or ""))
+        points.append(replace(point, device=(has_devices and point.device) or ""))
     return points
 
 
