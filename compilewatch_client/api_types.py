@@ -22,6 +22,21 @@ AlertAction = Literal[
 ]
 
 
+class SeriesLimitDocument(TypedDict):
+    # "wanders": its level moves by itself. "bursts": points stray and come back.
+    reason: str
+    # Smaller changes are not reported.
+    percent: float | None
+    # A new level is reported after so many of its points.
+    points: int | None
+
+
+class SeriesNoisierDocument(TypedDict):
+    at: str
+    # By how much the spread grew.
+    percent: float
+
+
 class SeriesDocument(TypedDict):
     """A case on a machine and a track in one metric, with its newest datum."""
 
@@ -42,6 +57,10 @@ class SeriesDocument(TypedDict):
     high: float | None
     status: str
     job: str | None
+    # Why changes of its level are not reported, or late; null where they are.
+    limit: SeriesLimitDocument | None
+    # When its spread grew while its level stayed, if that is news.
+    noisier: SeriesNoisierDocument | None
     url: str
 
 

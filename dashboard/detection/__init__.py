@@ -5,6 +5,7 @@ Start with `points.py` for the words, then `series_state.py` for what one point 
 and `cusum.py` for the method; docs/detection.md has the figures.
 """
 
+from dashboard.detection.abstention import Limit
 from dashboard.detection.level_comparison import LevelComparison, compare_levels
 from dashboard.detection.online import VERSION, OnlineDetector
 from dashboard.detection.points import Point, Settings, Verdict, status_value
@@ -14,6 +15,7 @@ from dashboard.detection.usual_noise import SeriesNoise, UsualNoise, usual_noise
 __all__ = [
     "VERSION",
     "LevelComparison",
+    "Limit",
     "OnlineDetector",
     "Point",
     "SeriesNoise",

@@ -133,7 +133,7 @@ def _with_tests_of(segment: Watching, point: Point) -> Watching:
         history=segment.history.plus(point),
         line=line,
         runs=runs,
-        evidence=tests.evidence(runs),
+        evidence=tests.evidence(runs, goes_on),
         widening=segment.widening.after(float(innovations), tests.wider_ratios),
     )
 

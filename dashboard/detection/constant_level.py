@@ -3,7 +3,7 @@
 No statistics: one point with another value is enough.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dashboard.detection.points import Settings
 
@@ -33,6 +33,7 @@ class ConstantLevel:
         the last points were not at it.
     proven: the value was reported as a new level, so it needs no POINTS_TO_HOLD.
     restless: a level of fewer than POINTS_IF_RESTLESS points was reported before.
+    varied: it could vary, and did: a few equal points are then chance.
     """
 
     value: float = 0.0
@@ -41,6 +42,7 @@ class ConstantLevel:
     run_off: int = 0
     proven: bool = False
     restless: bool = False
+    varied: bool = False
 
     def after(self, value: float, settings: Settings) -> "ConstantLevel":
         """The level after one more point."""
@@ -50,7 +52,10 @@ class ConstantLevel:
         if counted.is_held and counted.matters(value, settings):
             return counted
         if counted.points_off > counted.points_at:
-            return ConstantLevel(value, points_at=1, restless=self.restless)
+            had_another = settings.kind == "continuous" and self.points_at > 0
+            return ConstantLevel(
+                value, points_at=1, restless=self.restless, varied=self.varied or had_another
+            )
         return counted
 
     def moved_to(self, value: float, settings: Settings) -> "ConstantLevel":
@@ -70,7 +75,8 @@ class ConstantLevel:
 
         The points of the present run count neither way: they may be the change.
         """
-        old_enough = self.proven or self.points_at >= POINTS_TO_HOLD
+        needed = POINTS_IF_CONTINUOUS if self.varied else POINTS_TO_HOLD
+        old_enough = self.proven or self.points_at >= needed
         earlier_off = self.points_off - self.run_off
         return old_enough and self.points_at >= POINTS_AT_FOR_EACH_OFF * earlier_off
 
@@ -103,7 +109,7 @@ class ConstantLevel:
         return abs(value - self.value) >= max(settings.least, threshold)
 
     def _with_counts(self, points_at: int, points_off: int, run_off: int) -> "ConstantLevel":
-        return ConstantLevel(self.value, points_at, points_off, run_off, self.proven, self.restless)
+        return replace(self, points_at=points_at, points_off=points_off, run_off=run_off)
 
     def _differs(self, value: float, settings: Settings) -> bool:
         """Whether this is another value than the one held."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dashboard.detection.estimators import RHO_PRIOR
+from dashboard.detection.habits import FEWEST_POINTS
 from dashboard.detection.noise_model import NoiseModel
 from dashboard.detection.tables import CENTRE, EDGE, REACH, STEPS_PER_SCALE, Floats, Ints
 
@@ -31,8 +32,6 @@ FAR = (np.arange(TESTS) % SIZES >= SIZES - 2)[:, None]  # (TESTS, 1)
 """The two largest steps of each sign: no error of the level, however few points it comes from,
 looks like them.
 """
-FEWEST_POINTS = 3
-"""Points of a new level that are needed at least: two outliers in a row are noise."""
 HIGH_RHO = 0.6
 NO_RUN = -1e9
 """A sum that no run goes on from (and that JSON can carry, unlike minus infinity)."""
@@ -237,9 +236,13 @@ class CusumTests:
         )
         return np.where(runs.lengths >= self.fewest, shares, 0.0)
 
-    def evidence(self, runs: Runs) -> Evidence:
-        """The strongest run of the first series."""
-        shares = self.shares(runs)[:, 0]
+    def evidence(self, runs: Runs, newest: Floats) -> Evidence:
+        """The strongest run of the first series. newest: what its newest point adds, (TESTS, 1)."""
+        shares = self.shares(runs)
+        if self.fewest > FEWEST_POINTS:
+            # A burst that is over has as much evidence, for a while, as a level that lasts
+            shares = np.where(newest > 0, shares, 0.0)
+        shares = shares[:, 0]
         best = int(shares.argmax())
         nats = float(runs.sums[best, 0])
         return Evidence(float(shares[best]), int(runs.lengths[best, 0]), nats)

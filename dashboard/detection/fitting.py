@@ -9,8 +9,9 @@ import numpy as np
 
 from dashboard.detection import hindsight
 from dashboard.detection.cusum import NO_EVIDENCE, NO_RUNS, CusumTests
-from dashboard.detection.drift import NO_LINE, is_worth_reporting
+from dashboard.detection.drift import NO_LINE, Line, is_worth_reporting
 from dashboard.detection.estimators import WINDOW
+from dashboard.detection.habits import FEWEST_IF_ROUNDED
 from dashboard.detection.level_change import LevelChange, drift_change, split_change
 from dashboard.detection.noise_model import NoiseModel, fit_noise_model, with_new_level
 from dashboard.detection.points import Settings
@@ -79,36 +80,33 @@ def fitted(segment: Segment, index: int, settings: Settings, usual: UsualNoise |
     points = index - history.start
     left_out = min(max(points - FIRST_FIT, 0), LEFT_OUT)
     inherited: NoiseModel | None = None
-    line, runs, evidence, widening = NO_LINE, NO_RUNS, NO_EVIDENCE, NO_WIDENING
+    runs, evidence, widening = NO_RUNS, NO_EVIDENCE, NO_WIDENING
     if isinstance(segment, Watching):
         # The scale stays as it is while the level does, so that readings can be compared
         scale, inherited = segment.fit.scale, segment.fit.inherited
-        line, runs, evidence = segment.line, segment.runs, segment.evidence
-        widening = segment.widening
+        runs, evidence, widening = segment.runs, segment.evidence, segment.widening
     elif segment.inherited is not None:
         scale, inherited = segment.inherited
     else:
-        reference = float(np.median(history.values[:FIRST_FIT]))
-        scale = ValueScale(reference, settings.kind == "count")
+        scale = _first_scale(history, settings)
 
     readings = scale.readings(history.values).tolist()
     threshold = scale.threshold(settings)
     window = newest(readings, left_out)
-    # Roots of counts have noise of their own
-    borrowed = None if scale.unit == "difference" else usual
-    model = _model(window, inherited, scale.smallest_noise(settings), borrowed)
+    if scale.unit == "difference":  # roots of counts have noise of their own
+        usual = None
+    model = _model(window, inherited, scale.smallest_noise(settings), usual)
     model = replace(model, bar=max(model.bar, segment.excursions.bar(index)))
-    tests = CusumTests.of(model, threshold, segment.excursions.fewest(index))
-    tests = _with_own_bar(tests, np.array(window))
+    fewest = max(model.fewest, segment.excursions.fewest(index))
+    tests = _with_own_bar(CusumTests.of(model, threshold, fewest), np.array(window))
     model = tests.model
-    # The line begins late, because readings are clipped around the level; then it has all points
-    if line.count == 0 and points >= FIRST_FIT:
-        for reading in readings:
-            line = line.with_reading(reading, model)
+    line = _line(segment, points, readings, model)
     return Watching(
         history=history,
         next_fit=next_fit(points),
-        fit=Fit(scale, model, inherited, _usual_error(history, left_out, scale), threshold, tests),
+        fit=Fit(
+            scale, model, inherited, _usual_error(history, left_out, scale), tests.threshold, tests
+        ),
         line=line,
         rise=line.rise(model),
         runs=runs,
@@ -117,6 +115,24 @@ def fitted(segment: Segment, index: int, settings: Settings, usual: UsualNoise |
         left=segment.left,
         excursions=segment.excursions,
     )
+
+
+def _line(segment: Segment, points: int, readings: list[float], model: NoiseModel) -> Line:
+    """The line through the segment's readings, which goes on or begins."""
+    line = NO_LINE
+    # Around another level the readings were clipped otherwise
+    if isinstance(segment, Watching) and (segment.fit.model.has_two_modes == model.has_two_modes):
+        line = segment.line
+    # It begins late, because readings are clipped around the level; then it has all points
+    if line.count == 0 and points >= FIRST_FIT:
+        for reading in readings:
+            line = line.with_reading(reading, model)
+    return line
+
+
+def _first_scale(history: History, settings: Settings) -> ValueScale:
+    reference = float(np.median(history.values[:FIRST_FIT]))
+    return ValueScale(reference, settings.kind == "count")
 
 
 def _usual_error(history: History, left_out: int, scale: ValueScale) -> float:
@@ -143,7 +159,11 @@ def _model(
     window[WINDOW - len(readings) :] = readings
     if inherited is not None and len(readings) < min(OWN_POINTS, inherited.points):
         return with_new_level(inherited, window)
-    return fit_noise_model(window, max(smallest_noise, tick(readings) / 2), usual)
+    step = tick(readings)
+    model = fit_noise_model(window, max(smallest_noise, step / 2), usual)
+    if step:
+        model = replace(model, fewest=max(model.fewest, FEWEST_IF_ROUNDED))
+    return model
 
 
 def tick(readings: Sequence[float]) -> float:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dashboard.detection.abstention import is_withheld
 from dashboard.detection.cusum import REQUIRED, Evidence
 from dashboard.detection.drift import PROVEN, Rise
 from dashboard.detection.hindsight import Split
@@ -37,6 +38,7 @@ class LevelChange:
     level_before, level_after: in the metric's unit.
     share: of the required evidence.
     is_return: as in `Verdict`.
+    is_withheld: the series is not judged: nothing is reported.
     before, after: how values of the old and of the new level are read.
     """
 
@@ -52,6 +54,7 @@ class LevelChange:
     before: ValueScale
     after: ValueScale
     is_return: bool = False
+    is_withheld: bool = False
 
     def verdict(self, state: VerdictState) -> Verdict:
         """The change as the detector reports it, or suspects it."""
@@ -96,6 +99,7 @@ def step_change(
         share=evidence.share,
         before=scale,
         after=ValueScale(level_after, scale.counts),
+        is_withheld=is_withheld(estimate.step, model),
     )
 
 
@@ -126,6 +130,7 @@ def drift_change(
         share=abs(rise.percent) / rise.error / PROVEN,
         before=scale,
         after=ValueScale(level_after, scale.counts),
+        is_withheld=is_withheld(rise.percent, model),
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from dashboard.detection import estimators
 from dashboard.detection.estimators import RHO_PRIOR_SD, Modes
+from dashboard.detection.habits import FEWEST_POINTS, fewest_points
 from dashboard.detection.tables import (
     CENTRE,
     DEGREES,
@@ -53,6 +54,8 @@ class NoiseModel:
     bar: what the required evidence is multiplied with, because this noise has shown so much of it
         without a change; 1 where it is of the kind that the requirement was calibrated for.
     borrowed: points' worth of what other series say of autocorrelation and scale.
+    fewest: points of a new level that are needed, because this noise has outliers, bursts or ticks
+        (`habits`).
     """
 
     level: float
@@ -66,6 +69,7 @@ class NoiseModel:
     lower_share: float
     bar: float = 1.0
     borrowed: float = 0.0
+    fewest: int = FEWEST_POINTS
 
     @property
     def has_two_modes(self) -> bool:
@@ -129,7 +133,7 @@ def _two_modes_ratios(half_distance: float, lower_share: float) -> Floats:
 def fit_noise_model(window: Floats, smallest_scale: float, usual: UsualNoise | None) -> NoiseModel:
     """Estimate the noise of a window (WINDOW,), in percent; NaN in front where there is no point.
 
-    smallest_scale: the smallest scale that is believed, in percent. usual: noise to expect.
+    smallest_scale: the smallest that is believed, in percent. usual: noise to expect.
     """
     present = ~np.isnan(window)
     count = int(present.sum())
@@ -137,9 +141,9 @@ def fit_noise_model(window: Floats, smallest_scale: float, usual: UsualNoise | N
     # 1. The level, and what is left of the points around it, or around the line that it follows
     around = _around_level(window, present, count, smallest_scale)
     level, residuals, deviation = around[:3]
-    ordered = np.sort(np.where(present, residuals, np.nan))  # NaN last
 
     # 2. Two modes: far apart, and taking turns. What looks like autocorrelation is then the modes
+    ordered = np.sort(np.where(present, residuals, np.nan))  # NaN last
     modes = estimators.best_cut(np.nan_to_num(ordered), count)
     far_apart = 2 * modes.half_distance > MODES_APART * max(modes.within, smallest_scale)
     crossings = estimators.crossings(residuals - modes.middle, present)
@@ -152,15 +156,14 @@ def fit_noise_model(window: Floats, smallest_scale: float, usual: UsualNoise | N
     innovations = estimators.innovations(residuals, rho, deviation)
 
     # 4. Scale and tails. Of an AR(1), the innovations' variance is 1 - rho² of the values'
-    expected_scale = deviation * float(np.sqrt(1 - rho * rho))
-    scale, degrees = estimators.scale_and_degrees(innovations, present, count, expected_scale)
-    scale = _with_usual(scale, count, usual)
+    expected = deviation * float(np.sqrt(1 - rho * rho))
+    scale, degrees = estimators.scale_and_degrees(innovations, present, count, expected)
 
     # 5. The level of a series that drifts is where it is now
-    level += around.ahead or estimators.trend(residuals, count, deviation, rho)
+    ahead = around.ahead or estimators.trend(residuals, count, deviation, rho)
     return NoiseModel(
-        level=level,
-        scale=_believed_scale(scale, smallest_scale, count),
+        level=level + ahead,
+        scale=_believed_scale(_with_usual(scale, count, usual), smallest_scale, count),
         rho=rho,
         deviation=deviation,
         points=float(count),
@@ -169,6 +172,7 @@ def fit_noise_model(window: Floats, smallest_scale: float, usual: UsualNoise | N
         half_distance=0.0,
         lower_share=modes.lower_share,
         borrowed=usual.points if usual else 0.0,
+        fewest=fewest_points(residuals, deviation, count),
     )
 
 

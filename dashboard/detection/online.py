@@ -5,11 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 from dashboard.detection import stored_state
+from dashboard.detection.abstention import Limit, limit_of
 from dashboard.detection.points import Point, Settings, Verdict
+from dashboard.detection.segment import Watching
 from dashboard.detection.series_state import SeriesState
 from dashboard.detection.usual_noise import UsualNoise
 
-VERSION = 3
+VERSION = 4
 """Of the method and of the stored state. A change that can alter a decision needs a new number."""
 
 
@@ -53,6 +55,15 @@ class OnlineDetector:
     def next_fit(self) -> int:
         """Points of the present level after which its noise is estimated next."""
         return self.series.segment.next_fit
+
+    @property
+    def limit(self) -> Limit | None:
+        """Why changes of its level are not reported, or late; None where they are."""
+        segment = self.series.segment
+        if not isinstance(segment, Watching) or self.series.constant.is_quiet:
+            return None
+        fit = segment.fit
+        return limit_of(fit.model, fit.tests.fewest, fit.scale.unit == "percent")
 
     def state(self) -> dict[str, Any]:
         """All that the detector knows, as JSON-ready values: a few kB, whatever the history's

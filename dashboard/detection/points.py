@@ -1,6 +1,6 @@
 """What goes into detection and what comes out: plain values, no clock, no database."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite, isnan
 from typing import Literal
 
@@ -47,12 +47,14 @@ class Point:
     value: in the metric's own unit.
     ci_low, ci_high: its 95% interval from the samples within its job, or None.
     position: where it stands among the builds; carried through, never calculated with.
+    device: that measured it, or empty where that is not known.
     """
 
     value: float
     ci_low: float | None
     ci_high: float | None
     position: int
+    device: str = ""
 
     def __post_init__(self) -> None:
         if not isfinite(self.value):
@@ -67,6 +69,15 @@ class Point:
         if self.ci_low is None or self.ci_high is None or isnan(self.ci_high - self.ci_low):
             return 0.0
         return max(0.0, self.ci_high - self.ci_low) / (2 * TWO_SIDED_95)
+
+    def times(self, factor: float) -> "Point":
+        """The point with its value and interval multiplied."""
+        return replace(
+            self,
+            value=self.value * factor,
+            ci_low=None if self.ci_low is None else self.ci_low * factor,
+            ci_high=None if self.ci_high is None else self.ci_high * factor,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ in nine of ten cases.
 
 import numpy as np
 
+from dashboard.detection.abstention import wanders
 from dashboard.detection.cusum import TESTS, CusumTests, Runs
 from dashboard.detection.noise_model import NoiseModel
 from dashboard.detection.online import OnlineDetector
@@ -28,8 +29,9 @@ def smallest_change_shown(detector: OnlineDetector) -> float | None:
     detector: one that has seen the series' points.
 
     Steps of growing size are simulated on the estimated noise model and run through the same tests.
-    None while the series is too young or has no percent (counts, status words, a level of 0); the
-    threshold itself where it holds one value exactly. Takes tens of milliseconds: keep the answer.
+    None while the series is too young, where it wanders, or where it has no percent (counts, status
+    words, a level of 0); the threshold itself where it holds one value exactly. Takes tens of
+    milliseconds: keep the answer.
     """
     series = detector.series
     # Where one value is held, one point shows any change that matters
@@ -37,6 +39,8 @@ def smallest_change_shown(detector: OnlineDetector) -> float | None:
         scale = ValueScale(series.constant.value, counts=False)
         return scale.threshold(series.settings) or series.settings.threshold_percent
     if not isinstance(series.segment, Watching) or series.segment.fit.scale.unit != "percent":
+        return None
+    if wanders(series.segment.fit.model):
         return None
     return _smallest_step_found(series.segment.fit, np.random.default_rng(0))
 

@@ -10,10 +10,10 @@ transitions, each one function that returns the next segment, and a level change
 """
 
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import NamedTuple
 
 from dashboard.detection.cusum import (
-    FEWEST_POINTS,
     NO_EVIDENCE,
     NO_RUNS,
     CusumTests,
@@ -22,6 +22,11 @@ from dashboard.detection.cusum import (
 )
 from dashboard.detection.drift import Line, Rise
 from dashboard.detection.estimators import WINDOW
+from dashboard.detection.habits import (
+    FEWEST_POINTS,
+    LONGER_THAN_BURST,
+    MOST_OF_BURST,
+)
 from dashboard.detection.level_change import LevelChange
 from dashboard.detection.noise_model import NoiseModel
 from dashboard.detection.points import Point
@@ -42,10 +47,8 @@ KEPT = WINDOW + LEFT_OUT
 """Points that a segment keeps: what a fit may need."""
 LONGEST_BETWEEN_FITS = 48
 BAR_AFTER_EXCURSION = 1.7
-MOST_OF_BURST = 6
-"""Points of a burst, at most: what lasts longer was a level."""
-BURSTS_TO_BELIEVE = 2
-"""Short excursions from a level after which they are taken for a habit of the series."""
+REMEMBERED = 2 * WINDOW
+"""Points for which bursts are expected to come again."""
 
 
 def next_fit(points: int) -> int:
@@ -110,18 +113,18 @@ class Excursions(NamedTuple):
     until: int = 0
 
     def plus(self, length: int, until: int) -> "Excursions":
-        """With another one. What is longer ago than a window is forgotten."""
+        """With another one. What is long ago is forgotten."""
         if length > MOST_OF_BURST:
             return Excursions(self.times, self.longest, until)
-        if until - self.until > WINDOW:
+        if until - self.until > REMEMBERED:
             return Excursions(1, length, until)
         return Excursions(self.times + 1, max(self.longest, length), until)
 
     def fewest(self, index: int) -> int:
         """How many points a new level needs, at the point `index`, to last longer than these."""
-        if self.times < BURSTS_TO_BELIEVE or index - self.until > WINDOW:
+        if not self.times or index - self.until > REMEMBERED:
             return FEWEST_POINTS
-        return self.longest + 3
+        return self.longest + LONGER_THAN_BURST
 
     def bar(self, index: int) -> float:
         """What the required evidence is multiplied with: what came back may do so again."""
@@ -146,6 +149,11 @@ class Learning:
     inherited: Inherited | None = None
     left: "Left | None" = None
     excursions: Excursions = NO_EXCURSIONS
+
+    @property
+    def level(self) -> float:
+        """In the metric's unit; 0 before there is a point."""
+        return median(self.history.values) if self.history.values else 0.0
 
     def plus(self, point: Point) -> "Learning":
         """The segment with one more point, of which nothing can be said."""
@@ -189,6 +197,11 @@ class Watching:
     widening: Widening = NO_WIDENING
     left: "Left | None" = None
     excursions: Excursions = NO_EXCURSIONS
+
+    @property
+    def level(self) -> float:
+        """In the metric's unit."""
+        return self.fit.scale.value(self.fit.model.level)
 
     def plus(self, point: Point) -> "Watching":
         """The segment with one more point, which shows that there is no change."""

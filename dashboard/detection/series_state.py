@@ -1,9 +1,10 @@
 """All that is known of a series after some points, and what one more point makes of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dashboard.detection.advance import advance, suspected_step
 from dashboard.detection.constant_level import NO_LEVEL, ConstantLevel
+from dashboard.detection.devices import NO_DEVICES, Devices
 from dashboard.detection.level_change import LevelChange, constant_change
 from dashboard.detection.points import UNCHANGED, Point, Settings, Verdict
 from dashboard.detection.segment import NO_POINTS, Segment, begin_next
@@ -17,6 +18,7 @@ class SeriesState:
     seen: points so far. constant: the value that the series holds, if it holds one.
     segment: the points of the present level, for the case that it does not.
     usual: the noise of other series of the kind, which a young one borrows.
+    devices: that have measured it, and how far apart they are.
     """
 
     settings: Settings
@@ -24,6 +26,7 @@ class SeriesState:
     constant: ConstantLevel = NO_LEVEL
     segment: Segment = NO_POINTS
     usual: UsualNoise | None = None
+    devices: Devices = NO_DEVICES
 
     def after(self, point: Point) -> tuple["SeriesState", Verdict]:
         """The state after one more point, and what is to be said of the point.
@@ -36,7 +39,12 @@ class SeriesState:
         """
         if self.settings.kind == "status":
             return self._after_status(point.value)
+        if self.settings.kind == "continuous" and point.device:
+            devices, point = self.devices.after(point, self.segment.level)
+            return replace(self, devices=devices)._after_value(point)
+        return self._after_value(point)
 
+    def _after_value(self, point: Point) -> tuple["SeriesState", Verdict]:
         constant = self.constant.after(point.value, self.settings)
         if constant.is_left(point.value, self.settings):
             jump = self._constant_change(constant, point.value, self.seen)
@@ -52,6 +60,8 @@ class SeriesState:
 
         segment, change = advance(self.segment, self.seen, point, self.settings, self.usual)
         state = self._next(constant, segment)
+        if change is not None and change.is_withheld:
+            return state, UNCHANGED
         if change is not None:
             return state, change.verdict("noisier" if change.cause == "noise" else "changed")
         return state, state._suspicion(point.value)
@@ -72,10 +82,10 @@ class SeriesState:
         if self.constant.is_suspect(value, self.settings):
             return self._constant_change(self.constant, value, newest).verdict("suspected")
         step = suspected_step(self.segment, newest)
-        return UNCHANGED if step is None else step.verdict("suspected")
+        return UNCHANGED if step is None or step.is_withheld else step.verdict("suspected")
 
     def _constant_change(self, constant: ConstantLevel, value: float, index: int) -> LevelChange:
         return constant_change(index, constant.run_off, constant.value, value, self.settings)
 
     def _next(self, constant: ConstantLevel, segment: Segment) -> "SeriesState":
-        return SeriesState(self.settings, self.seen + 1, constant, segment, self.usual)
+        return replace(self, seen=self.seen + 1, constant=constant, segment=segment)

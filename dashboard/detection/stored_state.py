@@ -1,6 +1,6 @@
 """A series' state as JSON-ready values, and back.
 
-The keys are those of detector version 2 (with what version 3 added), whatever the attributes are
+The keys are those of detector version 2 (with what later ones added), whatever the attributes are
 called today: databases hold states with them.
 """
 
@@ -12,14 +12,15 @@ import numpy as np
 
 from dashboard.detection.constant_level import ConstantLevel
 from dashboard.detection.cusum import (
-    FEWEST_POINTS,
     NO_EVIDENCE,
     NO_RUNS,
     CusumTests,
     Evidence,
     Runs,
 )
+from dashboard.detection.devices import DeviceLevel, Devices
 from dashboard.detection.drift import NO_LINE, NO_RISE, Line, Rise
+from dashboard.detection.habits import FEWEST_POINTS
 from dashboard.detection.noise_model import NoiseModel
 from dashboard.detection.points import Settings
 from dashboard.detection.segment import (
@@ -46,6 +47,7 @@ CONSTANT_KEYS = {
     "run": "run_off",
     "proven": "proven",
     "jumpy": "restless",
+    "varied": "varied",
 }
 MODEL_KEYS = {
     "level": "level",
@@ -59,6 +61,7 @@ MODEL_KEYS = {
     "lower": "lower_share",
     "bar": "bar",
     "borrowed": "borrowed",
+    "fewest": "fewest",
 }
 """Key in the JSON, and attribute."""
 
@@ -70,6 +73,8 @@ def to_json(series: SeriesState) -> dict[str, Any]:
         "seen": series.seen,
         "held": {key: getattr(series.constant, name) for key, name in CONSTANT_KEYS.items()},
         "usual": asdict(series.usual) if series.usual else None,
+        "device": series.devices.first,
+        "devices": {name: list(level.distances) for name, level in series.devices.levels.items()},
         **_segment_to_json(series.segment),
     }
 
@@ -145,6 +150,9 @@ def _model_to_json(model: NoiseModel | None) -> dict[str, float] | None:
 def from_json(state: State) -> SeriesState:
     """The state that `to_json` wrote."""
     settings = Settings(**state["settings"])
+    devices = {}
+    for name, distances in state["devices"].items():
+        devices[name] = DeviceLevel(tuple(distances))
     constant = {name: state["held"][key] for key, name in CONSTANT_KEYS.items()}
     return SeriesState(
         settings=settings,
@@ -152,6 +160,7 @@ def from_json(state: State) -> SeriesState:
         constant=ConstantLevel(**constant),
         segment=_segment_from_json(state, settings),
         usual=UsualNoise(**state["usual"]) if state["usual"] else None,
+        devices=Devices(state["device"], devices),
     )
 
 

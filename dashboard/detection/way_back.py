@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from dashboard.detection.cusum import FEWEST_POINTS, NO_EVIDENCE, NO_RUNS, REQUIRED, Evidence
+from dashboard.detection.cusum import NO_EVIDENCE, NO_RUNS, REQUIRED, Evidence
 from dashboard.detection.drift import NO_LINE
+from dashboard.detection.habits import FEWEST_POINTS
 from dashboard.detection.level_change import LevelChange, step_change
 from dashboard.detection.noise_model import NoiseModel
 from dashboard.detection.points import Point
@@ -77,7 +78,8 @@ def resumed(left: Left, segment: Segment, index: int, point: Point) -> Watching:
     )
     excursions = old.excursions.plus(index + 1 - count - left.index, index + 1 - count)
     model = replace(old.fit.model, bar=max(old.fit.model.bar, excursions.bar(index)))
-    tests = old.fit.tests.with_model(model, excursions.fewest(index))
+    fewest = max(model.fewest, excursions.fewest(index))
+    tests = old.fit.tests.with_model(model, fewest)
     return replace(
         old,
         history=history.newest(),

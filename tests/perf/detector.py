@@ -23,7 +23,7 @@ import numpy as np
 from dashboard.detection import OnlineDetector, smallest_change_shown
 from tests.perf.bounds import Figure, fallen_behind, median, rate, record, share
 from tests.perf.cost import costs
-from tests.perf.hard_cases import hard_cases
+from tests.perf.hard_cases import hard_cases, limits
 from tests.perf.noise import KINDS, LEVEL, Floats, Noise, gaussian, points
 from tests.perf.simulation import (
     FINAL,
@@ -32,10 +32,13 @@ from tests.perf.simulation import (
     SETTINGS,
     Size,
     delay,
-    false_alerts,
+    quiet_run,
     random_of,
     reports,
 )
+
+LIMITS_AT = (100, 250)
+"""Lengths after which it is counted how many series are not judged, or late."""
 
 
 def noise_alerts(size: Size) -> Iterator[Figure]:
@@ -44,7 +47,10 @@ def noise_alerts(size: Size) -> Iterator[Figure]:
         for length, series in size.lengths.items():
             values = LEVEL + noise(random_of(size, 1, place, length), (series, length))
             name = f"false alerts per 1,000, {kind}, length {length}"
-            yield rate(name, false_alerts(values), values.size)
+            quiet = quiet_run(values)
+            yield rate(name, quiet.alerts, values.size)
+            if length in LIMITS_AT:
+                yield from limits(kind, length, quiet, series)
 
 
 def delays_of(

@@ -5,9 +5,19 @@ from collections.abc import Iterator
 import numpy as np
 
 from tests.perf.bounds import Figure, median, rate, share
-from tests.perf.hard_noise import HARD
-from tests.perf.noise import KINDS, LEVEL, gaussian, two_modes
-from tests.perf.simulation import NEVER, Size, borrowed, delay, false_alerts, random_of, reports
+from tests.perf.hard_noise import DEVICE_LEVELS, HARD, devices_of
+from tests.perf.noise import KINDS, LEVEL, Floats, gaussian, two_modes
+from tests.perf.simulation import (
+    NEVER,
+    QuietRun,
+    Size,
+    borrowed,
+    delay,
+    false_alerts,
+    quiet_run,
+    random_of,
+    reports,
+)
 
 SERIES_OF_MACHINE = 20
 """Series that borrow from the same ten others."""
@@ -119,7 +129,61 @@ def hard_noise(size: Size) -> Iterator[Figure]:
     """Alerts on noise of other kinds, 250 points each."""
     for place, (kind, noise) in enumerate(HARD.items()):
         values = LEVEL + noise(random_of(size, 25, place), (size.hard, 250))
-        yield rate(f"false alerts per 1,000, {kind}", false_alerts(values), values.size)
+        quiet = quiet_run(values)
+        yield rate(f"false alerts per 1,000, {kind}", quiet.alerts, values.size)
+        yield from limits(kind, 250, quiet, size.hard)
+
+
+def limits(kind: str, length: int, quiet: QuietRun, series: int) -> Iterator[Figure]:
+    """How many series say after so many points that they are not judged, or late."""
+    name = f"{kind}, after {length} points: % of series"
+    yield share(f"{name} not judged", quiet.wandering, series, more_is_better=False)
+    yield share(f"{name} judged late", quiet.late, series, more_is_better=False)
+
+
+def devices_in_turn(size: Size) -> Iterator[Figure]:
+    """Four devices ± 3% apart that are known: each for 10 to 30 points, or one at random."""
+    for place, stays in enumerate((True, False)):
+        generator, alerts, delays = random_of(size, 30, place), 0, np.full(size.hard, NEVER)
+        for attempt in range(size.hard):
+            order = _order(generator, 250, stays)
+            values = _of_devices(generator, order)
+            quiet = reports(values, devices=order)
+            alerts += sum(not report.verdict.is_return for report in quiet)
+            at = int(generator.integers(60, 200))
+            order = _order(generator, at + 40, stays)
+            values = _of_devices(generator, order)
+            values[at:] += 5 * generator.choice([-1.0, 1.0])
+            seen_at = [report.seen_at for report in reports(values, devices=order)]
+            delays[attempt] = min((seen - at + 1 for seen in seen_at if seen >= at), default=NEVER)
+        name = f"known devices {'that stay' if stays else 'at random'}"
+        yield rate(f"false alerts per 1,000, {name}", alerts, 250 * size.hard)
+        yield median(f"5% step, {name}: median", delays)
+        yield share(f"5% step, {name}: % within 40", int((delays < NEVER).sum()), size.hard)
+
+
+def _order(generator: np.random.Generator, length: int, stays: bool) -> list[int]:
+    if stays:
+        return devices_of(generator, length)
+    return [int(device) for device in generator.integers(0, 4, length)]
+
+
+def _of_devices(generator: np.random.Generator, order: list[int]) -> Floats:
+    noise = gaussian(generator, (1, len(order)))[0] / 2
+    return np.asarray(LEVEL + np.array(DEVICE_LEVELS)[order] + noise)
+
+
+def limited_power(size: Size) -> Iterator[Figure]:
+    """A step of 5% after 100 to 200 points of noise in which changes are withheld, or late."""
+    for place, kind in enumerate(("AR(1) 0.8", "bursts of 2 to 5", "10% outliers")):
+        generator, delays = random_of(size, 31, place), np.full(size.hard, NEVER)
+        for attempt in range(size.hard):
+            at = int(generator.integers(100, 200))
+            values = LEVEL + HARD[kind](generator, (1, at + 40))[0]
+            values[at:] += 5 * generator.choice([-1.0, 1.0])
+            delays[attempt] = delay(values, at)
+        yield share(f"5% step, {kind}: % within 40", int((delays < NEVER).sum()), size.hard)
+        yield median(f"5% step, {kind}: median", delays)
 
 
 def small_step(size: Size) -> Iterator[Figure]:
@@ -162,5 +226,7 @@ def hard_cases(size: Size) -> Iterator[Figure]:
     yield from small_step(size)
     yield from interval(size)
     yield from hard_noise(size)
+    yield from devices_in_turn(size)
     yield from settled_bursts(size)
+    yield from limited_power(size)
     yield from borrowing(size)

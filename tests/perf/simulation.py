@@ -1,7 +1,7 @@
 """Series for a detector, and what it reports of them: what the tables of figures are made with."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class Size:
 
 
 QUICK = Size({250: 200}, 250, 60, 25, 20, 1)
-FINAL = Size({100: 1000, 250: 400, 1000: 100}, 800, 300, 200, 1000, 20261121)
+FINAL = Size({100: 1000, 250: 1000, 1000: 250}, 1000, 1000, 400, 1000, 20261123)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +69,21 @@ def noise_of(detector: OnlineDetector) -> SeriesNoise | None:
 
 
 def reports(
-    values: Floats, detector: OnlineDetector | None = None, state: str = "changed"
+    values: Floats,
+    detector: OnlineDetector | None = None,
+    state: str = "changed",
+    devices: Sequence[int] = (),
 ) -> Iterator[Report]:
-    """The changes that a detector reports, in their order; it may have seen points before."""
+    """The changes that a detector reports, in their order; it may have seen points before.
+
+    devices: the one of each point; empty where they are not known.
+    """
     detector = detector or OnlineDetector(SETTINGS)
-    for point in points(values):
+    series = points(values)
+    if devices:
+        pairs = zip(series, devices, strict=True)
+        series = [replace(point, device=f"gpu {device}") for point, device in pairs]
+    for point in series:
         verdict = detector.update(point)
         if verdict.state == state:
             yield Report(detector.seen - 1, verdict)
@@ -81,12 +91,31 @@ def reports(
 
 def false_alerts(values: Floats, usual: UsualNoise | None = None) -> int:
     """Alerts on series (series, points) without a change: what takes one back is not another."""
-    alerts = 0
+    return quiet_run(values, usual).alerts
+
+
+@dataclass(frozen=True, slots=True)
+class QuietRun:
+    """What a detector reports of series without a change.
+
+    alerts: changes. wandering, late: series that end as not judged, and as judged late.
+    """
+
+    alerts: int
+    wandering: int
+    late: int
+
+
+def quiet_run(values: Floats, usual: UsualNoise | None = None) -> QuietRun:
+    """What is reported of series (series, points) without a change."""
+    alerts = wandering = late = 0
     for row in values:
-        alerts += sum(
-            not report.verdict.is_return for report in reports(row, OnlineDetector(SETTINGS, usual))
-        )
-    return alerts
+        detector = OnlineDetector(SETTINGS, usual)
+        alerts += sum(not report.verdict.is_return for report in reports(row, detector))
+        if detector.limit is not None:
+            wandering += detector.limit.reason == "wanders"
+            late += detector.limit.reason == "bursts"
+    return QuietRun(alerts, wandering, late)
 
 
 def delay(values: Floats, at: int, usual: UsualNoise | None = None) -> float:

@@ -35,8 +35,9 @@ def replay(decision: Mapping[str, Any]) -> Replay:
     )
     verdict = Verdict("unchanged")
     points = []
+    devices = decision.get("devices") or [""] * len(decision["points"])  # older alerts have none
     for position, (value, low, high) in enumerate(decision["points"]):
-        point = Point(value, low, high, position)
+        point = Point(value, low, high, position, devices[position])
         points.append(point)
         verdict = detector.update(point)
     stored = Verdict(**{**decision["verdict"], "state": "changed"})

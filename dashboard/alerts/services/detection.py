@@ -24,6 +24,12 @@ import structlog
 from django.db import connection, transaction
 from django.db.models import QuerySet
 
+from dashboard.alerts.core.detected import (
+    Detection,
+    detections_of,
+    noisier_since,
+    points_until,
+)
 from dashboard.alerts.services import first_failures, flaky, quiet_series, recovery
 from dashboard.alerts.services.alert_groups import raise_alert, withdraw_unsupported
 from dashboard.alerts.services.changes import LevelChange
@@ -35,7 +41,6 @@ from dashboard.results.core.series_points import (
     SeriesPoint,
     change_start,
     merge_repeats,
-    newest_segment,
 )
 from dashboard.results.selectors import history
 
@@ -137,6 +142,7 @@ class _Judging:
     """A due series with its stored state and what was read of it.
 
     fresh: the data that the detector has not seen. read_again: it begins with the first datum.
+    noisier: as core/detected.py has it.
     """
 
     series: Series
@@ -145,21 +151,22 @@ class _Judging:
     fresh: list[SeriesPoint]
     detector: SeriesDetector
     read_again: bool
+    noisier: dict[str, Any] | None = None
 
     def advance(self) -> list[LevelChange]:
         """Have the detector take the fresh data, and note its state; the changes it reports."""
         next_fit = self.detector.now.next_fit
-        detections = _detections(self.detector, self.fresh)
+        detections = detections_of(self.detector, self.fresh)
         # Another noise model: the smallest change that the series can show is another one
         if self.read_again or self.detector.now.next_fit != next_fit:
             self.stored.can_show_percent = smallest_change_shown(self.detector.now)
-        if not detections:
-            return []
-        readings = history.readings(self.series)
-        recent = readings[-1].at - OLD
+        readings = history.readings(self.series) if detections else []
+        before = None if self.read_again else self.stored.state.get("noisier")
+        self.noisier = noisier_since(before, self.detector, readings, detections)
         changes = []
         for detection in detections:
-            if detection.reading.at >= recent:
+            is_recent = detection.reading.at >= readings[-1].at - OLD
+            if is_recent and detection.verdict.state == "changed":
                 changes.append(_level_change(self.series, self.detector, readings, detection))
         return changes
 
@@ -204,7 +211,10 @@ def _save(judgings: Iterable[_Judging]) -> None:
     ids, states, moments, shown = [], [], [], []
     for judging in judgings:
         moment = judging.fresh[-1].at if judging.fresh else judging.stored.planned_at
+        limit = judging.detector.now.limit
         state = judging.detector.state()
+        state["noisier"] = judging.noisier
+        state["limit"] = asdict(limit) if limit else None
         if moment is not None:
             state["digest"] = judging.digest.now
         ids.append(judging.series.pk)
@@ -214,15 +224,6 @@ def _save(judgings: Iterable[_Judging]) -> None:
     if ids:
         with connection.cursor() as cursor:
             cursor.execute(_SAVE, [str(VERSION), ids, states, moments, shown])
-
-
-@dataclass(slots=True)
-class _Detection:
-    """A verdict "changed" and the datum with which it came."""
-
-    reading: SeriesPoint
-    verdict: Verdict
-    behind: int  # points from the first one of the new level to the last one seen
 
 
 def _stored_detector(
@@ -248,26 +249,12 @@ def _borrowed_before(stored: DetectorState) -> UsualNoise | None:
     return UsualNoise(**usual) if usual else None
 
 
-def _detections(detector: SeriesDetector, fresh: list[SeriesPoint]) -> list[_Detection]:
-    detections = []
-    for reading in fresh:
-        verdict = detector.take(reading)
-        if verdict is None or verdict.state != "changed" or verdict.index is None:
-            continue
-        behind = detector.now.seen - 1 - verdict.index
-        detections.append(_Detection(reading, verdict, behind))
-    return detections
-
-
 def _level_change(
-    series: Series, detector: SeriesDetector, readings: list[SeriesPoint], detection: _Detection
+    series: Series, detector: SeriesDetector, readings: list[SeriesPoint], detection: Detection
 ) -> LevelChange:
     """The verdict with its points and builds, as an alert needs it."""
     seen, verdict = detection.reading, detection.verdict
-    last = seen.at, seen.job
-    until = [reading for reading in readings if (reading.at, reading.job) <= last]
-    points = newest_segment(until, detector.settings, detector.per_build)
-    index = max(len(points) - 1 - detection.behind, 1)
+    points, index = points_until(detector, readings, detection)
     if verdict.cause == "drift":
         first = index
         before = _drift_start(series, points, first)
@@ -299,11 +286,14 @@ def _decision(
     """What `manage.py replay_alert` needs to decide again."""
     usual = detector.now.series.usual
     values = []
+    devices = []
     for position, repeats in enumerate(points):
         shown = merge_repeats(repeats, position, detector.settings)
         values.append([shown.value, shown.ci_low, shown.ci_high])
+        devices.append(shown.device)
     return {
         "points": values,
+        "devices": devices if any(devices) else [],
         "at": [repeats[0].at.isoformat() for repeats in points],
         "settings": asdict(detector.settings),
         "usual": asdict(usual) if usual else None,

@@ -42,7 +42,8 @@ SMALLEST = 1e-300  # in place of the variance of a level without noise
 class SeriesPoint:
     """One scheduled datum as detection reads it.
 
-    environment: id of its fingerprint. version: the benchmark's.
+    environment: id of its fingerprint. version: the benchmark's. device: which GPU of its machine;
+        empty on a CPU.
     """
 
     at: datetime
@@ -54,6 +55,7 @@ class SeriesPoint:
     value: float | None
     low: float | None
     high: float | None
+    device: str = ""
 
 
 def settings_of(metric: Metric) -> Settings:
@@ -78,7 +80,10 @@ def judged_value(reading: SeriesPoint, settings: Settings) -> float | None:
 
 
 def merge_repeats(repeats: Sequence[SeriesPoint], position: int, settings: Settings) -> Point:
-    """The point of the data that belong to it: their median. Its interval narrows as √n."""
+    """The point of the data that belong to it: their median. Its interval narrows as √n.
+
+    Data of several devices are of none: their point is judged by the series' level.
+    """
     values = []
     half_widths = []
     for reading in repeats:
@@ -91,10 +96,12 @@ def merge_repeats(repeats: Sequence[SeriesPoint], position: int, settings: Setti
     if settings.kind == "status":
         return Point(values[-1], None, None, position)
     middle = median(values)
+    devices = {reading.device for reading in repeats}
+    device = devices.pop() if len(devices) == 1 else ""
     if not half_widths:
-        return Point(middle, None, None, position)
+        return Point(middle, None, None, position, device)
     reach = fmean(half_widths) / sqrt(len(repeats))
-    return Point(middle, middle - reach, middle + reach, position)
+    return Point(middle, middle - reach, middle + reach, position, device)
 
 
 def newest_segment(

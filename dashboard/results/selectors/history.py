@@ -1,7 +1,7 @@
 """The scheduled data of a series, as detection reads them: without points marked as invalid."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import connection
@@ -41,10 +41,14 @@ _DIGESTS = """
 _READINGS = """
     SELECT datum.series_id, datum.planned_at, datum.job_id::text, datum.build_id,
            datum.environment_id, datum.benchmark_version, datum.status,
-           datum.value, datum.low, datum.high
+           datum.value, datum.low, datum.high,
+           CASE WHEN machine.device_kind = 'cuda' THEN coalesce(result.device, '') ELSE '' END
     FROM unnest(%s::bigint[], %s::timestamptz[]) AS moment (series, after)
+    JOIN dashboard_series AS series ON series.id = moment.series
+    JOIN dashboard_machine AS machine ON machine.id = series.machine_id
     JOIN dashboard_datum AS datum
          ON datum.series_id = moment.series AND datum.planned_at > moment.after
+    LEFT JOIN dashboard_result AS result ON result.job_id = datum.job_id
     WHERE datum.purpose = %s
           AND NOT EXISTS (
               SELECT FROM dashboard_invalidpoint AS invalid
@@ -63,6 +67,7 @@ _FIELDS = (
     "value",
     "low",
     "high",
+    "job__result__device",
 )
 
 
@@ -78,7 +83,13 @@ def readings(series: Series, after: datetime | None = None) -> list[SeriesPoint]
     data = scheduled([series.pk])
     if after is not None:
         data = data.filter(planned_at__gt=after)
-    return [SeriesPoint(at, str(job), *rest) for at, job, *rest in data.values_list(*_FIELDS)]
+    # The host of a CPU may have another name after each restart, and be the same machine
+    has_devices = series.machine.device_kind == "cuda"
+    points = []
+    for at, job, *rest in data.values_list(*_FIELDS):
+        point = SeriesPoint(at, str(job), *rest)
+        points.append(replace(point, device=(has_devices and point.device) or ""))
+    return points
 
 
 def readings_after(moments: Mapping[int, datetime]) -> dict[int, list[SeriesPoint]]:

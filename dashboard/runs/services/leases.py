@@ -22,7 +22,7 @@ from django.utils import timezone
 
 from dashboard.models import Job, JobState, Worker
 from dashboard.runs.services.binding import bind_cases
-from dashboard.runs.services.dispatch import send_next
+from dashboard.runs.services.dispatch import dispatch, send_next
 from dashboard.runs.services.run_state import mark_running, refresh_runs
 
 logger = structlog.get_logger(__name__)

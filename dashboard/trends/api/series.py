@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse
 from ninja import FilterLookup, FilterSchema, Query, Router, Schema
 from ninja.pagination import paginate
@@ -72,4 +72,7 @@ def figure(request: HttpRequest, name: str, chosen: Query[FigureChoice]) -> Http
 
 
 def _series() -> QuerySet[Series]:
-    return Series.objects.select_related("benchmark", "config", "machine", "track")
+    related = Series.objects.select_related("benchmark", "config", "machine", "track")
+    return related.annotate(
+        limit=F("detector__state__limit"), noisier=F("detector__state__noisier")
+    )

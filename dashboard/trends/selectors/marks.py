@@ -3,6 +3,7 @@
 These are alerts, invalid points, remarks and mutes; and where the file of an own model changed.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from operator import attrgetter
 from django.db import connection
 from django.urls import reverse
 
+from dashboard.detection import Limit
 from dashboard.language.metrics import Metric
 from dashboard.language.wording import ValueChange, effect
 from dashboard.models import Benchmark, Series
@@ -52,7 +54,9 @@ _MARKS = """
            NULL, NULL, NULL
     FROM dashboard_mute WHERE series_id = ANY(%(series)s) AND until > now()
     UNION ALL
-    SELECT 'can_show', series_id, NULL, '', '', '', '', can_show_percent, NULL, NULL
+    SELECT 'can_show', series_id, extract(epoch FROM (state -> 'noisier' ->> 'at')::timestamptz),
+           coalesce(state ->> 'limit', ''), '', '', '', can_show_percent, NULL,
+           (state -> 'noisier' ->> 'percent')::float8
     FROM dashboard_detectorstate WHERE series_id = ANY(%(series)s)
     ORDER BY 3
 """
@@ -95,12 +99,21 @@ class Revision:
 
 
 @dataclass(frozen=True, slots=True)
+class Noisier:
+    """When the spread of a series grew, its level being the same, and by how many percent."""
+
+    at: datetime
+    percent: float
+
+
+@dataclass(frozen=True, slots=True)
 class Marks:
     """All of it.
 
     invalid: series -> {job: reason}.
     can_show: series that detection judges -> the smallest change in percent that it can show; None:
         not known yet.
+    limits: series -> why its changes are not reported, or late. noisier: series -> since when.
     """
 
     alerts: list[AlertMark] = field(default_factory=list)
@@ -108,6 +121,8 @@ class Marks:
     mutes: list[Mute] = field(default_factory=list)
     invalid: dict[int, dict[str, str]] = field(default_factory=dict)
     can_show: dict[int, float | None] = field(default_factory=dict)
+    limits: dict[int, Limit] = field(default_factory=dict)
+    noisier: dict[int, Noisier] = field(default_factory=dict)
     revisions: list[Revision] = field(default_factory=list)
 
 
@@ -134,6 +149,10 @@ def read_marks(benchmark: Benchmark, series: Sequence[Series], metric: Metric) -
             marks.invalid.setdefault(of, {})[key] = text
         else:
             marks.can_show[of] = number
+            if text:
+                marks.limits[of] = Limit(**json.loads(text))
+            if high is not None:
+                marks.noisier[of] = Noisier(at, high)
     return marks
 
 

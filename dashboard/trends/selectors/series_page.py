@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from dashboard.alerts.selectors import controls
+from dashboard.detection import Limit
 from dashboard.language.metrics import METRICS, Metric
 from dashboard.results.selectors import trend
 from dashboard.results.selectors.trend import LineSummary
-from dashboard.trends.selectors.marks import AlertMark, Marks, marked_lines, read_marks
+from dashboard.trends.selectors.marks import AlertMark, Marks, Noisier, marked_lines, read_marks
 from dashboard.trends.selectors.own_revisions import side_by_side
 from dashboard.trends.selectors.series_selection import SAMPLED, SeriesSelection
 from dashboard.ui.charts import ChartLine
@@ -32,12 +33,15 @@ class SeriesAnswer:
 
     alert: the newest one in what is shown. can_show: the smallest change in percent that detection
     can show; None: not known yet. not_judged: why nothing was looked for, or empty.
+    limit: why changes are not reported, or late. noisier: since when its spread is larger.
     """
 
     summary: LineSummary
     alert: AlertMark | None
     can_show: float | None
     not_judged: str
+    limit: Limit | None
+    noisier: Noisier | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,8 @@ def _answers(selection: SeriesSelection) -> MetricAnswers:
                 alert=newest_alert.get(key),
                 can_show=marks.can_show.get(key),
                 not_judged="" if key in marks.can_show else reason or "Not judged yet",
+                limit=marks.limits.get(key),
+                noisier=marks.noisier.get(key),
             )
         )
     return MetricAnswers(selection.metric, lines, marks, answers)

@@ -100,6 +100,19 @@ class Metric(Schema):
     about: str
 
 
+class SeriesLimit(Answer):
+    reason: str = Field(
+        description='"wanders": its level moves by itself. "bursts": points stray and come back.'
+    )
+    percent: float | None = Field(description="Smaller changes are not reported.")
+    points: int | None = Field(description="A new level is reported after so many of its points.")
+
+
+class SeriesNoisier(Answer):
+    at: datetime
+    percent: float = Field(description="By how much the spread grew.")
+
+
 class SeriesOut(Schema):
     """A case on a machine and a track in one metric, with its newest datum."""
 
@@ -120,6 +133,12 @@ class SeriesOut(Schema):
     high: float | None = Field(alias="last_high")
     status: str = Field(alias="last_status")
     job: UUID | None = Field(alias="last_job_id")
+    limit: SeriesLimit | None = Field(
+        description="Why changes of its level are not reported, or late; null where they are."
+    )
+    noisier: SeriesNoisier | None = Field(
+        description="When its spread grew while its level stayed, if that is news."
+    )
     url: str
 
     @staticmethod

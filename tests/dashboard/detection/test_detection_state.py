@@ -40,13 +40,13 @@ def test_stored_detector_goes_on_where_it_was(kind: str) -> None:
 def test_states_in_the_database_stay_readable() -> None:
     state = stepped_detector().state()
     assert " ".join(sorted(state)) == (
-        "bursts carried count counts fewest held law left line nats next_fit recent rise ruler "
-        "seen settings share spreads start sums usual usual_width version wider"
+        "bursts carried count counts device devices fewest held law left line nats next_fit recent "
+        "rise ruler seen settings share spreads start sums usual usual_width version wider"
     )
-    assert " ".join(state["held"]) == "value at odd run proven jumpy"
+    assert " ".join(state["held"]) == "value at odd run proven jumpy varied"
     assert " ".join(state["ruler"]) == "reference counts"
     assert " ".join(state["law"]) == (
-        "level scale rho marginal known own shape half lower bar borrowed"
+        "level scale rho marginal known own shape half lower bar borrowed fewest"
     )
     assert " ".join(state["line"]) == "count total moment squares"
 

@@ -90,6 +90,30 @@ def test_page_lists_alerts_mutes_and_what_the_series_can_show(reader: Client) ->
 
 
 @pytest.mark.django_db
+def test_page_says_that_a_wandering_series_cannot_be_judged(reader: Client) -> None:
+    series = alerting.measured([2.0, 2.0, 2.2])
+    limit = {"reason": "wanders", "percent": 12.3, "points": None}
+    DetectorState.objects.update_or_create(series=series, defaults={"state": {"limit": limit}})
+    shown = " ".join(text(reader, URL).split())
+    assert "Cannot be judged" in shown
+    assert "only changes of 12% or more are reported" in shown
+
+
+@pytest.mark.django_db
+def test_page_says_that_a_series_has_bursts_and_became_noisier(reader: Client) -> None:
+    series = alerting.measured([2.0, 2.0, 2.2])
+    state = {
+        "limit": {"reason": "bursts", "percent": None, "points": 7},
+        "noisier": {"at": "2026-11-01T03:00:00+00:00", "percent": 95.2, "seen": 100},
+    }
+    DetectorState.objects.update_or_create(series=series, defaults={"state": state})
+    shown = " ".join(text(reader, URL).split())
+    assert "None found" in shown
+    assert "a change is reported after 7 points" in shown
+    assert "spread +95%" in shown
+
+
+@pytest.mark.django_db
 def test_size_of_an_alert_on_the_page_is_the_confirmed_one(reader: Client) -> None:
     series = alerting.measured([2.0, 2.0, 2.2])
     outcome = {
