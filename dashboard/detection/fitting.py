@@ -104,9 +104,7 @@ def fitted(segment: Segment, index: int, settings: Settings, usual: UsualNoise |
     return Watching(
         history=history,
         next_fit=next_fit(points),
-        fit=Fit(
-            scale, model, inherited, _usual_error(history, left_out, scale), tests.threshold, tests
-        ),
+        fit=Fit(scale, model, inherited, _usual_error(history, left_out, scale), threshold, tests),
         line=line,
         rise=line.rise(model),
         runs=runs,
