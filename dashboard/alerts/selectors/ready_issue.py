@@ -68,7 +68,7 @@ def issue_of(
         page=f"{settings.SITE_URL}{group.get_absolute_url()}",
         how_sure=_how_sure(group, main),
         others=others[:_MOST_OTHERS],
-        cause=_cause(group),
+        cause=[*_cause(group), *ablation_lines(documents)],
         ruled_out=_ruled_out(group, environments),
         since=_since(group),
         commands=_commands(sides, documents),
@@ -116,6 +116,21 @@ def _cause(group: AlertGroup) -> list[str]:
     for fact in group.evidence:
         if fact.get("supports") == group.cause:
             lines.append(f"{fact['fact'].capitalize()}: {fact['says']}")
+    return lines
+
+
+def ablation_lines(documents: Sequence[dict[str, Any]]) -> list[str]:
+    """What the case did with less of the compiler, of the sides where it failed or drifted."""
+    lines = []
+    for side, document in zip(("base", "new"), documents, strict=True):
+        outcomes = dict(document.get("ablation") or {})
+        stage = outcomes.pop("stage", "")
+        if outcomes:
+            tried = ", ".join(
+                f"`{name}`: {outcome['status']}" for name, outcome in outcomes.items()
+            )
+            blamed = f"; it blames {stage}" if stage else ""
+            lines.append(f"Ablation of the compiler on {side}: {tried}{blamed}.")
     return lines
 
 

@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 
 from dashboard.alerts.core.ready_issue import IssueFacts, VersionRow, address, write
+from dashboard.alerts.selectors.ready_issue import ablation_lines
 from dashboard.alerts.services import confirmations
 from dashboard.models import AlertGroup
 from tests.builders.alerting import group as empty_group
@@ -68,6 +69,14 @@ def test_link_sets_no_label_which_github_answers_with_404() -> None:
 def test_fence_in_an_error_cannot_end_its_block() -> None:
     text = write(replace(FACTS, error="a\n````\n# b")).body
     assert text.count("````") == 2
+
+
+def test_issue_says_the_ablation_of_a_side_and_the_stage_it_blames() -> None:
+    eager = {"status": "pass", "message": ""}
+    aot = {"status": "drift", "message": "outputs"}
+    new = {"ablation": {"eager": eager, "aot_eager": aot, "stage": "aot"}}
+    line = "Ablation of the compiler on new: `eager`: pass, `aot_eager`: drift; it blames aot."
+    assert ablation_lines([{}, new]) == [line]
 
 
 # --- What a measured alert says
