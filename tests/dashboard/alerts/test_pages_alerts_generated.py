@@ -67,8 +67,9 @@ def test_every_generated_alert_has_a_page(history: None, operator: Client) -> No
 def test_the_page_of_an_alert_needs_few_queries(
     history: None, operator: Client, django_assert_max_num_queries: MaxQueries
 ) -> None:
+    page = confirmed().get_absolute_url()
     with django_assert_max_num_queries(20):
-        text(operator, confirmed().get_absolute_url())
+        text(operator, page)
 
 
 def test_page_is_laid_out_as_an_argument(history: None, reader: Client) -> None:
