@@ -14,16 +14,9 @@ from torch import Tensor
 
 from benchmarks_suite.field._torchvision import declare_operators
 from benchmarks_suite.field.names import HUGGINGFACE, MODELS
+from benchmarks_suite.models.llama import ROPE
 from benchmarks_suite.workload import Inputs, Workload
 
-_LLAMA_ROPE = {
-    "rope_type": "llama3",
-    "rope_theta": 500000.0,
-    "factor": 32.0,
-    "low_freq_factor": 1.0,
-    "high_freq_factor": 4.0,
-    "original_max_position_embeddings": 8192,
-}
 # name -> its class, and what differs from the class's default config
 WRITTEN: dict[str, tuple[str, dict[str, Any]]] = {
     "AllenaiLongformerBase": (
@@ -56,7 +49,7 @@ WRITTEN: dict[str, tuple[str, dict[str, Any]]] = {
             "head_dim": 64,
             "max_position_embeddings": 131072,
             "tie_word_embeddings": True,
-            "rope_parameters": _LLAMA_ROPE,
+            "rope_parameters": ROPE,
         },
     ),
     "Qwen/Qwen3-0.6B": (

@@ -1,4 +1,4 @@
-"""Each device's own level: another device is no change of the series.
+"""Each device's own level, so that a change of device is not taken for a change of the series.
 
 A reading of a device is judged by its distance from what that device showed before, so that a
 change has to show within one device. The first device of a series needs no such correction.

@@ -1,6 +1,4 @@
-"""What a series does again and again that is no change of its level: outliers, and bursts of them,
-that go as they came. A new level has to last longer than these.
-"""
+"""How long a new level has to last: longer than the outliers and bursts that a series has shown."""
 
 import numpy as np
 

@@ -40,7 +40,7 @@ class LocalSite:
         self.start()
 
     def start(self) -> None:
-        """Start the supervisor, also again after `kill`; `lines` begins anew."""
+        """Start the supervisor, also after `kill`, with `lines` empty."""
         self._process = subprocess.Popen(
             [sys.executable, "-m", "dashboard.local.supervisor"],
             cwd=ROOT,

@@ -122,11 +122,12 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
     }
     if main:
         seen = alert_data.around(main.alert)
+        command = alert_page.reproduce(main.alert)
         context |= {
             "seen": seen,
             "points": alert_page.points(seen),
-            "command": alert_page.reproduce(main.alert),
-            "bisect_task": since_which_build.bisect_task(main.alert),
+            "command": command,
+            "bisect_task": since_which_build.bisect_task(main.alert, command),
             "has_code": code_selector.sides_of(main.alert, seen) is not None,
             "no_code": code_selector.NOT_KEPT,
             "kernels": kernels.around(main.alert, seen),

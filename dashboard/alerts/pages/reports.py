@@ -10,7 +10,7 @@ from dashboard.alerts.core.evidence_bundle import pack
 from dashboard.alerts.core.git_bisect import script
 from dashboard.alerts.core.ready_issue import address
 from dashboard.alerts.pages.alerts import TRIAGE, main_or_404
-from dashboard.alerts.selectors import reports, since_which_build
+from dashboard.alerts.selectors import alert_page, reports, since_which_build
 
 _IN_MEMORY = 4 * 2**20  # bytes; what is longer lies in a temporary file
 
@@ -35,7 +35,8 @@ def issue(request: HttpRequest, pk: int) -> HttpResponse:
 
 def bisect_script(request: HttpRequest, pk: int) -> HttpResponse:
     """The script that `git bisect run` takes."""
-    task = since_which_build.bisect_task(main_or_404(request, pk).alert)
+    alert = main_or_404(request, pk).alert
+    task = since_which_build.bisect_task(alert, alert_page.reproduce(alert))
     if task is None:
         raise Http404("The commits, the levels or the command of this alert are not known.")
     headers = {"Content-Disposition": f'attachment; filename="bisect-alert-{pk}.sh"'}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from dashboard.alerts.core.git_bisect import BisectTask
-from dashboard.alerts.selectors import alert_page, pairs
+from dashboard.alerts.selectors import pairs
 from dashboard.catalog.core.commits import between
 from dashboard.comparisons.selectors import bisections
 from dashboard.language.metrics import STATUS_METRIC
@@ -29,12 +29,14 @@ def searches(group: AlertGroup) -> list[Search]:
     return [Search(row, between(row.low.git_sha, row.high.git_sha)) for row in rows]
 
 
-def bisect_task(alert: Alert) -> BisectTask | None:
-    """What `git bisect run` has to decide; None where commits, levels or command are not known."""
+def bisect_task(alert: Alert, command: str) -> BisectTask | None:
+    """What `git bisect run` has to decide; None where commits, levels or command are not known.
+
+    command: as `alert_page.reproduce` gives it.
+    """
     base, new = alert.base, alert.new
     if base is None or new is None or not between(base.git_sha, new.git_sha):
         return None
-    command = alert_page.reproduce(alert)
     if not command.startswith(_COMMAND) or "\n" in command:
         return None
     is_status = alert.series.metric == STATUS_METRIC

@@ -120,6 +120,7 @@ def _record(search: Bisection) -> None:
             return
         assert search.group is not None
         commits = commits_between(search.low.git_sha, search.high.git_sha)
-        found = search.state == Bisection.State.FOUND
-        text = f"{search.message} {commits if found else ''}".strip()
+        text = search.message
+        if search.state == Bisection.State.FOUND:
+            text = f"{text} {commits}".strip()
         triage.note(group=search.group, text=f"Since which build: {text}", by=None)

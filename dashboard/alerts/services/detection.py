@@ -16,7 +16,7 @@ planned_at, whatever arrives twice or late.
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import orjson
@@ -48,7 +48,6 @@ OLD = timedelta(days=14)
 """A change seen so long before the newest datum is history: charts show it, nobody is alerted."""
 BATCH = 50
 """Series judged together: a result that brings data of one of them waits for the whole batch."""
-BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
 _SAVE = """
     UPDATE dashboard_detectorstate AS stored
     SET due = false, version = %s, updated_at = now(), state = judged.state::jsonb,
@@ -173,7 +172,7 @@ class _Judging:
 
 def _begin(stored_states: Sequence[DetectorState]) -> list[_Judging]:
     """What is read of each: three queries, and one for each history that is read again."""
-    moments = {stored.pk: stored.planned_at or BEGINNING for stored in stored_states}
+    moments = {stored.pk: stored.planned_at or history.BEGINNING for stored in stored_states}
     digests = history.digests(moments)
     fresh = history.readings_after(moments)
     judgings = []

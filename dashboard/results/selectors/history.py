@@ -1,8 +1,8 @@
 """The scheduled data of a series, as detection reads them: without points marked as invalid."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
@@ -13,10 +13,18 @@ from dashboard.results.core.series_points import SeriesPoint
 
 # Tracks on which data of one build are repeats of one point
 PER_BUILD = (Track.Kind.NIGHTLY, Track.Kind.VERSIONS)
+BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
+_SCHEDULED = """
+    WHERE datum.purpose = %s
+          AND NOT EXISTS (
+              SELECT FROM dashboard_invalidpoint AS invalid
+              WHERE invalid.series_id = datum.series_id AND invalid.job_id = datum.job_id
+          )
+"""
 # Equal for equal data: late data, a job that was run again and an invalid point all change it. The
 # hashes are combined by XOR, so that their order does not matter. Of each series twice: until a
 # moment, and with what came since.
-_DIGESTS = """
+_DIGESTS = f"""
     SELECT moment.series,
            count(*) FILTER (WHERE datum.planned_at <= moment.until),
            coalesce(bit_xor(hash.value) FILTER (WHERE datum.planned_at <= moment.until), 0),
@@ -31,14 +39,11 @@ _DIGESTS = """
             0
         ) AS value
     ) AS hash
-    WHERE datum.purpose = %s
-          AND NOT EXISTS (
-              SELECT FROM dashboard_invalidpoint AS invalid
-              WHERE invalid.series_id = datum.series_id AND invalid.job_id = datum.job_id
-          )
+    {_SCHEDULED}
     GROUP BY moment.series
-"""
-_READINGS = """
+"""  # noqa: S608 - made of constants
+# The host of a CPU may have another name after each restart, and be the same machine
+_READINGS = f"""
     SELECT datum.series_id, datum.planned_at, datum.job_id::text, datum.build_id,
            datum.environment_id, datum.benchmark_version, datum.status,
            datum.value, datum.low, datum.high,
@@ -49,26 +54,10 @@ _READINGS = """
     JOIN dashboard_datum AS datum
          ON datum.series_id = moment.series AND datum.planned_at > moment.after
     LEFT JOIN dashboard_result AS result ON result.job_id = datum.job_id
-    WHERE datum.purpose = %s
-          AND NOT EXISTS (
-              SELECT FROM dashboard_invalidpoint AS invalid
-              WHERE invalid.series_id = datum.series_id AND invalid.job_id = datum.job_id
-          )
+    {_SCHEDULED}
     ORDER BY datum.series_id, datum.planned_at, datum.job_id
-"""
+"""  # noqa: S608 - made of constants
 NO_DATA = "0:0"
-_FIELDS = (
-    "planned_at",
-    "job_id",
-    "build_id",
-    "environment_id",
-    "benchmark_version",
-    "status",
-    "value",
-    "low",
-    "high",
-    "job__result__device",
-)
 
 
 def scheduled(series_ids: Iterable[int]) -> QuerySet[Datum]:
@@ -78,18 +67,9 @@ def scheduled(series_ids: Iterable[int]) -> QuerySet[Datum]:
     return data.order_by("planned_at", "job_id")
 
 
-def readings(series: Series, after: datetime | None = None) -> list[SeriesPoint]:
+def readings(series: Series, after: datetime = BEGINNING) -> list[SeriesPoint]:
     """The data of a series, oldest first; `after`: only later ones."""
-    data = scheduled([series.pk])
-    if after is not None:
-        data = data.filter(planned_at__gt=after)
-    # The host of a CPU may have another name after each restart, and be the same machine
-    has_devices = series.machine.device_kind == "cuda"
-    points = []
-    for at, job, *rest in data.values_list(*_FIELDS):
-        point = SeriesPoint(at, str(job), *rest)
-        points.append(replace(point, device=(has_devices and point.device) or ""))
-    return points
+    return readings_after({series.pk: after})[series.pk]
 
 
 def readings_after(moments: Mapping[int, datetime]) -> dict[int, list[SeriesPoint]]:

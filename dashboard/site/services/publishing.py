@@ -38,7 +38,7 @@ from dashboard.site.core.published_page import (
 )
 from dashboard.site.selectors.contents import page_lists
 
-MARK = ".compilewatch-published"  # lies in a folder that may be written anew
+MARK = ".compilewatch-published"  # in a folder that `publish` may overwrite
 CONTENTS = "/contents/"
 INDEX = "search.json"  # titles and files of all listed pages
 SCRIPT = "compilewatch/published.js"
@@ -121,7 +121,7 @@ def _empty(folder: Path) -> None:
             )
         shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / MARK).touch()  # an unfinished one may be written anew, too
+    (folder / MARK).touch()  # an unfinished one may be overwritten, too
 
 
 def _name_of(page: str) -> str:
