@@ -7,7 +7,7 @@ session may leave what a script printed there next to its results (`yardstick.md
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from statistics import median, quantiles
@@ -33,7 +33,12 @@ from results_summary import (  # noqa: E402
 
 from benchmarks_suite.harness import recorded  # noqa: E402
 from benchmarks_suite.registry import BENCHMARKS  # noqa: E402
-from dashboard.comparisons.core.matching import compare, compare_latency  # noqa: E402
+from dashboard.comparisons.core.matching import (  # noqa: E402
+    CaseMeasurements,
+    Key,
+    compare,
+    compare_latency,
+)
 from dashboard.comparisons.core.metric_effects import Effect  # noqa: E402
 from dashboard.comparisons.core.sides import side_from_results  # noqa: E402
 from dashboard.language.metrics import METRICS  # noqa: E402
@@ -63,8 +68,8 @@ def page(sessions: Mapping[Path, Sequence[Document]]) -> str:
     several_gpus = grouped(each for each in plain if each["benchmark"]["family"] == DISTRIBUTED)
     return TEMPLATE.read_text().format(
         summary=summary(documents),
-        releases=_table(releases(groups)),
-        device_times=_table(device_times(groups)),
+        releases=by_upgrade(releases, groups),
+        device_times=by_upgrade(device_times, groups),
         configs=_table(configs(groups)),
         starts=_table(starts(groups)),
         phases=_table(phases(groups)),
@@ -89,8 +94,19 @@ def summary(documents: Sequence[Document]) -> str:
     )
 
 
-def releases(groups: Groups) -> Iterator[Sequence[str]]:
-    """Cases of the two newest releases: the steps, and the change as the site judges it."""
+def by_upgrade(
+    table: Callable[[Groups, str, str], Iterator[Sequence[str]]], groups: Groups
+) -> dict[str, str]:
+    """The table from the oldest release to each newer one, by the newer one's name.
+
+    The oldest was measured in turn with each of them; two newer ones never were.
+    """
+    old, *newer = sorted(set(chain(*groups.values())))
+    return {new: _table(table(groups, old, new)) for new in newer}
+
+
+def releases(groups: Groups, old: str, new: str) -> Iterator[Sequence[str]]:
+    """Cases of two releases: the steps, and the change as the site judges it."""
     yield (
         "benchmark",
         "config",
@@ -100,11 +116,7 @@ def releases(groups: Groups) -> Iterator[Sequence[str]]:
         "eager step, ms",
         "speedup",
     )
-    old, new = sorted(set(chain(*groups.values())))[-2:]
-    sides = []
-    for release in (old, new):
-        documents = chain(*(by_release.get(release, ()) for by_release in groups.values()))
-        sides.append(side_from_results(map(parse_result, documents)))
+    sides = _side(groups, old), _side(groups, new)
     for row in compare_latency(*sides, any_libraries=True).rows:
         by_release = groups[row.case.benchmark, row.case.config]
         processes = by_release[old], by_release[new]
@@ -119,14 +131,10 @@ def releases(groups: Groups) -> Iterator[Sequence[str]]:
         )
 
 
-def device_times(groups: Groups) -> Iterator[Sequence[str]]:
+def device_times(groups: Groups, old: str, new: str) -> Iterator[Sequence[str]]:
     """The same of the GPU's own time, with eager's next to it."""
     yield "benchmark", "config", "device time, ms", "change (95% interval)", "verdict", "eager, ms"
-    old, new = sorted(set(chain(*groups.values())))[-2:]
-    sides = []
-    for release in (old, new):
-        documents = chain(*(by_release.get(release, ()) for by_release in groups.values()))
-        sides.append(side_from_results(map(parse_result, documents)))
+    sides = _side(groups, old), _side(groups, new)
     for row in compare(*sides, METRICS["device_ms"], any_libraries=True).rows:
         by_release = groups[row.case.benchmark, row.case.config]
         processes = by_release[old], by_release[new]
@@ -138,6 +146,12 @@ def device_times(groups: Groups) -> Iterator[Sequence[str]]:
             _verdict(row.effect),
             _arrow(*processes, "eager_device_ms", 5),
         )
+
+
+def _side(groups: Groups, release: str) -> dict[Key, CaseMeasurements]:
+    """What was measured in one release."""
+    documents = chain(*(by_release.get(release, ()) for by_release in groups.values()))
+    return side_from_results(map(parse_result, documents))
 
 
 def _verdict(effect: Effect) -> str:

@@ -132,7 +132,8 @@ def page(documents: list[Document], sources: str) -> str:
         lines += [*_measured_on(section, results), "", *_matrix(section, results)]
     lines += ["", "## What did not pass", "", *_failures(halves)]
     field_results = newest(documents, CPU, of_field=True)
-    lines += ["", "## The field's own models", "", *coverage_field.lines(field_results)]
+    on_gpu = [each for each in documents if _belongs(each, GPU, of_field=True)]
+    lines += ["", "## The field's own models", "", *coverage_field.lines(field_results, on_gpu)]
     lines += ["", "## Sources of the models", "", *_sources()]
     return "\n".join(lines)
 

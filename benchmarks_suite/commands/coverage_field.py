@@ -16,8 +16,8 @@ _COLUMNS = ("eager", "dynamo_only", "inductor")  # each one more of the compiler
 ResultByCase = dict[recorded.Case, Document]
 
 
-def lines(results: ResultByCase) -> Iterator[str]:
-    """results: of smoke cases on a CPU."""
+def lines(results: ResultByCase, on_gpu: Sequence[Document]) -> Iterator[str]:
+    """results: of smoke cases on a CPU. on_gpu: every result of a standard case on a GPU."""
     yield (
         "The names of PyTorch's `benchmarks/dynamo`, with random weights, in float32; no default"
         " run measures them ([own models](own-models.md#the-fields-own-models))."
@@ -28,6 +28,7 @@ def lines(results: ResultByCase) -> Iterator[str]:
     yield from _failures(results)
     yield from ("", "### Against what PyTorch's own CI expects", "")
     yield from _agreement(list(expected.compare(_compiled(results))))
+    yield from ("", "### On a GPU, standard size", "", *_on_gpu(on_gpu))
 
 
 def _measured_with(results: ResultByCase) -> Iterator[str]:
@@ -57,6 +58,23 @@ def _counts(results: ResultByCase) -> Iterator[str]:
             ]
             cells = [_cell(models, mode, config, results) for config in _COLUMNS]
             yield f"| {library} | {mode} | {len(models)} | {' | '.join(cells)} |"
+
+
+def _on_gpu(documents: Sequence[Document]) -> Iterator[str]:
+    """A row for each release, config and library."""
+    names: dict[tuple[str, ...], dict[str, str]] = {}
+    for document in documents:
+        measured, job = document["benchmark"], document["job"]
+        release = document["environment"]["torch"]["version"]
+        library = BENCHMARKS[measured["name"]].library
+        key = (release, job["config"], library, measured["mode"])
+        names.setdefault(key, {})[measured["name"]] = document["status"]
+    yield "| torch | config | library | mode | names |"
+    yield "|---|---|---|---|---|"
+    for row, statuses in sorted(names.items()):
+        counts = Counter(statuses.values())
+        counted = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+        yield f"| {' | '.join(row)} | {counted} |"
 
 
 def _cell(models: Sequence[FieldModel], mode: str, config: str, results: ResultByCase) -> str:

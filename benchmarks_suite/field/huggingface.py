@@ -25,6 +25,8 @@ WRITTEN: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "DistillGPT2": ("GPT2LMHeadModel", {"n_layer": 6}),
     "GoogleFnet": ("FNetForMaskedLM", {}),
+    # As published: positions are counted from the padding's on. Theirs feeds it padding alone
+    "RobertaForCausalLM": ("RobertaForCausalLM", {"max_position_embeddings": 514}),
     "T5Small": ("T5ForConditionalGeneration", {}),
     "YituTechConvBert": ("ConvBertForMaskedLM", {}),
     "openai/whisper-tiny": ("WhisperForConditionalGeneration", {}),

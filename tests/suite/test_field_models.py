@@ -10,7 +10,7 @@ import torch
 
 from benchmarks_suite import field
 from benchmarks_suite.benchmark import Benchmark
-from benchmarks_suite.field import _torchvision, expected
+from benchmarks_suite.field import _torchvision, expected, huggingface
 from benchmarks_suite.field.names import MODELS, model_of
 from benchmarks_suite.harness.generator import fill_weights, own_draws
 from benchmarks_suite.loading import load
@@ -55,6 +55,16 @@ def assert_trains(workload: Workload, result: Any, batch: Inputs) -> None:
     present = [gradient for gradient in gradients if gradient is not None]
     assert len(present) > len(gradients) / 2
     assert all(gradient.isfinite().all() for gradient in present)
+
+
+@pytest.mark.parametrize("model", [key for key in MODELS if key[0] == "huggingface"], ids=str)
+def test_text_of_standard_length_has_its_positions(model: tuple[str, str]) -> None:
+    field_model = MODELS[model]
+    module_class, config = huggingface._class_and_config(field_model.name)
+    huggingface._shrink(config, huggingface.KEPT.get(field_model.model, ()))
+    batch = huggingface._inputs(field_model.name, config, 2, field_model.length, torch.Generator())
+    with torch.no_grad():
+        assert module_class(config)(**batch).loss.isfinite()
 
 
 @pytest.mark.slow

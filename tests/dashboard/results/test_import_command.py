@@ -100,6 +100,9 @@ def test_two_recorded_releases_meet_in_the_same_series() -> None:
         ("h100_seventh", 16, "h100"),
         ("h100_eighth", 9, "h100"),
         ("h100_ninth", 21, "h100"),
+        ("h100_tenth", 23, "h100"),
+        ("h100_eleventh", 30, "h100"),
+        ("h100_field", 52, "h100"),
         ("h200_two_gpus", 9, "h200"),
     ],
 )
