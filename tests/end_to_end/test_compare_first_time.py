@@ -124,4 +124,4 @@ def test_the_same_is_one_command(site: LocalSite, tab: Page) -> None:
     )
     sys.stdout.write(done.stdout)
     assert "4 of 4 jobs, 0 not passed" in done.stdout, done.stderr
-    assert "mlp: " in done.stdout
+    assert "mlp inference: " in done.stdout

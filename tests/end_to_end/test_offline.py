@@ -7,6 +7,7 @@ all wheels of the site, from the package index that pip is configured with.
 import importlib.metadata
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -39,6 +40,13 @@ def place() -> Iterator[Path]:
     folder.chmod(0o755)  # under root, Postgres runs as another account, which has to get in
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def documented_packages() -> list[str]:
+    """What docs/offline.md packs."""
+    page = (ROOT / "docs" / "offline.md").read_text()
+    _, _, rest = page.partition("pack pieces --python 3.12 ")
+    return shlex.split(rest.partition("```")[0])
 
 
 def add_with_dependencies(name: str, names: set[str]) -> None:
@@ -80,7 +88,8 @@ def test_list_is_measured_without_a_package_index(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(portable, "PRESET", 0)
-    portable.pack([str(ROOT / "docker" / "requirements.txt")], HERE, place / "pieces")
+    monkeypatch.chdir(ROOT)
+    portable.pack(documented_packages(), HERE, place / "pieces")
     (place / "list.jsonl").write_text(f"{json.dumps(MLP)}\n{json.dumps(MLP | NO_FUSION)}\n")
     inherited = {name: value for name, value in os.environ.items() if name not in OURS}
     variables = {

@@ -254,12 +254,14 @@ def _repeats(effect: Effect) -> bool:
 def _widest_range(side: CaseSamples) -> float:
     """By how much the processes of one block are apart, at most, in logs: devices may differ.
 
-    Exact for two; of more it is the bound that the sum of squares gives. Infinite where no block
-    has two.
+    Exact for two; of more it is the bound that the sum of squares gives. Where all processes of
+    the side are closer than that, as far as those. Infinite for a single one.
     """
+    if side.n < 2:
+        return math.inf
     groups = side.level.groups if side.level else ()
     ranges = [math.sqrt(2 * group.m2) for group in groups if group.n > 1]
-    return max(ranges, default=math.inf)
+    return min(max(ranges, default=math.inf), math.log(side.most / side.least))
 
 
 def _may_be_tuning(effect: Effect) -> bool:

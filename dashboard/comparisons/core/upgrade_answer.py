@@ -78,7 +78,12 @@ def _recommendation(judgement: Judgement) -> Recommendation:
 
 
 def _only_steps_gain(judgement: Judgement) -> bool:
-    """Whether steps got better, and only other things worse: steps are what an upgrade is for."""
+    """Whether steps got better, and only other things worse: steps are what an upgrade is for.
+
+    A step that is only suspected to be worse is enough for a no.
+    """
+    if any(_is_worse_step(finding) for finding in judgement.suspected):
+        return False
     better = {finding.metric.key for finding in judgement.of_kind("improvement")}
     better |= {mean.key for mean in judgement.means_of("better")}
     worse = {finding.metric.key for finding in judgement.of_kind("regression")}
@@ -86,10 +91,17 @@ def _only_steps_gain(judgement: Judgement) -> bool:
     return bool(_STEPS & better) and not _STEPS & worse
 
 
+def _is_worse_step(finding: Finding) -> bool:
+    return finding.effect.suspected == "worse" and finding.metric.key in _STEPS
+
+
 def _sentences(judgement: Judgement) -> Iterator[str]:
-    """What fails, what got worse or better, what is suspected, the means: a sentence each, where
-    there is something.
+    """What fails, what got worse, what is suspected, what got better, the means: a sentence each,
+    where there is something. The means come first where they alone are worse.
     """
+    means = tuple(_mean_sentences(judgement.means))
+    regressions = judgement.of_kind("regression")
+    only_means = bool(judgement.means_of("worse")) and not regressions
     if breaks := judgement.breaks:
         fail = "fails" if len(breaks) == 1 else "fail"
         names = _first_of([failure.text for failure in breaks])
@@ -98,9 +110,12 @@ def _sentences(judgement: Judgement) -> Iterator[str]:
         passes = "passes" if len(repairs) == 1 else "pass"
         names = _first_of([failure.text for failure in repairs])
         yield f"{plural(len(repairs), 'case')} that failed before now {passes}: {names}."
-    yield from _changes("Worse", judgement.of_kind("regression"))
+    yield from _changes("Worse", regressions)
+    if only_means:
+        yield from means
+    suspected = sorted(judgement.suspected, key=lambda each: each.effect.suspected != "worse")
+    yield from _changes("Suspected, not certain", suspected)
     yield from _changes("Better", judgement.of_kind("improvement"))
-    yield from _changes("Suspected, not certain", judgement.suspected)
     if undecided := judgement.undecided:
         names = _first_of([failure.text for failure in undecided])
         yield f"Failed on the new side, which proves nothing yet: {names}."
@@ -111,7 +126,8 @@ def _sentences(judgement: Judgement) -> Iterator[str]:
         )
     if judgement.state == "unknown":
         yield from _known_steps(judgement.findings)
-    yield from _mean_sentences(judgement.means)
+    if not only_means:
+        yield from means
     if judgement.findings:
         yield from _bound_sentence(judgement)
 

@@ -1,5 +1,7 @@
 """Two clocks: the whole step's, and the GPU's own time where the step waits for it."""
 
+from dataclasses import replace
+
 import pytest
 
 from dashboard.comparisons.core.gate import decide
@@ -44,6 +46,17 @@ def test_gpu_time_of_two_processes_decides_where_the_step_waits_for_it(
     assert group.answer.word == word
     assert sentence in group.answer.sentence
     assert STANDS_FOR_IT in group.answer.sentence
+
+
+def test_two_sessions_of_one_process_a_side_decide_where_they_agree() -> None:
+    base, new = gpu_case(), gpu_case()
+    for factor, measured in ((1.0, base), (1.42, new)):
+        sessions = [samples((93.30 * factor,), device=name) for name in ("gpu-0", "gpu-1")]
+        for key, case in measured.items():
+            measured[key] = replace(case, samples={**case.samples, "device_ms": sessions})
+    group = overall(new, base)
+    assert group.answer.word == "Stay"
+    assert "Worse: gpt2.training inductor device time 42.0% slower" in group.answer.sentence
 
 
 def test_small_change_of_two_processes_may_be_inductors_choice_of_block_sizes() -> None:

@@ -47,6 +47,23 @@ def test_answer_in_a_word(new: Side, word: str) -> None:
     assert build_report(base, new).overall.answer.word == word
 
 
+def test_suspected_slower_step_leaves_no_clear_yes() -> None:
+    two = (100.0, 100.1)
+    base = {
+        **side({"latency_ms": samples(), "cold_start_s": samples()}),
+        **side({"latency_ms": samples(two)}, "regional"),
+    }
+    new = {
+        **side({"latency_ms": samples(factor=0.9), "cold_start_s": samples(factor=1.3)}),
+        **side({"latency_ms": samples(two, factor=1.4)}, "regional"),
+    }
+    answer = build_report(base, new).overall.answer
+    assert answer.word == "It depends"
+    worse, suspected = answer.sentences[:2]
+    assert worse.startswith("Worse: gpt2.training inductor cold start 30.0% slower (")
+    assert suspected.startswith("Suspected, not certain: gpt2.training regional 40.0% slower (")
+
+
 def test_answer_in_a_sentence_names_gain_cost_and_failures() -> None:
     base = {
         **side({"latency_ms": samples(), "cold_start_s": samples()}),
