@@ -1,10 +1,10 @@
 """`.venv`: made, filled with what is pinned, repaired after an interruption, left when complete.
 
-Three parts are installed, each skipped while its stamp says that it is there: `requirements.txt`
+These parts are installed, each skipped while its stamp says that it is there: `requirements.txt`
 (by hash), torch (its CPU and CUDA builds share a version and differ in hash, so it stays outside
-the hashed lock: pip compares it with the hash that its index gives), and `tests/requirements.txt`
-for the tests. pip does it, because pip's configuration on the machine (a mirror, a folder of
-wheels) has to count.
+the hashed lock: pip compares it with the hash that its index gives), and for the tests
+`tests/requirements.txt` and, in a folder of its own, `tests/field.txt`. pip does it, because pip's
+configuration on the machine (a mirror, a folder of wheels) has to count.
 
 One process at a time installs: two would take each other's unfinished packages for broken ones.
 """
@@ -65,7 +65,7 @@ def missing_parts(*, with_tests: bool) -> list[str]:
     installed = _stamps() if venv_works() else {}
     parts = ["requirements", "torch"]
     if with_tests:
-        parts.append("tests")
+        parts += ["tests", "field"]
     return [part for part in parts if installed.get(part) != _required_stamp(part, installed)]
 
 
@@ -137,16 +137,19 @@ def _make_venv() -> bool:
 
 def _install_part(part: str) -> bool:
     locked = ["--require-hashes", "--no-deps", "--only-binary", ":all:", "-r"]
+    into_folder = ["--upgrade", "--target", str(project.FIELD_PACKAGES)]
     index = ["--index-url", _torch_index()] if _torch_index() else []
     arguments = {
         "requirements": [*locked, str(project.REQUIREMENTS)],
         "torch": [*index, "--only-binary", ":all:", f"torch=={project.torch_version()}"],
         "tests": [*locked, str(project.TEST_REQUIREMENTS)],
+        "field": [*locked, str(project.FIELD_REQUIREMENTS), *into_folder],
     }
     description = {
         "requirements": "requirements.txt (Django, Celery, Postgres, Valkey, the model libraries)",
         "torch": f"torch {project.torch_version()}",
         "tests": "tests/requirements.txt",
+        "field": "tests/field.txt (timm and torchvision)",
     }[part]
     print_info(f"installing {description}")
     # Another build of the same version would pass as installed
@@ -183,7 +186,11 @@ def _required_stamp(part: str, installed: dict[str, str]) -> str:
     TORCH_INDEX_URL counts at the time of installing: without one now, any installed build of this
     torch release will do.
     """
-    files = {"requirements": project.REQUIREMENTS, "tests": project.TEST_REQUIREMENTS}
+    files = {
+        "requirements": project.REQUIREMENTS,
+        "tests": project.TEST_REQUIREMENTS,
+        "field": project.FIELD_REQUIREMENTS,
+    }
     if part in files:
         return hashlib.sha256(files[part].read_bytes()).hexdigest()
     version = project.torch_version()

@@ -9,6 +9,9 @@ VENV = ROOT / ".venv"
 VENV_PYTHON = VENV / "bin" / "python"
 REQUIREMENTS = ROOT / "requirements.txt"
 TEST_REQUIREMENTS = ROOT / "tests" / "requirements.txt"
+# Of the tests of the field's own models: a torchvision for CUDA is in nobody else's sight
+FIELD_REQUIREMENTS = ROOT / "tests" / "field.txt"
+FIELD_PACKAGES = VENV / "field"
 
 
 def var_dir() -> Path:

@@ -46,7 +46,7 @@ def documented_packages() -> list[str]:
     """What docs/offline.md packs."""
     page = (ROOT / "docs" / "offline.md").read_text()
     _, _, rest = page.partition("pack pieces --python 3.12 ")
-    return shlex.split(rest.partition("```")[0])
+    return shlex.split(rest.partition("```")[0].replace("\\\n", " "))
 
 
 def add_with_dependencies(name: str, names: set[str]) -> None:

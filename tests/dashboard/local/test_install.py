@@ -23,6 +23,7 @@ def stamps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     complete = {
         "requirements": hashlib.sha256(project.REQUIREMENTS.read_bytes()).hexdigest(),
         "tests": hashlib.sha256(project.TEST_REQUIREMENTS.read_bytes()).hexdigest(),
+        "field": hashlib.sha256(project.FIELD_REQUIREMENTS.read_bytes()).hexdigest(),
         "torch": f"{project.torch_version()} https://example.org/whl/cpu",
     }
     file.write_text(json.dumps(complete))
