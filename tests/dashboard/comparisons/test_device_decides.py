@@ -48,13 +48,17 @@ def test_gpu_time_of_two_processes_decides_where_the_step_waits_for_it(
     assert STANDS_FOR_IT in group.answer.sentence
 
 
+def of_two_sessions(factor: float) -> Side:
+    """A process on each of two GPUs."""
+    sessions = [samples((93.30 * factor,), device=name) for name in ("gpu-0", "gpu-1")]
+    measured = {}
+    for key, case in gpu_case().items():
+        measured[key] = replace(case, samples={**case.samples, "device_ms": sessions})
+    return measured
+
+
 def test_two_sessions_of_one_process_a_side_decide_where_they_agree() -> None:
-    base, new = gpu_case(), gpu_case()
-    for factor, measured in ((1.0, base), (1.42, new)):
-        sessions = [samples((93.30 * factor,), device=name) for name in ("gpu-0", "gpu-1")]
-        for key, case in measured.items():
-            measured[key] = replace(case, samples={**case.samples, "device_ms": sessions})
-    group = overall(new, base)
+    group = overall(of_two_sessions(1.42), of_two_sessions(1.0))
     assert group.answer.word == "Stay"
     assert "Worse: gpt2.training inductor device time 42.0% slower" in group.answer.sentence
 
