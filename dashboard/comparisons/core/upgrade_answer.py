@@ -95,6 +95,11 @@ def _is_worse_step(finding: Finding) -> bool:
     return finding.effect.suspected == "worse" and finding.metric.key in _STEPS
 
 
+def _weightiest_first(finding: Finding) -> tuple[bool, bool]:
+    """Sorts what may be worse before what may be better, and steps before the rest."""
+    return finding.effect.suspected != "worse", finding.metric.key not in _STEPS
+
+
 def _sentences(judgement: Judgement) -> Iterator[str]:
     """What fails, what got worse, what is suspected, what got better, the means: a sentence each,
     where there is something. The means come first where they alone are worse.
@@ -113,7 +118,7 @@ def _sentences(judgement: Judgement) -> Iterator[str]:
     yield from _changes("Worse", regressions)
     if only_means:
         yield from means
-    suspected = sorted(judgement.suspected, key=lambda each: each.effect.suspected != "worse")
+    suspected = sorted(judgement.suspected, key=_weightiest_first)
     yield from _changes("Suspected, not certain", suspected)
     yield from _changes("Better", judgement.of_kind("improvement"))
     if undecided := judgement.undecided:
