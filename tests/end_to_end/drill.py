@@ -160,8 +160,13 @@ def expected(injection: Injection) -> str:
 
 @contextmanager
 def burning(count: int) -> Iterator[None]:
-    """Processes that burn a core each, ended with the block."""
-    processes = [subprocess.Popen([sys.executable, "-c", BURN]) for _ in range(count)]
+    """Processes that burn a core each, ended with the block.
+
+    Each has a session of its own, as other programs have: Linux shares the cores between sessions,
+    and together in one they take hardly anything from a job.
+    """
+    command = [sys.executable, "-c", BURN]
+    processes = [subprocess.Popen(command, start_new_session=True) for _ in range(count)]
     try:
         time.sleep(0.1)
         yield
