@@ -157,6 +157,58 @@ class ComparisonDocument(TypedDict):
     seconds_left: float | None
 
 
+class FactorialDocument(TypedDict):
+    url: str
+    id: str
+    label: str
+    machine: str
+    benchmark: str
+    config: str
+    # Rounds: processes of each arm.
+    repeats: int
+    factors: list[dict[str, Any]]
+    # `cell`: the place of each factor's level.
+    arms: list[dict[str, Any]]
+    excluded: list[dict[str, Any]]
+    created_by: str | None
+    created_at: str
+    # As a run's.
+    state: str
+    jobs: CountsDocument
+    is_active: bool
+    seconds_left: float | None
+
+
+class FactorialPlanDocument(TypedDict):
+    """What would be measured. aliased: effects that these arms cannot show.
+
+    processes: of the effect that rests on fewest, of the side that has fewer; six make a change
+    certain. to_install: environments that no worker of the machine has yet."""
+
+    arms: list[str]
+    excluded: list[dict[str, str]]
+    effects: list[str]
+    aliased: list[str]
+    processes: int
+    jobs: int
+    expected_s: float
+    to_install: int
+
+
+class FactorialReportDocument(TypedDict):
+    """Which factor moved it, from what has been measured so far.
+
+    metrics: each with its effects, what the arms cannot show, and the arms' own values. left_out:
+    combinations without a value. so_far: how much has ended, while it is measured; else empty."""
+
+    answer: str
+    sentence: str
+    so_far: str
+    metrics: list[dict[str, Any]]
+    left_out: list[dict[str, str]]
+    url: str
+
+
 class BisectionDocument(TypedDict):
     """steps: the builds that were measured, and which end each is like. builds_left: how many more
     at most."""

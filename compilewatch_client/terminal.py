@@ -14,9 +14,16 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from compilewatch_client.api_types import BisectionDocument, ComparisonDocument, RunDocument
+from compilewatch_client.api_types import (
+    BisectionDocument,
+    ComparisonDocument,
+    FactorialDocument,
+    RunDocument,
+)
 
-Followed = TypeVar("Followed", RunDocument, ComparisonDocument, BisectionDocument)
+Followed = TypeVar(
+    "Followed", RunDocument, ComparisonDocument, BisectionDocument, FactorialDocument
+)
 
 POLL_INTERVAL_S = 2.0
 PIPE_WIDTH = 200  # columns, where there is no terminal to ask
@@ -97,7 +104,9 @@ def follow(fetch: Callable[[], Followed], sleep: Callable[[float], None] = time.
             document = fetch()
 
 
-def _note(document: RunDocument | ComparisonDocument | BisectionDocument) -> str:
+def _note(
+    document: RunDocument | ComparisonDocument | BisectionDocument | FactorialDocument,
+) -> str:
     notes = []
     if failed := document["jobs"]["failed"]:
         notes.append(f"{failed} not passed")

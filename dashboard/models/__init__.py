@@ -33,6 +33,7 @@ from dashboard.models.catalog import (
     TorchBuild,
     Track,
 )
+from dashboard.models.factorials import Factorial
 from dashboard.models.fleet import Worker
 from dashboard.models.notifications import Channel, Delivery, Rule
 from dashboard.models.people import SavedView, StarredModel

@@ -81,6 +81,11 @@ class Run(models.Model):
         on_delete=models.SET_NULL,
         related_name="runs",
     )
+    factorial = models.ForeignKey(
+        "dashboard.Factorial", null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
+    )
+    # Of a factorial: the place of its arm in Factorial.arms
+    arm = models.PositiveSmallIntegerField(null=True, blank=True, editable=False)
     # Shared by the runs whose jobs are measured in turn; empty: it is measured by itself
     session = models.CharField(max_length=40, blank=True, default="", editable=False)
     schedule = models.ForeignKey(

@@ -13,6 +13,7 @@ from dashboard.alerts.core.ready_issue import IssueFacts, ReadyIssue, VersionRow
 from dashboard.alerts.selectors import alert_page
 from dashboard.alerts.selectors.alerts import AlertSummary
 from dashboard.alerts.selectors.evidence_jobs import Side
+from dashboard.alerts.selectors.factors import factorial_lines
 from dashboard.alerts.selectors.facts import cause_in_words
 from dashboard.alerts.selectors.since_which_build import searches
 from dashboard.language.wording import plural
@@ -68,7 +69,7 @@ def issue_of(
         page=f"{settings.SITE_URL}{group.get_absolute_url()}",
         how_sure=_how_sure(group, main),
         others=others[:_MOST_OTHERS],
-        cause=[*_cause(group), *ablation_lines(documents)],
+        cause=[*_cause(group), *ablation_lines(documents), *factorial_lines(group, main)],
         ruled_out=_ruled_out(group, environments),
         since=_since(group),
         commands=_commands(sides, documents),

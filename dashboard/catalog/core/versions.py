@@ -11,6 +11,11 @@ def version_order(version: str) -> tuple[bool, Version]:
         return False, Version("0")
 
 
+def public_version(version: str) -> str:
+    """Without what it was built for: 2.13.0 of 2.13.0+cpu."""
+    return version.partition("+")[0]
+
+
 def flavour_of(version: str) -> str:
     """What a version was built for: "cpu" of 2.13.0+cpu, "cu130" of 2.14.1+cu130; else empty."""
     return version.partition("+")[2]

@@ -16,7 +16,7 @@ from dashboard.comparisons.core.shortfall import MAX_REPEATS
 from dashboard.comparisons.services.bisections import start_bisection, why_not
 from dashboard.comparisons.services.comparisons import REPEATS, start_comparison
 from dashboard.language.metrics import METRICS
-from dashboard.models import Benchmark, Bisection, Comparison, Config
+from dashboard.models import Benchmark, Bisection, Comparison, Config, Factorial
 from dashboard.runs.forms import (
     BenchmarksField,
     ConfigsField,
@@ -28,7 +28,7 @@ from dashboard.runs.selectors.offers import installable_builds, living_machines
 from dashboard.ui.admin.base import BeginningAdmin, WithoutHiddenForm
 
 
-class _FollowedAdmin(BeginningAdmin):
+class FollowedAdmin(BeginningAdmin):
     """What was measured stays as it was requested; its page shows how far it is."""
 
     compressed_fields = True
@@ -42,7 +42,7 @@ class _FollowedAdmin(BeginningAdmin):
     def response_add(
         self,
         request: HttpRequest,
-        obj: Comparison | Bisection,
+        obj: Comparison | Bisection | Factorial,
         post_url_continue: str | None = None,
     ) -> HttpResponse:
         return redirect(obj)
@@ -76,7 +76,7 @@ class CompareForm(WithoutHiddenForm):
 
 
 @admin.register(Comparison)
-class ComparisonAdmin(_FollowedAdmin):
+class ComparisonAdmin(FollowedAdmin):
     begins = "Measure both now"
     form = CompareForm
     list_display = ("__str__", "base", "new", "machine", "repeats", "created_by", "created_at")
@@ -143,7 +143,7 @@ class BisectForm(WithoutHiddenForm):
 
 
 @admin.register(Bisection)
-class BisectionAdmin(_FollowedAdmin):
+class BisectionAdmin(FollowedAdmin):
     begins = "Search now"
     form = BisectForm
     list_display = (

@@ -108,16 +108,16 @@ def _rank(row: ComparisonRow, order: str) -> Any:
 
 def axis_reach(rows: Sequence[ComparisonRow]) -> float:
     """Percent at the ends of the drawn axis of cases."""
-    return _reach([row.effect.ratio for row in rows])
+    return reach_of([row.effect.ratio for row in rows])
 
 
 def model_reach(report: UpgradeReport) -> float:
     """Percent at the ends of the axis of all models' steps."""
     means = [group.mean_of(key) for group in report.models for key in ("latency_ms", "device_ms")]
-    return _reach([mean.ratio for mean in means if mean])
+    return reach_of([mean.ratio for mean in means if mean])
 
 
-def _reach(ratios: Sequence[Ratio | None]) -> float:
+def reach_of(ratios: Sequence[Ratio | None]) -> float:
     """The smallest of _REACHES that most intervals fit: an arrow stands for the end of one that
     does not, so that one wide interval does not flatten all others.
     """

@@ -29,7 +29,7 @@ _LACKS: dict[SpreadBasis, str] = {
     "apart": "not measured in turn on one device",
 }
 _SCATTERS = "the processes of one build differ by too much"
-_REPEATED = 1e-3  # of a value: two processes' that differ by less are the same
+REPEATED = 1e-3  # of a value: two processes' that differ by less are the same
 _REPEATED_DEVICE_TIME = 5e-3  # where Inductor chooses the same block sizes: docs/measuring.md
 # It may choose others in every process. Two of one build were at most 4% apart for that
 _BEYOND_TUNING_PERCENT = 10.0
@@ -248,7 +248,7 @@ def _repeats(effect: Effect) -> bool:
         return all(_widest_range(side) <= _REPEATED_DEVICE_TIME for side in sides)
     if not repeats_exactly(effect.metric):
         return False
-    return all(side.most - side.least <= _REPEATED * side.most for side in sides)
+    return all(side.most - side.least <= REPEATED * side.most for side in sides)
 
 
 def _widest_range(side: CaseSamples) -> float:

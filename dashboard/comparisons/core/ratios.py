@@ -146,9 +146,9 @@ def _estimate(
     variance = (prior_freedom * prior_variance + squares) / freedom
     within = _within(pairs)
 
-    errors, error_freedom = _wider_error(variance * variance_factor, within, freedom)
-    own = _wider_error(own_variance * variance_factor, within, own_freedom)
-    ratios = _with_intervals(logs, errors, error_freedom)
+    errors, error_freedom = wider_error(variance * variance_factor, within, freedom)
+    own = wider_error(own_variance * variance_factor, within, own_freedom)
+    ratios = ratios_with_intervals(logs, errors, error_freedom)
     more = zip(ratios, *(column.tolist() for column in (*own, processes)), strict=True)
     return [
         replace(ratio, own=(error, df), processes=int(fewest)) for ratio, error, df, fewest in more
@@ -181,7 +181,7 @@ def _priors(squares: Floats, freedom: Floats, kinds: Sequence[Hashable]) -> tupl
     return prior_variance, prior_freedom
 
 
-def _wider_error(between: Floats, within: Floats, freedom: Floats) -> tuple[Floats, Floats]:
+def wider_error(between: Floats, within: Floats, freedom: Floats) -> tuple[Floats, Floats]:
     """Standard errors and their degrees of freedom: of the variances between and within processes
     the one that makes the wider interval. The first, of few degrees of freedom, does so with the
     smaller variance, too.
@@ -215,7 +215,7 @@ def standard_errors(levels: Sequence[Level]) -> tuple[Floats, Floats]:
     if freedom:
         variance = math.fsum(level.m2 for level in levels) / freedom
     n, within = np.array([(level.n, level.within) for level in levels], dtype=float).T
-    return _wider_error(variance / n, within / n, np.full(len(levels), float(freedom)))
+    return wider_error(variance / n, within / n, np.full(len(levels), float(freedom)))
 
 
 def variance_prior(variances: Floats, freedom: Floats) -> tuple[float, float]:
@@ -243,7 +243,8 @@ def variance_prior(variances: Floats, freedom: Floats) -> tuple[float, float]:
     return float(np.exp(centred.mean() + digamma(prior / 2) - np.log(prior / 2))), prior
 
 
-def _with_intervals(logs: Floats, errors: Floats, freedom: Floats) -> list[Ratio]:
+def ratios_with_intervals(logs: Floats, errors: Floats, freedom: Floats) -> list[Ratio]:
+    """Each with its interval by Student's t and its p; (ratios,) each."""
     with np.errstate(divide="ignore", invalid="ignore"):
         score = np.where(logs == 0, 0.0, np.abs(logs) / errors)
         p = np.where(np.isnan(errors), np.nan, 2 * scipy.stats.t.sf(score, freedom))
@@ -280,5 +281,5 @@ def geomean(ratios: Sequence[Ratio]) -> Ratio | None:
     pooled_freedom = total**2 / parts if parts > 0 else math.inf
     error = math.sqrt(total) / len(usable)
     logs, errors, freedoms = np.array([[log], [error], [pooled_freedom]])
-    [mean] = _with_intervals(logs, errors, freedoms)
+    [mean] = ratios_with_intervals(logs, errors, freedoms)
     return replace(mean, processes=fewest)

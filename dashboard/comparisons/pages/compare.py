@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from dashboard.catalog.core import commits
+from dashboard.catalog.core.versions import public_version
 from dashboard.comparisons.core.case_table import ReportWithTable
 from dashboard.comparisons.core.upgrade_report import ReportSubject
 from dashboard.comparisons.pages import report_pages
@@ -34,6 +35,7 @@ def show(request: HttpRequest) -> HttpResponse:
         "builds": labels_newest_first(offered),
         "tracks": sorted({tested.track_key for tested in offered}),
         "measure": _both_builds(choice),
+        "torches": ",".join(public_version(side.version) for side in (base, new)),
         "commits": commits.between(base.git_sha, new.git_sha),
         "flavours": flavours_of(choice),
         **report_pages.context(

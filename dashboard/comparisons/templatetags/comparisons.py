@@ -2,6 +2,7 @@
 site.
 """
 
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,6 +11,8 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from dashboard.comparisons.core.factorial import ArmLevel, FactorEffect
+from dashboard.comparisons.core.factorial_words import title_of
 from dashboard.comparisons.core.matching import ComparisonRow
 from dashboard.comparisons.core.means import MetricMean, mean_name
 from dashboard.comparisons.core.metric_effects import Effect
@@ -23,6 +26,7 @@ from dashboard.language.wording import duration, plural, quantity
 
 register = template.Library()
 register.simple_tag(mean_name)
+register.filter("factor_title", title_of)
 
 _SIGNS = {"better": "▲", "worse": "▼", "same": "=", "unknown": "?"}
 _NOT_CERTAIN = "not certain yet"
@@ -31,7 +35,7 @@ _BOTH_WAYS = 2  # percentages of an interval that says by itself that better and
 
 
 @register.simple_tag
-def whisker(of: Effect | MetricMean | None, reach: float) -> SafeString | str:
+def whisker(of: Effect | FactorEffect | MetricMean | None, reach: float) -> SafeString | str:
     """An interval as a small drawing: −reach … reach percent, the middle is no change; an arrow
     where an end lies beyond. The text next to it says it.
     """
@@ -62,7 +66,7 @@ def whisker(of: Effect | MetricMean | None, reach: float) -> SafeString | str:
 
 
 @register.simple_tag
-def effect(of: Effect | MetricMean | None) -> SafeString | str:
+def effect(of: Effect | FactorEffect | MetricMean | None) -> SafeString | str:
     """A change with its interval and a sign for its verdict: the second cue next to colour. What is
     not known says why.
     """
@@ -99,7 +103,7 @@ def brief(of: MetricMean | None) -> SafeString | str:
     )
 
 
-def _change_and_interval(of: Effect | MetricMean) -> tuple[str, str]:
+def _change_and_interval(of: Effect | FactorEffect | MetricMean) -> tuple[str, str]:
     """A change in words; and the rest of the brackets that hold its interval, empty without one."""
     change, _, interval = of.change.text.partition(" (")
     if of.verdict == "same":
@@ -107,11 +111,11 @@ def _change_and_interval(of: Effect | MetricMean) -> tuple[str, str]:
     return change, interval
 
 
-def _why_unknown(of: Effect | MetricMean, interval: str) -> str:
+def _why_unknown(of: Effect | FactorEffect | MetricMean, interval: str) -> str:
     """A mean of one case is that case."""
     if isinstance(of, MetricMean) and of.matched == 1:
         of = of.effects[0]
-    if isinstance(of, Effect):
+    if isinstance(of, Effect | FactorEffect):
         if of.lacks:
             return of.lacks
         if of.suspected:
@@ -178,6 +182,22 @@ def processes(row: ComparisonRow) -> str:
 def side_value(context: template.Context, row: ComparisonRow, side: str) -> str:
     """One side's value in the table's metric."""
     return quantity(context["table"].metric, row.effect.levels[side == "new"])
+
+
+@register.simple_tag
+def column_label(metrics: Sequence[Metric], place: int) -> str:
+    """What a column of such a table is called where the table is stacked."""
+    return metrics[place].label.lower()
+
+
+@register.simple_tag
+def arm_value(metrics: Sequence[Metric], place: int, arm: ArmLevel | None) -> SafeString | str:
+    """What an arm measured in the metric of a column: "17.31 ms", and from least to most."""
+    if arm is None:
+        return "–"
+    metric = metrics[place]
+    between = f"{quantity(metric, arm.least)} to {quantity(metric, arm.most)}"
+    return format_html("{} <small>{}</small>", quantity(metric, arm.value), between)
 
 
 @register.simple_tag

@@ -18,7 +18,7 @@ from dashboard.alerts.api import alerts, triage
 from dashboard.catalog.api import catalog
 from dashboard.catalog.core.plan import PlanError
 from dashboard.catalog.services.suite_catalog import CatalogError
-from dashboard.comparisons.api import bisections, comparisons
+from dashboard.comparisons.api import bisections, comparisons, factorials
 from dashboard.language.contracts import Refused, TooLarge
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.results.api import jobs, results, worker
@@ -75,6 +75,7 @@ for module in (
     schedules,
     comparisons,
     bisections,
+    factorials,
     alerts,
     triage,
     results,

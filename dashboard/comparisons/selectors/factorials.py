@@ -1,0 +1,211 @@
+"""One factorial: how far its runs are, and what its arms measured."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from dashboard.comparisons.core.factorial import ArmProcess, MetricAnalysis, analyse, judge
+from dashboard.comparisons.core.factorial_design import (
+    Cell,
+    Estimable,
+    Factor,
+    estimable_effects,
+)
+from dashboard.comparisons.core.factorial_table import STEP_METRICS
+from dashboard.comparisons.core.factorial_words import FactorialAnswer, answer, cell_text
+from dashboard.comparisons.core.failure_words import describe
+from dashboard.comparisons.core.judgement import DEVICE_SHARE
+from dashboard.comparisons.core.sides import INTERVAL_WIDTH
+from dashboard.comparisons.selectors.comparisons import PairProgress
+from dashboard.language.metrics import METRICS
+from dashboard.language.wording import plural
+from dashboard.models import Factorial, InstalledEnvironment, Job, JobState, Status, TorchBuild
+from dashboard.results.core.level_sql import COUNTED
+from dashboard.runs.selectors import runs as runs_read
+from dashboard.runs.selectors.runs import ENDED
+
+FACTORIAL_METRICS = (*STEP_METRICS, "eager_latency_ms", "cold_start_s", "peak_memory_gb")
+# A round measures each arm once: a job's place in its session, divided by the arms, is its round
+_PROCESSES = f"""
+    SELECT run.arm, series.metric, datum.benchmark_version, coalesce(result.device, ''),
+           run.session, job.position, datum.value, datum.low, datum.high
+    FROM dashboard_run AS run
+    JOIN dashboard_job AS job ON job.run_id = run.id
+    JOIN dashboard_datum AS datum ON datum.job_id = job.uuid AND datum.planned_at = job.planned_at
+    JOIN dashboard_series AS series ON series.id = datum.series_id
+    LEFT JOIN dashboard_result AS result ON result.job_id = job.uuid
+    WHERE run.factorial_id = %(factorial)s AND run.arm IS NOT NULL
+          AND series.metric = ANY(%(metrics)s) AND {COUNTED} AND datum.value > 0
+    ORDER BY job.planned_at
+"""  # noqa: S608 - made of constants
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A combination of levels that has no value, and why."""
+
+    arm: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class FactorialResults:
+    """What has been measured so far.
+
+    analyses: by metric; those that no arm measured are absent. answer: of the step; None until an
+        arm has measured it. estimable: what the planned arms can show.
+    """
+
+    factors: list[Factor]
+    analyses: dict[str, MetricAnalysis]
+    answer: FactorialAnswer | None
+    left_out: list[LeftOut]
+    estimable: Estimable
+    so_far: str
+
+    @property
+    def step(self) -> MetricAnalysis | None:
+        return self.analyses.get("latency_ms")
+
+
+def listing() -> QuerySet[Factorial]:
+    """Factorials, newest first."""
+    return Factorial.objects.select_related("machine", "benchmark", "config", "created_by")
+
+
+def factors_of(of: Factorial) -> list[Factor]:
+    return [Factor(each["name"], tuple(each["levels"])) for each in of.factors]
+
+
+def cells_of(of: Factorial) -> list[Cell]:
+    """The cell of each arm, in the order of the arms."""
+    return [tuple(arm["cell"]) for arm in of.arms]
+
+
+def progress(of: Factorial, now: datetime) -> PairProgress:
+    """How far it is. Six queries."""
+    runs = list(of.runs.select_related("build", "machine").order_by("pk"))
+    related = Job.objects.select_related("benchmark", "config", "run__build")
+    jobs = list(
+        related.filter(run__factorial=of).defer("spec", "log_tail").order_by("-finished_at")
+    )
+    workers = runs_read.workers_alive(of.machine_id, now)
+    expected = runs_read.expected_seconds(runs[0]) if runs else {}
+    return PairProgress(
+        runs,
+        runs_read.count_jobs(jobs),
+        runs_read.seconds_left(jobs, expected, workers, now),
+        workers,
+        [job for job in jobs if runs_read.failed(job)],
+        is_settled=True,
+        installing=_being_installed(of),
+    )
+
+
+def _being_installed(of: Factorial) -> list[TorchBuild]:
+    environments = InstalledEnvironment.objects.filter(
+        worker__machine=of.machine,
+        build__in=of.runs.values("build"),
+        state=InstalledEnvironment.State.BUILDING,
+    )
+    return [environment.build for environment in environments.select_related("build")]
+
+
+def results(of: Factorial) -> FactorialResults:
+    """Every effect in every metric, judged together. Three queries."""
+    factors = factors_of(of)
+    processes = _processes(of)
+    if of.machine.device_kind != "cuda" or DEVICE_SHARE not in processes:
+        # Of a CPU it is the process's own CPU time, which its latency decides
+        processes.pop("device_ms", None)
+    keys = [key for key in FACTORIAL_METRICS if key in processes]
+    judged = judge([analyse(factors, processes[key], METRICS[key]) for key in keys])
+    analyses = dict(zip(keys, judged, strict=True))
+    step = analyses.get("latency_ms")
+    return FactorialResults(
+        factors,
+        analyses,
+        answer(factors, step) if step else None,
+        _left_out(of, factors, analyses),
+        estimable_effects(factors, cells_of(of)),
+        _so_far(of),
+    )
+
+
+def _processes(of: Factorial) -> dict[str, list[ArmProcess]]:
+    """What each process measured, by metric; of an own model that changed, the newest version."""
+    cells = cells_of(of)
+    metrics = [*FACTORIAL_METRICS, DEVICE_SHARE]
+    with connection.cursor() as cursor:
+        cursor.execute(_PROCESSES, {"factorial": of.pk, "metrics": metrics})
+        rows = cursor.fetchall()
+    newest = max((version for _, _, version, *_ in rows), default=0)
+    processes: dict[str, list[ArmProcess]] = {}
+    for arm, metric, version, device, session, position, value, low, high in rows:
+        if version == newest:
+            block = (device, session, position // len(cells))
+            error = _error(low, high)
+            process = ArmProcess(cells[arm], block, math.log(value), error)
+            processes.setdefault(metric, []).append(process)
+    return processes
+
+
+def _error(low: float | None, high: float | None) -> float:
+    """The standard error of ln(value) that a 95% interval says."""
+    if not low or not high or low <= 0 or high <= low:
+        return math.nan
+    return math.log(high / low) / INTERVAL_WIDTH
+
+
+def _left_out(
+    of: Factorial, factors: Sequence[Factor], analyses: dict[str, MetricAnalysis]
+) -> list[LeftOut]:
+    """Combinations that could not be measured, and arms without a step."""
+    left_out = []
+    for out in of.excluded:
+        left_out.append(LeftOut(cell_text(factors, tuple(out["cell"])), out["why"]))
+    step = analyses.get("latency_ms")
+    measured = {arm.cell for arm in step.arms} if step else set()
+    missing = {place: cell for place, cell in enumerate(cells_of(of)) if cell not in measured}
+    if not missing:
+        return left_out
+    failures = _failures(of)
+    for place, cell in missing.items():
+        if why := failures.get(place):
+            left_out.append(LeftOut(cell_text(factors, cell), why))
+    return left_out
+
+
+def _failures(of: Factorial) -> dict[int, str]:
+    """How the jobs of each arm failed, in words."""
+    failed = Job.objects.filter(run__factorial=of, state__in=ENDED)
+    failed = failed.exclude(state=JobState.DONE, status=Status.PASS).order_by("planned_at")
+    counts: dict[int, Counter[str]] = {}
+    messages: dict[int, dict[str, str]] = {}
+    fields: Any = failed.values_list("run__arm", "status", "state", "message")
+    for arm, status, state, message in fields:
+        outcome = status or state
+        counts.setdefault(arm, Counter())[outcome] += 1
+        messages.setdefault(arm, {})[outcome] = message
+    words = {}
+    for arm, outcomes in counts.items():
+        newest = [message for message in messages[arm].values() if message]
+        detail = f": {newest[-1][:300]}" if newest else ""
+        words[arm] = f"{plural(outcomes.total(), 'job')} failed, "
+        words[arm] += f"{describe(outcomes, messages[arm])}{detail}"
+    return words
+
+
+def _so_far(of: Factorial) -> str:
+    """How much of it has ended while it is measured, in words; empty afterwards."""
+    states = Counter(Job.objects.filter(run__factorial=of).values_list("state", flat=True))
+    ended = sum(count for state, count in states.items() if state in ENDED)
+    if ended == states.total():
+        return ""
+    return f"So far: {ended} of {plural(states.total(), 'job')} ended."
