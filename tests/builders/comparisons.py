@@ -68,7 +68,8 @@ def started_factorial(
     repeats: int = 3, levels: Mapping[str, Sequence[str]] | None = None
 ) -> Factorial:
     """Inductor of the MLP on two builds with two versions of transformers: 4 × `repeats` jobs."""
-    site.living_worker()
+    if not Worker.objects.exists():
+        site.living_worker()
     site.build(BASE)
     site.build(NEW)
     plan = plan_factorial(

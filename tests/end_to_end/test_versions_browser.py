@@ -15,8 +15,10 @@ from tests.builders.chromium import PHONE, accessibility_violations, drawn, phon
 from tests.builders.comparisons import (
     comparison_jobs,
     deliver_result,
+    measure_factorial,
     started_bisection,
     started_comparison,
+    started_factorial,
 )
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -45,8 +47,11 @@ def comparison(page: Page) -> Comparison:
 @pytest.fixture
 def addresses(comparison: Comparison) -> list[str]:
     search = started_bisection()
-    lists = ["/comparisons/", "/bisections/"]
-    return [COMPARE, VERSIONS, *lists, comparison.get_absolute_url(), search.get_absolute_url()]
+    factorial = started_factorial(repeats=2)
+    measure_factorial(factorial, {2: 10.0, 3: 10.0})
+    lists = ["/comparisons/", "/bisections/", "/factorials/"]
+    pages = [each.get_absolute_url() for each in (comparison, search, factorial)]
+    return [COMPARE, VERSIONS, *lists, *pages]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

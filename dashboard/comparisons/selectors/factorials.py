@@ -30,7 +30,13 @@ from dashboard.results.core.level_sql import COUNTED
 from dashboard.runs.selectors import runs as runs_read
 from dashboard.runs.selectors.runs import ENDED
 
-FACTORIAL_METRICS = (*STEP_METRICS, "eager_latency_ms", "cold_start_s", "peak_memory_gb")
+FACTORIAL_METRICS = (
+    *STEP_METRICS,
+    "eager_latency_ms",
+    "speedup",
+    "cold_start_s",
+    "peak_memory_gb",
+)
 # A round measures each arm once: a job's place in its session, divided by the arms, is its round
 _PROCESSES = f"""
     SELECT run.arm, series.metric, datum.benchmark_version, coalesce(result.device, ''),
