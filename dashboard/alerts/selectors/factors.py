@@ -39,7 +39,7 @@ def factorial_lines(group: AlertGroup, main: AlertSummary) -> list[str]:
     analysis = results.analyses.get(main.alert.series.metric) or results.step
     if analysis is None:
         return []
-    said = answer(results.factors, analysis)
+    said = answer(results.factors, analysis, is_over=not results.so_far)
     rounds = plural(factorial.repeats, "round")
     address = f"{settings.SITE_URL}{factorial.get_absolute_url()}"
     return [

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 from dashboard.catalog.core.pins import PINS
 from dashboard.catalog.core.plan import PlanError
@@ -79,7 +79,10 @@ def refused_library(torch: str, libraries: Mapping[str, str]) -> str:
     """Which library does not go with this torch, by the table of pins; empty where none is known
     not to.
     """
-    version = Version(torch)
+    try:
+        version = Version(torch)
+    except InvalidVersion:
+        return ""
     for pin in PINS:
         if libraries.get(pin.library) == pin.version and not pin.takes(version):
             return f"{pin.library} {pin.version} needs torch {pin.torch}"

@@ -117,7 +117,7 @@ def _aliased_fields(factors: Sequence[Factor], contrast: Contrast) -> dict[str, 
     return {
         "kind": "aliased",
         "what": exchange_text(factors, contrast),
-        "why": aliased_text(factors, contrast),
+        "why": aliased_text(contrast),
     }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dashboard.comparisons.core.case_table import reach_of
 from dashboard.comparisons.core.factorial import ArmLevel, FactorEffect, MetricAnalysis
-from dashboard.comparisons.core.factorial_design import Cell, Contrast, Estimable, Factor
+from dashboard.comparisons.core.factorial_design import Cell, Contrast, Factor
 from dashboard.comparisons.core.factorial_words import (
     aliased_text,
     exchange_text,
@@ -18,6 +18,7 @@ from dashboard.comparisons.core.factorial_words import (
 from dashboard.language.metrics import Metric
 
 STEP_METRICS = ("latency_ms", "device_ms")  # the step on both clocks; the others stand below
+_NOT_YET = "not enough combinations have ended yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,12 @@ class EffectRow:
 
 @dataclass(frozen=True, slots=True)
 class ArmRow:
-    """One arm. levels: by factor. values: in each metric, None where it has none."""
+    """One arm. levels: the name of each factor, and its level. values: in each metric, None where
+    it has none.
+    """
 
-    levels: list[str]
+    cell: Cell
+    levels: list[tuple[str, str]]
     values: list[ArmLevel | None]
 
 
@@ -59,26 +63,26 @@ class FactorialTable:
 
 
 def table_of(
-    factors: Sequence[Factor], analyses: Mapping[str, MetricAnalysis], planned: Estimable
+    factors: Sequence[Factor], analyses: Mapping[str, MetricAnalysis], *, is_over: bool
 ) -> FactorialTable:
-    """planned: what the arms would show if all of them were measured."""
+    """is_over: nothing is measured any more."""
     steps = [analyses[key] for key in STEP_METRICS if key in analyses]
     others = [analysis for key, analysis in analyses.items() if key not in STEP_METRICS]
-    rows = _rows(factors, steps, planned)
+    rows = _rows(factors, steps, is_over=is_over)
     return FactorialTable(
         factor_names=[title_of(factor.name) for factor in factors],
         steps=[analysis.metric for analysis in steps],
         others=[analysis.metric for analysis in others],
         factor_rows=[row for row in rows if not row.is_interaction],
         interaction_rows=[row for row in rows if row.is_interaction],
-        other_rows=[row for row in _rows(factors, others, planned) if not row.why],
+        other_rows=[row for row in _rows(factors, others, is_over=is_over) if not row.why],
         arms=_arms(factors, steps),
         reach=reach_of([effect.ratio for analysis in steps for effect in analysis.effects]),
     )
 
 
 def _rows(
-    factors: Sequence[Factor], analyses: Sequence[MetricAnalysis], planned: Estimable
+    factors: Sequence[Factor], analyses: Sequence[MetricAnalysis], *, is_over: bool
 ) -> list[EffectRow]:
     """In the order of the factors; what no metric shows says why."""
     contrasts: dict[tuple[str, str], Contrast] = {}
@@ -88,15 +92,13 @@ def _rows(
             contrasts.setdefault(_key(factors, effect.contrast), effect.contrast)
         for contrast in analysis.aliased:
             hidden.setdefault(_key(factors, contrast), contrast)
-    if not analyses:
-        hidden = {_key(factors, contrast): contrast for contrast in planned.aliased}
     rows = []
     for key, contrast in contrasts.items():
         effects = [_effect(factors, analysis, key) for analysis in analyses]
         rows.append(EffectRow(*key, contrast.is_interaction, effects))
     for key, contrast in hidden.items():
         if key not in contrasts:
-            why = aliased_text(factors, contrast)
+            why = aliased_text(contrast) if is_over else _NOT_YET
             rows.append(EffectRow(*key, contrast.is_interaction, [], why))
     return rows
 
@@ -120,7 +122,9 @@ def _arms(factors: Sequence[Factor], steps: Sequence[MetricAnalysis]) -> list[Ar
         cells.update(arm.cell for arm in analysis.arms)
     rows = []
     for cell in sorted(cells):
-        levels = [level_text(factor, level) for factor, level in zip(factors, cell, strict=True)]
+        levels = []
+        for factor, level in zip(factors, cell, strict=True):
+            levels.append((title_of(factor.name), level_text(factor, level)))
         by_metric = [{arm.cell: arm for arm in analysis.arms} for analysis in steps]
-        rows.append(ArmRow(levels, [arms.get(cell) for arms in by_metric]))
+        rows.append(ArmRow(cell, levels, [arms.get(cell) for arms in by_metric]))
     return rows

@@ -83,8 +83,10 @@ def scope_text(factors: Sequence[Factor], contrast: Contrast) -> str:
     return f"with {' or '.join(combinations)} alone" if combinations else ""
 
 
-def answer(factors: Sequence[Factor], analysis: MetricAnalysis) -> FactorialAnswer:
-    """Which factor moved the metric."""
+def answer(
+    factors: Sequence[Factor], analysis: MetricAnalysis, *, is_over: bool = True
+) -> FactorialAnswer:
+    """Which factor moved the metric. is_over: nothing is measured any more."""
     moved = _largest_first(analysis.factor_effects, "verdict")
     suspected = _largest_first(analysis.factor_effects, "suspected")
     depends = [effect for effect in analysis.interactions if effect.verdict in CHANGED]
@@ -92,6 +94,9 @@ def answer(factors: Sequence[Factor], analysis: MetricAnalysis) -> FactorialAnsw
     sentences += [_sentence(factors, effect, "suspected: ") for effect in suspected]
     sentences += [_together(factors, effect) for effect in depends]
     sentences += _rest(factors, analysis)
+    if analysis.aliased and is_over:
+        count = plural(len(analysis.aliased), "further effect")
+        sentences.append(f"The combinations that were measured cannot show {count}.")
     if moved or depends:
         names = _names(factors, moved) or _names(factors, depends, " with ")
         return FactorialAnswer(names, _tone(moved), sentences)
@@ -114,7 +119,7 @@ def _together(factors: Sequence[Factor], effect: FactorEffect) -> str:
     )
 
 
-def aliased_text(factors: Sequence[Factor], contrast: Contrast) -> str:
+def aliased_text(contrast: Contrast) -> str:
     """Why an effect has no number."""
     if contrast.is_interaction:
         return "the arms do not show it: it would need all four combinations of the two"
@@ -128,7 +133,7 @@ def _sentence(factors: Sequence[Factor], effect: FactorEffect, remark: str = "")
 
 
 def _rest(factors: Sequence[Factor], analysis: MetricAnalysis) -> list[str]:
-    """What did not move it, what is open, and what cannot be told, a sentence each."""
+    """What did not move it, and what is open, a sentence each."""
     same, unknown = [], []
     for effect in analysis.factor_effects:
         name = exchange_text(factors, effect.contrast)
@@ -142,8 +147,6 @@ def _rest(factors: Sequence[Factor], analysis: MetricAnalysis) -> list[str]:
         sentences.append(f"Within {threshold}: {'; '.join(same)}.")
     if unknown:
         sentences.append(f"Not known yet: {'; '.join(unknown)}.")
-    if analysis.aliased:
-        sentences.append(f"The arms cannot show {plural(len(analysis.aliased), 'further effect')}.")
     return sentences
 
 

@@ -35,7 +35,7 @@ def show(request: HttpRequest) -> HttpResponse:
         "builds": labels_newest_first(offered),
         "tracks": sorted({tested.track_key for tested in offered}),
         "measure": _both_builds(choice),
-        "torches": ",".join(public_version(side.version) for side in (base, new)),
+        "torches": ",".join(dict.fromkeys(public_version(side.version) for side in (base, new))),
         "commits": commits.between(base.git_sha, new.git_sha),
         "flavours": flavours_of(choice),
         **report_pages.context(

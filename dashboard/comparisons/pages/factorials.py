@@ -47,7 +47,7 @@ def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
         "factorial": factorial,
         "progress": progress,
         "results": results,
-        "table": table_of(results.factors, results.analyses, results.estimable),
+        "table": table_of(results.factors, results.analyses, is_over=not results.so_far),
     }
     return render(request, "comparisons/factorial.html", context)
 

@@ -11,12 +11,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from dashboard.comparisons.core.factorial import ArmProcess, MetricAnalysis, analyse, judge
-from dashboard.comparisons.core.factorial_design import (
-    Cell,
-    Estimable,
-    Factor,
-    estimable_effects,
-)
+from dashboard.comparisons.core.factorial_design import Cell, Factor
 from dashboard.comparisons.core.factorial_table import STEP_METRICS
 from dashboard.comparisons.core.factorial_words import FactorialAnswer, answer, cell_text
 from dashboard.comparisons.core.failure_words import describe
@@ -65,14 +60,15 @@ class FactorialResults:
     """What has been measured so far.
 
     analyses: by metric; those that no arm measured are absent. answer: of the step; None until an
-        arm has measured it. estimable: what the planned arms can show.
+        arm has measured it. runs: by cell, the id of the newest run of the arm. so_far: how much
+        has ended, while it is measured.
     """
 
     factors: list[Factor]
     analyses: dict[str, MetricAnalysis]
     answer: FactorialAnswer | None
     left_out: list[LeftOut]
-    estimable: Estimable
+    runs: dict[Cell, int]
     so_far: str
 
     @property
@@ -124,7 +120,9 @@ def _being_installed(of: Factorial) -> list[TorchBuild]:
 
 
 def results(of: Factorial) -> FactorialResults:
-    """Every effect in every metric, judged together. Three queries."""
+    """Every effect in every metric, judged together. Three queries, four where an arm lacks a
+    value.
+    """
     factors = factors_of(of)
     processes = _processes(of)
     if of.machine.device_kind != "cuda" or DEVICE_SHARE not in processes:
@@ -133,15 +131,22 @@ def results(of: Factorial) -> FactorialResults:
     keys = [key for key in FACTORIAL_METRICS if key in processes]
     judged = judge([analyse(factors, processes[key], METRICS[key]) for key in keys])
     analyses = dict(zip(keys, judged, strict=True))
-    step = analyses.get("latency_ms")
+    step, so_far = analyses.get("latency_ms"), _so_far(of)
     return FactorialResults(
         factors,
         analyses,
-        answer(factors, step) if step else None,
+        answer(factors, step, is_over=not so_far) if step else None,
         _left_out(of, factors, analyses),
-        estimable_effects(factors, cells_of(of)),
-        _so_far(of),
+        _runs(of),
+        so_far,
     )
+
+
+def _runs(of: Factorial) -> dict[Cell, int]:
+    """By cell, the id of the newest run."""
+    cells = cells_of(of)
+    arms = of.runs.order_by("pk").values_list("arm", "pk")
+    return {cells[arm]: pk for arm, pk in arms}
 
 
 def _processes(of: Factorial) -> dict[str, list[ArmProcess]]:

@@ -196,6 +196,8 @@ def arm_value(metrics: Sequence[Metric], place: int, arm: ArmLevel | None) -> Sa
     if arm is None:
         return "–"
     metric = metrics[place]
+    if arm.n == 1:
+        return quantity(metric, arm.value)
     between = f"{quantity(metric, arm.least)} to {quantity(metric, arm.most)}"
     return format_html("{} <small>{}</small>", quantity(metric, arm.value), between)
 
