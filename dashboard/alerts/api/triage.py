@@ -87,7 +87,7 @@ def again(request: HttpRequest, pk: int, body: Why) -> AlertGroup:
 
 @router.post("alerts/{int:pk}/evidence", response=AlertDetail)
 def evidence(request: HttpRequest, pk: int) -> AlertGroup:
-    """Collect the compiler's trace and log of both builds for its report, behind everything else."""
+    """Collect the compiler's trace and log of both builds, behind everything else."""
     collect(group=_group(pk), by=caller_of(request), now=timezone.now())
     return detail(pk)
 

@@ -150,6 +150,17 @@ def why_not_by_itself(group: AlertGroup, now: datetime) -> str:
     """Why the system would not diagnose the group's builds unless a person asks for it."""
     if not settings.EVIDENCE_JOBS_A_DAY:
         return "Here it is collected only when somebody asks for it (EVIDENCE_JOBS_A_DAY is 0)."
+    if reason := _why_not_this(group):
+        return reason
+    confirmation = Confirmation.objects.filter(group=group).first()
+    if confirmation is None or confirmation.finished_at is None:
+        return "It is collected once both builds have been measured again."
+    if confirmation.finished_at < now - RECENT:
+        return f"Its confirmation ended more than {RECENT.days} days ago."
+    return ""
+
+
+def _why_not_this(group: AlertGroup) -> str:
     if group.kind not in (Kind.STEP, Kind.STATUS):
         return "It is collected by itself for changes that came with a build."
     if group.direction not in (Direction.REGRESSION, Direction.TRADE_OFF):
@@ -159,9 +170,4 @@ def why_not_by_itself(group: AlertGroup, now: datetime) -> str:
     if group.cause not in EXPLAINED:
         cause = group.get_cause_display()
         return f"The likely cause is {cause}, of which the compiler's records say little."
-    confirmation = Confirmation.objects.filter(group=group).first()
-    if confirmation is None or confirmation.finished_at is None:
-        return "It is collected once both builds have been measured again."
-    if confirmation.finished_at < now - RECENT:
-        return f"Its confirmation ended more than {RECENT.days} days ago."
     return ""

@@ -2,8 +2,8 @@
 and log, which the suite's diagnostic start keeps, counted calls and generated code.
 
 `start_due` begins by itself, within a budget for each machine; `collect` begins because a person
-asks for it. The jobs wait behind everything else, and detection reads nothing of them. What they left is in
-the archive of the alert's evidence: selectors/evidence_bundle.py.
+asks for it. The jobs wait behind everything else, and detection reads nothing of them. What they
+left is in the archive of the alert's evidence: selectors/evidence_bundle.py.
 """
 
 from datetime import datetime, timedelta

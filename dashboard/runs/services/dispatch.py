@@ -51,8 +51,8 @@ def assign_queue_order(jobs: Sequence[Job]) -> Sequence[Job]:
     """Give jobs that are triggered together their turns, in this order, without saving.
 
     They are of one machine and priority. The first gets the turn that is due: the highest that has
-    a message out, or else the lowest that waits. So it waits for one more job of everything that came
-    before it, and those for one of its own.
+    a message out, or else the lowest that waits. So it waits for one more job of everything that
+    came before it, and those for one of its own.
     """
     if not jobs:
         return jobs
