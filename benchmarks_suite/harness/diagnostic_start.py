@@ -20,8 +20,8 @@ from benchmarks_suite.harness.job import Job
 KIND = "diagnostic"
 WHY_FRESH = "torch reads where its trace goes when it is imported"
 NOTHING_COMPILED = "nothing was compiled before the start ended"
-# Those of torch that this release lacks are left out. The trace has the graphs and the code.
-LOGS = ("dynamo", "aot", "inductor", "dynamic")  # at INFO
+# What upstream asks for; those that this release lacks are left out
+LOGS = ("dynamo", "aot", "inductor")  # at DEBUG
 ARTIFACTS = (
     "graph_breaks",
     "recompiles",
@@ -49,7 +49,7 @@ def measure(job: Job) -> Document:
     from benchmarks_suite.harness import compiling, torch_versions
     from benchmarks_suite.harness.working_copies import WorkingCopy, settle_process
 
-    logs = _turn_on_logs(torch._logging.set_logs)
+    logs = turn_on_logs(torch._logging.set_logs)
     settle_process(job)
     workload = loading.load(job.benchmark)
     working_copy = WorkingCopy(job.benchmark, workload, job.device, job.measure.seed)
@@ -57,18 +57,22 @@ def measure(job: Job) -> Document:
     arm = compiling.compiled_arm(working_copy, job.config)
     for batch in [*working_copy.batches, *working_copy.batches]:
         arm.step(batch)
-    no_trace = NOTHING_COMPILED
-    if not hasattr(torch._logging, "trace_structured"):
-        no_trace = f"torch {torch.__version__} writes none; 2.3 and newer do"
-    return {"logs": logs, "no_trace": no_trace}
+    return {"logs": logs, "no_trace": why_no_trace(torch._logging)}
 
 
-def _turn_on_logs(set_logs: Callable[..., None]) -> list[str]:
+def why_no_trace(torch_logging: object) -> str:
+    """Why there is no trace, where there is none."""
+    if hasattr(torch_logging, "trace_structured"):
+        return NOTHING_COMPILED
+    return "this torch writes no structured trace; 2.3 and newer do"
+
+
+def turn_on_logs(set_logs: Callable[..., None]) -> list[str]:
     """Does what TORCH_LOGS does; returns those that this torch has.
 
     Where the variable is set already, by a variant say, torch keeps to that.
     """
-    settings: dict[str, Any] = dict.fromkeys(LOGS, logging.INFO) | dict.fromkeys(ARTIFACTS, True)
+    settings: dict[str, Any] = dict.fromkeys(LOGS, logging.DEBUG) | dict.fromkeys(ARTIFACTS, True)
     known = inspect.signature(set_logs).parameters
     settings = {name: value for name, value in settings.items() if name in known}
     set_logs(**settings)

@@ -28,7 +28,7 @@ from dashboard.results.selectors.generated_code import archive_bytes
 
 NAMES = (TRACE, LOG)
 _MIB = 2**20
-_MOST_LOG_BYTES = 16 * _MIB  # unpacked: somewhat more than the suite keeps
+_MOST_LOG_BYTES = 40 * _MIB  # unpacked: somewhat more than the suite keeps
 _TLPARSE = "tlparse"
 _TLPARSE_S = 20  # that it may take, while somebody waits for the download
 
