@@ -195,7 +195,7 @@ def _run_starts(
     processes = starts.Starts(job, folder, artifacts, deadline)
     if processes.base:
         result.measured("toolchain_s", processes.base.toolchain_s)
-    os.environ.update(processes.caches.environment)
+    os.environ.update(processes.cold_caches.environment)
 
     requested = set(job.measure.starts)
     if requested:

@@ -63,7 +63,7 @@ class Starts:
         self._saved = self.folder / "saved-artifacts"
 
     @cached_property
-    def caches(self) -> caches.CompilerCaches:
+    def cold_caches(self) -> caches.CompilerCaches:
         """Those of the cold start, and of whatever begins with what it left."""
         return self._fresh_caches("cold")
 
@@ -92,7 +92,7 @@ class Starts:
 
     def _caches_for(self, kind: str) -> caches.CompilerCaches:
         if kind in ("cold", "warm", "startup_warm"):
-            return self.caches
+            return self.cold_caches
         if kind == "startup_cold":
             return caches.empty(self.folder / kind)
         return self._fresh_caches(kind)
