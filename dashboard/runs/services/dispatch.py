@@ -19,7 +19,7 @@ from datetime import timedelta
 
 import structlog
 from django.db import transaction
-from django.db.models import BooleanField, Count, ExpressionWrapper, Max, Min, Q, QuerySet
+from django.db.models import Count, Max, Min, Q, QuerySet
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
@@ -158,18 +158,15 @@ def _next_jobs(machine_id: int) -> list[Job]:
 
 
 def _next_bound_jobs(machine_id: int) -> list[Job]:
-    """Of each worker that jobs are bound to the first one of each purpose, evidence apart, locked;
-    none where its queue holds such a message.
+    """Of each worker that jobs are bound to the first one of each purpose, and of the evidence of
+    each alert, locked; none where its queue holds such a message.
 
     What waits for a busy worker so takes no room from the others.
     """
     workers = list(Worker.objects.filter(machine=machine_id).values_list("pk", flat=True))
-    is_evidence = ExpressionWrapper(Q(run__evidence_of__isnull=False), output_field=BooleanField())
-    bound = Job.objects.filter(bound_to__in=workers, state=JobState.QUEUED).alias(
-        is_evidence=is_evidence
-    )
+    bound = Job.objects.filter(bound_to__in=workers, state=JobState.QUEUED)
     # NULL comes last: a job that has a message out stands before those that wait for one
-    kinds = ("bound_to_id", "run__purpose", "is_evidence")
+    kinds = ("bound_to_id", "run__purpose", "run__evidence_of_id")
     in_order = bound.order_by(*kinds, "dispatched_at", *IN_ORDER)
     first = in_order.distinct(*kinds).values_list("pk", "dispatched_at")
     due = [pk for pk, dispatched_at in first if dispatched_at is None]
