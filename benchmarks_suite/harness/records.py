@@ -22,24 +22,24 @@ TIME_TO_PACK_S = 20.0
 _PRESET = 2  # of xz: a trace is packed to 5% in a second per 10 MB
 
 
-def keep(traces: Path, log: Path, artifacts: Path) -> list[Document]:
-    """Packs both into ``artifacts``; returns each file's name, bytes, and bytes that were cut.
+def keep(traces: Path, log: Path, artifacts: Path) -> Document:
+    """Packs both into ``artifacts``; of each file by name: its artifact, bytes, and bytes cut.
 
     traces: a folder, which need not exist. log: a file, which need not exist. Raises OSError.
     """
     artifacts.mkdir(parents=True, exist_ok=True)
     files = _keep_traces(traces, artifacts / TRACE)
     if log.exists() and log.stat().st_size:
-        files.append(_keep_log(log, artifacts / LOG))
+        files[log.name] = _keep_log(log, artifacts / LOG)
     return files
 
 
-def _keep_traces(traces: Path, target: Path) -> list[Document]:
+def _keep_traces(traces: Path, target: Path) -> Document:
     # The largest first: a process that only loaded something must not take the room
     paths = sorted(traces.glob("*.log"), key=lambda path: (-path.stat().st_size, path.name))
     if not paths:
-        return []
-    files = []
+        return {}
+    files = {}
     room = MOST_IN_ALL
     with tarfile.open(target, mode="w:xz", preset=_PRESET) as archive:
         for path in paths:
@@ -50,7 +50,7 @@ def _keep_traces(traces: Path, target: Path) -> list[Document]:
                 entry = tarfile.TarInfo(path.name)
                 entry.size = len(body)
                 archive.addfile(entry, io.BytesIO(body))
-            files.append(_described(TRACE, path.name, size, len(body)))
+            files[path.name] = _described(TRACE, size, len(body))
     return files
 
 
@@ -74,7 +74,7 @@ def _keep_log(log: Path, target: Path) -> Document:
     body = _without_middle(log, size)
     text = portable(body.decode(errors="replace"))
     target.write_bytes(lzma.compress(text.encode(), preset=_PRESET))
-    return _described(LOG, log.name, size, min(size, MOST_LOG_BYTES))
+    return _described(LOG, size, min(size, MOST_LOG_BYTES))
 
 
 def _without_middle(log: Path, size: int) -> bytes:
@@ -98,5 +98,5 @@ def last_words(log: Path, most: int) -> str:
         return file.read().decode(errors="replace")
 
 
-def _described(artifact: str, name: str, size: int, kept: int) -> Document:
-    return {"artifact": artifact, "name": name, "bytes": size, "cut_bytes": size - kept}
+def _described(artifact: str, size: int, kept: int) -> Document:
+    return {"artifact": artifact, "bytes": size, "cut_bytes": size - kept}

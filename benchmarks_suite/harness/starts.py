@@ -115,7 +115,7 @@ class Starts:
             progress.note(records.last_words(log, _LAST_WORDS))
         files = records.keep(traces, log, self.artifacts)
         no_trace = answer.pop("no_trace", diagnostic_start.NOTHING_COMPILED)
-        if not any(file["artifact"] == records.TRACE for file in files):
+        if not any(file["artifact"] == records.TRACE for file in files.values()):
             answer["no_trace"] = no_trace
         way = {"process": "fresh", "why_fresh": diagnostic_start.WHY_FRESH}
         return {**answer, **way, "files": files}

@@ -44,7 +44,7 @@ def test_what_was_cut_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(records, "MOST_BYTES", len(ENTRY))
     (tmp_path / "traces").mkdir()
     (tmp_path / "traces" / "a.log").write_bytes(ENTRY * 3)
-    [file] = records.keep(tmp_path / "traces", tmp_path / "none.log", tmp_path)
+    [file] = records.keep(tmp_path / "traces", tmp_path / "none.log", tmp_path).values()
     assert file["bytes"] == 3 * len(ENTRY)
     assert file["cut_bytes"] == 2 * len(ENTRY)
 
@@ -58,10 +58,8 @@ def test_largest_trace_comes_first_and_all_of_them_have_a_limit(
     (traces / "small.log").write_bytes(ENTRY)
     (traces / "large.log").write_bytes(ENTRY * 2)
     files = records.keep(traces, tmp_path / "none.log", tmp_path)
-    assert [(file["name"], file["cut_bytes"]) for file in files] == [
-        ("large.log", 0),
-        ("small.log", len(ENTRY)),
-    ]
+    cut_bytes = {name: file["cut_bytes"] for name, file in files.items()}
+    assert cut_bytes == {"large.log": 0, "small.log": len(ENTRY)}
     with tarfile.open(tmp_path / records.TRACE) as archive:
         assert archive.getnames() == ["large.log"]
 
@@ -72,7 +70,7 @@ def test_log_that_is_too_large_loses_its_middle(
     monkeypatch.setattr(records, "MOST_LOG_BYTES", 10)
     log = tmp_path / "compiler.log"
     log.write_bytes(b"begin" + b"x" * 90 + b"ended")
-    [file] = records.keep(tmp_path / "none", log, tmp_path)
+    [file] = records.keep(tmp_path / "none", log, tmp_path).values()
     text = lzma.decompress((tmp_path / records.LOG).read_bytes()).decode()
     assert text == "begin\n[90 bytes are left out here]\nended"
     assert file["cut_bytes"] == 90
@@ -129,7 +127,7 @@ def test_log_has_what_torch_logs_writes(folder: Path, result: dict[str, Any]) ->
 def test_start_says_what_it_left_and_that_its_process_was_fresh(result: dict[str, Any]) -> None:
     start = result["starts"]["diagnostic"]
     assert (start["status"], start["process"]) == ("pass", "fresh")
-    kept = {file["artifact"]: file["cut_bytes"] for file in start["files"]}
+    kept = {file["artifact"]: file["cut_bytes"] for file in start["files"].values()}
     assert kept == {records.TRACE: 0, records.LOG: 0}
     assert "no_trace" not in start
 

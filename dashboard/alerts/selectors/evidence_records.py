@@ -179,9 +179,9 @@ def _why_no_trace(side: Side) -> str:
 def _cut(side: Side) -> list[Missing]:
     """What was too large for the suite to keep."""
     absent = []
-    for file in _diagnostic_start(side).get("files", []):
+    for name, file in _diagnostic_start(side).get("files", {}).items():
         if file["cut_bytes"]:
-            what = f"{side.name}: the rest of {file['name']}"
+            what = f"{side.name}: the rest of {name}"
             cut, size = file["cut_bytes"] / _MIB, file["bytes"] / _MIB
             absent.append(Missing(what, f"{cut:.1f} of {size:.1f} MiB were too large to keep."))
     return absent

@@ -184,7 +184,7 @@ def test_trace_and_log_are_unpacked(
 def test_what_the_suite_cut_is_missing(
     confirmed: AlertGroup, diagnosed: list[Job], reader: Client
 ) -> None:
-    files = [{"name": "trace.log", "bytes": 40 * 2**20, "cut_bytes": 8 * 2**20}]
+    files = {"trace.log": {"bytes": 40 * 2**20, "cut_bytes": 8 * 2**20}}
     say(diagnosed[1], {"status": "pass", "files": files})
     [cut] = [
         each for each in manifest(download(reader, confirmed))["missing"] if "rest" in each["what"]
