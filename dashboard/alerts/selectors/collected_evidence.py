@@ -18,9 +18,10 @@ from dashboard.models import (
     Job,
     JobState,
     Kind,
+    Worker,
 )
 from dashboard.results.core.structured_trace import LOG, TRACE
-from dashboard.runs.selectors.runs import WAITING
+from dashboard.runs.selectors.runs import ALIVE, WAITING
 
 RECENT = timedelta(days=3)  # since the confirmation; later, a person decides
 # Of these the compiler's own records can say more; of a machine or another suite they say nothing
@@ -83,17 +84,25 @@ class CollectedEvidence:
 
 
 def of_group(group: AlertGroup) -> CollectedEvidence:
-    """Two queries, and one or two more where there is none."""
+    """Two queries, and up to three more where there is none."""
     sides = _sides(group)
     if not sides:
         alert = alert_to_diagnose(group)
         refusal = why_never(alert)
-        why_not = refusal or why_not_by_itself(group, timezone.now())
+        now = timezone.now()
+        why_not = refusal or why_not_by_itself(group, now) or _why_not_yet(group, now)
         return CollectedEvidence("none", (), why_not, may_collect=not refusal)
     if any(side.is_active for side in sides):
         return CollectedEvidence("collecting", sides, "", may_collect=False)
     state = "there" if any(side.brought for side in sides) else "gone"
     return CollectedEvidence(state, sides, "", may_collect=True)
+
+
+def _why_not_yet(group: AlertGroup, now: datetime) -> str:
+    workers = Worker.objects.filter(machine=group.machine, paused=False)
+    if workers.filter(last_seen__gt=now - ALIVE).exists():
+        return ""
+    return "It is due, but no worker of this machine is there."
 
 
 def _sides(group: AlertGroup) -> list[DiagnosedSide]:
