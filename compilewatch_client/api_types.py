@@ -9,6 +9,7 @@ from typing import Any, Literal, TypedDict
 AlertAction = Literal[
     "move",
     "again",
+    "evidence",
     "assign",
     "note",
     "link",

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from dashboard.alerts.services import (
     bisecting,
+    collecting,
     conclusions,
     confirmations,
     detection,
@@ -34,10 +35,13 @@ def reap() -> None:
 
 @app.task
 def detect() -> None:
-    """Run detection on series with new data, and have suspected changes measured again."""
+    """Run detection on series with new data, have suspected changes measured again, and evidence of
+    confirmed ones collected.
+    """
     detection.detect_due()
     conclusions.advance_all(now=timezone.now())
     confirmations.start_due(now=timezone.now())
+    collecting.start_due(now=timezone.now())
 
 
 @app.task(name="dashboard.tasks.listen_for_silence")

@@ -1,4 +1,4 @@
-"""Prints which facts ten upstream reports needed, and where a ready issue has them."""
+"""Prints which facts upstream reports needed, and where a ready issue has them."""
 
 import json
 import sys

@@ -30,7 +30,7 @@ def run(job: Job, result: Result, folder: Path, deadline: float) -> None:
     """
     if result.status not in EXPLAINED or not job.config.compiles:
         return
-    _free_device()
+    free_device()
     outcomes: dict[str, dict[str, str]] = {}
     for name in ABLATION:
         if name == job.config.name:
@@ -54,7 +54,7 @@ def _stage(job: Job, outcomes: dict[str, dict[str, str]]) -> str:
     return f"what {job.config.name} adds to inductor"
 
 
-def _free_device() -> None:
+def free_device() -> None:
     """Gives back the device memory that this process keeps: the ablation's processes need it."""
     gc.collect()
     torch = sys.modules.get("torch")

@@ -22,6 +22,9 @@
 12. What follows from several stages: the compression ratio, the reason for each metric that is
     absent. The file itself is written in one step, by commands/run.py.
 
+Before that, where it was asked for, the diagnostic start (diagnostic_start.py): last, so that
+nothing of it is in what was measured.
+
 A missing eager arm (it runs out of memory where the compiled one does not) is a status of that arm.
 A case that fails to compile or drifts is run again with one stage of the compiler more each time
 (ablation.py), which names the stage. A distributed case imports and runs steps 4 to 11 on all ranks
@@ -38,16 +41,20 @@ from pathlib import Path
 from benchmarks_suite.harness import (
     ablation,
     caches,
+    diagnostic_start,
     environment,
     outcome,
     precompile,
     ranks,
+    records,
     report,
+    start,
     starts,
     warm_imports,
 )
 from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.harness.job import Job
+from benchmarks_suite.harness.progress import announce
 from benchmarks_suite.harness.result import Result
 
 Answers = dict[str, Document]
@@ -68,7 +75,9 @@ def measure(job: Job, artifacts: Path | None) -> Result:
     artifacts: folder for the generated code; None: it is not kept.
     """
     result = Result(job)
-    deadline = time.monotonic() + job.timeout_s - starts.TIME_TO_WRITE_S
+    ends_at = time.monotonic() + job.timeout_s - starts.TIME_TO_WRITE_S
+    diagnoses = diagnostic_start.KIND in job.measure.starts and job.config.compiles
+    deadline = ends_at - job.timeout_s / 2 if diagnoses else ends_at
     if not job.measure.keep_code:
         artifacts = None
     with tempfile.TemporaryDirectory(prefix="compilewatch-", ignore_cleanup_errors=True) as name:
@@ -79,6 +88,8 @@ def measure(job: Job, artifacts: Path | None) -> Result:
             fail(result, error)
         if job.measure.starts:
             ablation.run(job, result, folder, deadline)
+        if diagnoses:
+            _diagnose(job, result, folder, artifacts, ends_at)
     result.environment = result.environment or environment.describe(job)
     report.conclude(job, result)
     return result
@@ -184,7 +195,7 @@ def _run_starts(
     processes = starts.Starts(job, folder, artifacts, deadline)
     if processes.base:
         result.measured("toolchain_s", processes.base.toolchain_s)
-    os.environ.update(processes.caches.environment)
+    os.environ.update(processes.cold_caches.environment)
 
     requested = set(job.measure.starts)
     if requested:
@@ -198,3 +209,19 @@ def _run_starts(
         if kind == "cold" and answers[kind]["status"] != "pass":
             break
     return answers
+
+
+def _diagnose(
+    job: Job, result: Result, folder: Path, artifacts: Path | None, deadline: float
+) -> None:
+    """Adds the diagnostic start to a result that is otherwise finished; its failure is its own."""
+    announce("starts")
+    ablation.free_device()
+    own_folder = folder / diagnostic_start.KIND
+    own_folder.mkdir()
+    ends_at = deadline - records.TIME_TO_PACK_S
+    try:
+        answer = starts.Starts(job, own_folder, artifacts, ends_at).diagnose()
+    except Exception as error:
+        answer = start.failed(error)
+    report.start(result, diagnostic_start.KIND, answer)

@@ -8,7 +8,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from benchmarks_suite.harness import absence, report_requested, startup, statistics
+from benchmarks_suite.harness import (
+    absence,
+    diagnostic_start,
+    report_requested,
+    startup,
+    statistics,
+)
 from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.harness.job import Job, Measure
 from benchmarks_suite.harness.outcome import CaseOutcome
@@ -50,6 +56,8 @@ def start(result: Result, kind: str, answer: Document) -> None:
     """One start: its own section, and the metrics that are made from it."""
     section = {key: value for key, value in answer.items() if key not in _NOT_IN_STARTS}
     result.sections.setdefault("starts", {})[kind] = section
+    if kind == diagnostic_start.KIND:  # it measures nothing
+        return
     if answer["status"] != "pass":
         for key in absence.OF_A_START.get(kind, ()):
             result.missing(key, f"the {kind} start ended {answer['status']}: {answer['message']}")

@@ -3,7 +3,7 @@
 That process is forked from the job's (starts.py), or is a fresh one, run as
 ``benchmarks_suite.harness.start SPEC_FILE ANSWER_FILE``. The procedure is the same for cold, warm
 and restored; only the contents of the private Inductor and Triton caches differ. The counted start
-(counted_start.py) and startup (startup.py) have others.
+(counted_start.py), startup (startup.py) and the diagnostic one (diagnostic_start.py) have others.
 
 1. Imports: torch, the compiler, the model's libraries; a forked process has them. From here memory
    is counted.
@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks_suite.harness import (
     counted_start,
+    diagnostic_start,
     forks,
     generated_code,
     outcome,
@@ -72,6 +73,8 @@ def _measured(job: jobs.Job, spec: Document) -> Document:
         return startup.measure(job)
     if spec.get("kind") == "counted":
         return counted_start.measure(job, spec)
+    if spec.get("kind") == diagnostic_start.KIND:
+        return diagnostic_start.measure(job)
     return measure(job, spec)
 
 

@@ -1,10 +1,11 @@
-"""The starts of a case: cold, warm, restored, cold again, counted, startup.
+"""The starts of a case: cold, warm, restored, cold again, counted, startup, diagnostic.
 
 Each has its own process and follows the one procedure of start.py; the counted one, whose time
-nobody reads, has its own (counted_start.py), and so has startup, whose time begins with the process
-(startup.py). The process is forked from the job's, which has only imported; for ranks, for startup,
-and where the job's is not fit to be forked, it is one that imports by itself. Each answer says
-which way it was: ``process``, and ``why_fresh``.
+nobody reads, has its own (counted_start.py), and so have startup, whose time begins with the
+process (startup.py), and the diagnostic one, which is no part of KINDS because it comes after all
+else (diagnostic_start.py). The process is forked from the job's, which has only imported; for
+ranks, for startup, for the diagnostic one, and where the job's is not fit to be forked, it is one
+that imports by itself. Each answer says which way it was: ``process``, and ``why_fresh``.
 """
 
 import json
@@ -12,15 +13,21 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 
 from benchmarks_suite.harness import (
     caches,
     call_counts,
+    diagnostic_start,
     forks,
     generated_code,
+    progress,
     ranks,
+    records,
     start,
     startup,
     warm_imports,
@@ -31,6 +38,8 @@ from benchmarks_suite.harness.job import Job
 KINDS = ("cold", "warm", "restored", "cold_again", "counted", *startup.KINDS)
 # Kept of the job's time limit, so that a start that never ends still leaves a result
 TIME_TO_WRITE_S = 15.0
+_LAST_WORDS = 4000  # bytes of a diagnostic start's log that the job's log has, too
+_Run = Callable[[Path, Path, dict[str, str], float], int]  # spec, answer, environment, limit
 
 
 @dataclass
@@ -51,8 +60,12 @@ class Starts:
         self.base: caches.Base | None = None
         if warm_imports.needs_toolchain(self.job):
             self.base = caches.base(self.job.device, warm_imports.wrapper(self.job))
-        self.caches = self._fresh_caches("cold")
         self._saved = self.folder / "saved-artifacts"
+
+    @cached_property
+    def cold_caches(self) -> caches.CompilerCaches:
+        """Those of the cold start, and of whatever begins with what it left."""
+        return self._fresh_caches("cold")
 
     def run(self, kind: str) -> Document:
         """Measures one start; returns start.py's answer, or what happened instead of an answer.
@@ -66,7 +79,7 @@ class Starts:
                 "the cold start saved no artifacts; torch 2.7 or newer would, from a filled cache"
             )
             return {"status": "unsupported", "message": message}
-        spec: Document = {"job": self.job.document, "kind": kind}
+        spec: Document = {}
         if kind == "restored":
             spec["artifacts_in"] = str(self._saved)
         if kind == "cold" and "restored" in self.job.measure.starts:
@@ -79,7 +92,7 @@ class Starts:
 
     def _caches_for(self, kind: str) -> caches.CompilerCaches:
         if kind in ("cold", "warm", "startup_warm"):
-            return self.caches
+            return self.cold_caches
         if kind == "startup_cold":
             return caches.empty(self.folder / kind)
         return self._fresh_caches(kind)
@@ -88,38 +101,65 @@ class Starts:
         folder = self.folder / name
         return self.base.copied_to(folder) if self.base else caches.empty(folder)
 
+    def diagnose(self) -> Document:
+        """The diagnostic start; what it recorded is kept, also where it failed or did not end."""
+        if self.artifacts is None:
+            message = "nothing is kept of it: write a result file, with measure.keep_code"
+            return {"status": "unsupported", "message": message}
+        kind = diagnostic_start.KIND
+        used = self._fresh_caches(kind)
+        traces, log = self.folder / "traces", self.folder / "compiler.log"
+        environment = {**used.environment, "TORCH_TRACE": str(traces)}
+        answer = self._answered(kind, {}, partial(self._fresh, log=log), environment)
+        if answer["status"] != "pass":
+            progress.note(records.last_words(log, _LAST_WORDS))
+        files = records.keep(traces, log, self.artifacts)
+        no_trace = answer.pop("no_trace", diagnostic_start.NOTHING_COMPILED)
+        if not any(file["artifact"] == records.TRACE for file in files.values()):
+            answer["no_trace"] = no_trace
+        way = {"process": "fresh", "why_fresh": diagnostic_start.WHY_FRESH}
+        return {**answer, **way, "files": files}
+
     def _in_own_process(self, kind: str, spec: Document, used: caches.CompilerCaches) -> Document:
-        spec_file = self.folder / f"{kind}.spec.json"
-        spec_file.write_text(json.dumps(spec))
-        answer_file = self.folder / f"{kind}.answer.json"
         why_fresh = forks.why_unfit()
         if ranks.spans_processes(self.job):
             why_fresh = "it spans several processes"
         if kind in startup.KINDS:
             why_fresh = "its imports are part of it"
+        way: Document
+        run: _Run
         if why_fresh:
             way, run = {"process": "fresh", "why_fresh": why_fresh}, self._fresh
         else:
             way, run = {"process": "forked"}, self._forked
+        return {**self._answered(kind, spec, run, used.environment), **way}
 
+    def _answered(
+        self, kind: str, spec: Document, run: _Run, environment: dict[str, str]
+    ) -> Document:
+        """The answer of a start's process, or what happened instead of an answer."""
+        spec_file = self.folder / f"{kind}.spec.json"
+        spec_file.write_text(json.dumps({"job": self.job.document, "kind": kind, **spec}))
+        answer_file = self.folder / f"{kind}.answer.json"
         limit_s = max(1.0, self.deadline - time.monotonic())
         if kind == "counted":  # what is measured after it needs time, too
             limit_s /= 2
         try:
-            code = run(spec_file, answer_file, used.environment, limit_s)
+            code = run(spec_file, answer_file, environment, limit_s)
         except TimeoutError:
             message = (
                 f"the {kind} start took more than {limit_s:.0f} s: raise timeout_s (of the "
                 "machine on the site, --timeout-s here) or autotune less"
             )
-            return {"status": "timeout", "message": message, **way}
+            return {"status": "timeout", "message": message}
         if answer_file.exists():
-            return {**json.loads(answer_file.read_text()), **way}
+            answer: Document = json.loads(answer_file.read_text())
+            return answer
         message = (
             f"the {kind} start's process gave no answer: {_how(code)}; the log has its last words"
         )
         status = "oom" if code == -signal.SIGKILL else "crashed"
-        return {"status": status, "message": message, **way}
+        return {"status": status, "message": message}
 
     def _forked(
         self, spec_file: Path, answer_file: Path, environment: dict[str, str], limit_s: float
@@ -132,17 +172,30 @@ class Starts:
         return forks.run(work, limit_s)
 
     def _fresh(
-        self, spec_file: Path, answer_file: Path, environment: dict[str, str], limit_s: float
+        self,
+        spec_file: Path,
+        answer_file: Path,
+        environment: dict[str, str],
+        limit_s: float,
+        log: Path | None = None,
     ) -> int:
+        """log: where its standard error goes; None: to this process's."""
         module = "benchmarks_suite.harness.start"
         command = ranks.command(self.job, module, str(spec_file), str(answer_file))
         variables = {**caches.child_environment(), **environment}
-        try:
-            ended = subprocess.run(
-                command, env=variables, cwd=self.folder, timeout=limit_s, check=False
-            )
-        except subprocess.TimeoutExpired as error:
-            raise TimeoutError from error
+        with ExitStack() as opened:
+            errors = opened.enter_context(log.open("wb")) if log else None
+            try:
+                ended = subprocess.run(
+                    command,
+                    env=variables,
+                    cwd=self.folder,
+                    timeout=limit_s,
+                    check=False,
+                    stderr=errors,
+                )
+            except subprocess.TimeoutExpired as error:
+                raise TimeoutError from error
         return ended.returncode
 
 

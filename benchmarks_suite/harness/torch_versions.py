@@ -5,6 +5,7 @@ Range: 2.1 to 2.15; tried: 2.4, 2.7, 2.13, 2.15.
 | needs                                   | since | before that                                    |
 |-----------------------------------------|-------|------------------------------------------------|
 | graph_break_reasons, counters           | 2.0   |                                                |
+| a structured trace (TORCH_TRACE)        | 2.3   | the diagnostic start keeps the log alone      |
 | CompilationMetrics kept and readable    | 2.3   | recompiles and time by function are absent     |
 | CompilationMetrics.recompile_reason     | 2.7   | a recompile is an entry that found the cache   |
 |                                         |       | not empty; the guard that failed is not known  |

@@ -86,6 +86,14 @@ class Run(models.Model):
     )
     # Of a factorial: the place of its arm in Factorial.arms
     arm = models.PositiveSmallIntegerField(null=True, blank=True, editable=False)
+    # The alert for whose report it runs (alerts/services/collecting.py); NULL: for nobody's
+    evidence_of = models.ForeignKey(
+        "dashboard.Alert",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="evidence_runs",
+    )
     # Shared by the runs whose jobs are measured in turn; empty: it is measured by itself
     session = models.CharField(max_length=40, blank=True, default="", editable=False)
     schedule = models.ForeignKey(

@@ -45,13 +45,14 @@ ConfigsField = partial(
 )
 StartsField = partial(
     forms.MultipleChoiceField,
-    choices=[(start, start) for start in (*STARTS, "counted", *STARTUPS)],
+    choices=[(start, start) for start in (*STARTS, "counted", *STARTUPS, "diagnostic")],
     required=False,
     initial=["cold"],
     widget=Checkboxes,
     help_text="cold: empty caches; warm: caches kept; restored: saved artifacts only. counted: "
-    "the Python calls of a cold compile. startup: from a new process to its first result. Each one "
-    "costs another start of every case.",
+    "the Python calls of a cold compile. startup: from a new process to its first result. "
+    "diagnostic: the compiler's own trace and log, to find out why. Each one costs another "
+    "start of every case.",
 )
 SoakField = partial(
     forms.IntegerField,

@@ -126,7 +126,7 @@ def test_pattern_ends_at_the_end_of_the_text_not_before_its_last_newline() -> No
 def test_error_names_the_field_and_what_is_allowed() -> None:
     document = read(GOLDEN / "job.pass.json")
     document["measure"]["starts"] = ["cold", "lukewarm"]
-    text = r'measure\.starts\[1\]: must be cold or warm or .* or startup_warm, not "lukewarm"'
+    text = r'measure\.starts\[1\]: must be cold or warm or .* or diagnostic, not "lukewarm"'
     with pytest.raises(contract.ContractError, match=text):
         contract.check(document, "job.v1")
 

@@ -10,6 +10,7 @@ from ninja import Field, Router, Schema
 from dashboard.accounts.access import TRIAGE, caller_of
 from dashboard.alerts.api.alerts import AlertDetail, detail
 from dashboard.alerts.services import triage
+from dashboard.alerts.services.collecting import collect
 from dashboard.alerts.services.remeasuring import measure_again
 from dashboard.models import AlertGroup, AlertState, InvalidPoint, Job, Series, TorchBuild
 from dashboard.ui.api.parameters import Id, Moment, Name, Text, one
@@ -81,6 +82,13 @@ def move(request: HttpRequest, pk: int, body: Move) -> AlertGroup:
 def again(request: HttpRequest, pk: int, body: Why) -> AlertGroup:
     """Measure both builds in turn again, now."""
     measure_again(group=_group(pk), by=caller_of(request), why=body.why, now=timezone.now())
+    return detail(pk)
+
+
+@router.post("alerts/{int:pk}/evidence", response=AlertDetail)
+def evidence(request: HttpRequest, pk: int) -> AlertGroup:
+    """Collect the compiler's trace and log of both builds, behind everything else."""
+    collect(group=_group(pk), by=caller_of(request), now=timezone.now())
     return detail(pk)
 
 

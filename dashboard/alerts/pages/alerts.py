@@ -15,6 +15,7 @@ from dashboard.alerts.selectors import (
     alert_data,
     alert_page,
     alerts,
+    collected_evidence,
     facts,
     inbox,
     kernels,
@@ -124,6 +125,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
         seen = alert_data.around(main.alert)
         command = alert_page.reproduce(main.alert)
         context |= {
+            "collected": collected_evidence.of_group(group),
             "seen": seen,
             "points": alert_page.points(seen),
             "command": command,

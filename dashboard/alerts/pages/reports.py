@@ -26,6 +26,7 @@ def issue(request: HttpRequest, pk: int) -> HttpResponse:
         "address": address(report.issue, settings.ISSUE_REPOSITORY),
         "repository": settings.ISSUE_REPOSITORY,
         "bundle": report.bundle,
+        "collected": report.collected,
         "limit_mib": settings.EVIDENCE_LIMIT_MIB,
         "may_triage": request.user.has_perm(TRIAGE),
         "follows": bool(settings.GITHUB_TOKEN),

@@ -20,6 +20,7 @@ from django.views.decorators.http import require_POST
 
 from dashboard.alerts.pages.alerts import BULK_MOVES, TRIAGE
 from dashboard.alerts.services import triage
+from dashboard.alerts.services.collecting import collect
 from dashboard.alerts.services.remeasuring import measure_again
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.language.reading import read_moment, read_numbers
@@ -49,6 +50,11 @@ def move(group: AlertGroup, form: QueryDict, by: User) -> str:
 def again(group: AlertGroup, form: QueryDict, by: User) -> str:
     measure_again(group=group, by=by, why=form.get("why", ""), now=timezone.now())
     return "Measuring again; this page shows the new pairs as they come."
+
+
+def evidence(group: AlertGroup, form: QueryDict, by: User) -> str:
+    collect(group=group, by=by, now=timezone.now())
+    return "Collecting evidence: both builds run once more, behind everything else."
 
 
 def assign(group: AlertGroup, form: QueryDict, by: User) -> str:
@@ -121,6 +127,7 @@ def unmute(group: AlertGroup, form: QueryDict, by: User) -> str:
 ACTS: dict[str, Act] = {
     "move": move,
     "again": again,
+    "evidence": evidence,
     "assign": assign,
     "note": note,
     "link": link,

@@ -10,11 +10,12 @@ from typing import Any
 
 from django.conf import settings
 
-from dashboard.alerts.core.evidence_bundle import BundleFile, Missing, public_environment
-from dashboard.alerts.selectors import alert_data
+from dashboard.alerts.core.evidence_bundle import BundleFile, Content, Missing, public_environment
+from dashboard.alerts.selectors import alert_data, evidence_records
+from dashboard.alerts.selectors.collected_evidence import CollectedEvidence
 from dashboard.alerts.selectors.evidence_jobs import Side
 from dashboard.models import Alert, Artifact, Confirmation, Job, Result, Samples
-from dashboard.results.core.code_diff import ARCHIVE, FileDiff, file_diffs, normalized_files
+from dashboard.results.core.code_diff import ARCHIVE, diff_text, file_diffs, normalized_files
 from dashboard.results.core.compile_diff import CALLS, function_changes, read_calls
 from dashboard.results.core.kernel_words import KernelTable
 from dashboard.results.core.result_format import unpack_samples
@@ -23,10 +24,6 @@ from dashboard.results.selectors.generated_code import archive_bytes
 
 _MOST_FUNCTIONS = 500  # of the counted compile diff
 _KEPT = "artifacts are kept for {days} days (KEEP_ARTIFACTS_DAYS)"
-_NO_TRACE = (
-    "The suite does not write one. Run the issue's command with TORCH_TRACE=FOLDER on each build, "
-    "and attach what lies in the folder; tlparse reads it."
-)
 _ABSENT = {  # artifact -> what it is called, why it may be missing
     ARCHIVE: ("generated code", "No job of this side left any (measure.keep_code)"),
     CALLS: ("counted compile calls", "No job of this side had a counted start (measure.starts)"),
@@ -37,19 +34,21 @@ _ABSENT = {  # artifact -> what it is called, why it may be missing
 class Bundle:
     """The files in the order of their weight, what they are about, and what there is not."""
 
-    files: list[BundleFile]
+    files: list[Content]
     missing: list[Missing]
     about: dict[str, Any]
 
 
-def contents(alert: Alert, sides: Sequence[Side], issue: str) -> Bundle:
+def contents(
+    alert: Alert, sides: Sequence[Side], issue: str, collected: CollectedEvidence
+) -> Bundle:
     """What the archive of an alert consists of; files are read when it is written.
 
     sides: base and new, of `evidence_jobs.sides`.
     issue: the text of the ready issue.
     """
     base, new = sides
-    files = [BundleFile("issue.md", "the ready issue", "", issue.encode)]
+    files: list[Content] = [BundleFile("issue.md", "the ready issue", "", issue.encode)]
     missing: list[Missing] = []
     _add_processes(alert, files, missing)
     for side in sides:
@@ -58,10 +57,10 @@ def contents(alert: Alert, sides: Sequence[Side], issue: str) -> Bundle:
     _add_differences(base, new, files)
     for side in sides:
         _add_artifacts(side, files, missing)
+    evidence_records.add(base, new, files, missing, collected.reason)
     for side in sides:
         _add_samples(side, files, missing)
-    trace = "structured trace, FX graphs"
-    missing.append(Missing(trace, _NO_TRACE))
+    evidence_records.add_pages(sides, files)
     return Bundle(files, missing, _about(alert, sides))
 
 
@@ -82,7 +81,7 @@ def _about(alert: Alert, sides: Sequence[Side]) -> dict[str, Any]:
     }
 
 
-def _add_processes(alert: Alert, files: list[BundleFile], missing: list[Missing]) -> None:
+def _add_processes(alert: Alert, files: list[Content], missing: list[Missing]) -> None:
     """What each process of the confirmation measured of the alert's metric."""
     confirmation = Confirmation.objects.filter(group=alert.group_id).first()
     processes = alert_data.processes(confirmation, alert) if confirmation else []
@@ -105,7 +104,7 @@ def _add_processes(alert: Alert, files: list[BundleFile], missing: list[Missing]
     files.append(BundleFile("processes.csv", what, "", partial(_csv, rows)))
 
 
-def _add_documents(side: Side, files: list[BundleFile], missing: list[Missing]) -> None:
+def _add_documents(side: Side, files: list[Content], missing: list[Missing]) -> None:
     """The result document of the side's first job, and its environment."""
     result = side.result()
     if result is None:
@@ -132,7 +131,7 @@ def _result_document(pk: Any) -> bytes:
     return _json(document)
 
 
-def _add_kernels(base: Side, new: Side, files: list[BundleFile], missing: list[Missing]) -> None:
+def _add_kernels(base: Side, new: Side, files: list[Content], missing: list[Missing]) -> None:
     """The kernels of a step on both sides, matched, a table for each arm."""
     profiled = [_profiled(side) for side in (base, new)]
     comparison = kernels.of_jobs(*profiled) if all(profiled) else None  # type: ignore[arg-type]
@@ -165,7 +164,7 @@ def _kernel_rows(table: KernelTable) -> bytes:
     return _csv(rows)
 
 
-def _add_differences(base: Side, new: Side, files: list[BundleFile]) -> None:
+def _add_differences(base: Side, new: Side, files: list[Content]) -> None:
     """Of what both sides left: how it differs."""
     before = {artifact.name: artifact for artifact in base.artifacts()}
     after = {artifact.name: artifact for artifact in new.artifacts()}
@@ -182,15 +181,8 @@ def _add_differences(base: Side, new: Side, files: list[BundleFile]) -> None:
 
 def _code_diff(before: Artifact, after: Artifact) -> bytes:
     old, new = (normalized_files(archive_bytes(artifact)) for artifact in (before, after))
-    parts = [_diff_text(diff) for diff in file_diffs(old, new)]
+    parts = [diff_text(diff) for diff in file_diffs(old, new)]
     return "\n".join(parts).encode() or b"The generated code is the same.\n"
-
-
-def _diff_text(diff: FileDiff) -> str:
-    lines = [f"# {diff.kind}: {diff.what}", *diff.lines]
-    if diff.left_out:
-        lines.append(f"# {diff.left_out} more lines")
-    return "\n".join(lines) + "\n"
 
 
 def _calls_diff(before: Artifact, after: Artifact) -> bytes:
@@ -203,10 +195,12 @@ def _calls_diff(before: Artifact, after: Artifact) -> bytes:
     return _csv(rows)
 
 
-def _add_artifacts(side: Side, files: list[BundleFile], missing: list[Missing]) -> None:
+def _add_artifacts(side: Side, files: list[Content], missing: list[Missing]) -> None:
     """Every file that the side's jobs left, and which of the usual ones they did not."""
     artifacts = side.artifacts()
     for artifact in artifacts:
+        if artifact.name in evidence_records.NAMES:
+            continue  # they are unpacked
         name = f"{side.name}/{artifact.name}"
         job = str(artifact.job_id)
         what = _ABSENT.get(artifact.name, ("a file that the job left",))[0]
@@ -220,7 +214,7 @@ def _add_artifacts(side: Side, files: list[BundleFile], missing: list[Missing]) 
             missing.append(Missing(f"{side.name}: {what}", f"{why}; {kept}."))
 
 
-def _add_samples(side: Side, files: list[BundleFile], missing: list[Missing]) -> None:
+def _add_samples(side: Side, files: list[Content], missing: list[Missing]) -> None:
     """The raw samples of the first job that has some."""
     keys = [job.pk for job in side.jobs]
     rows = Samples.objects.filter(job__in=keys).order_by("pk").defer("cpu_ms", "order")

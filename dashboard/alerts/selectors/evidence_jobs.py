@@ -1,4 +1,6 @@
-"""The jobs that show a change: those that its confirmation ran, and the nearest scheduled ones."""
+"""The jobs that show a change: those that its confirmation ran, the diagnostic reruns for its
+report, and the nearest scheduled ones.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,7 +17,9 @@ _MOST = 8  # jobs of each kind and side that are looked at
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a change. jobs: with a result; the confirmation's come first, newest first."""
+    """One side of a change. jobs: with a result; the confirmation's come first, newest first, then
+    the diagnostic ones.
+    """
 
     name: str
     build: TorchBuild | None
@@ -39,7 +43,7 @@ class Side:
 
 
 def sides(alert: Alert) -> tuple[Side, Side]:
-    """Base and new, with their jobs. Six queries."""
+    """Base and new, with their jobs. Eight queries."""
     scheduled = history.scheduled([alert.series_id])
     before = scheduled.filter(planned_at__lt=alert.planned_at).order_by("-planned_at")
     after = scheduled.filter(planned_at__gte=alert.planned_at)
@@ -54,15 +58,15 @@ def _first_jobs(data: QuerySet[Any]) -> list[UUID]:
 
 
 def _jobs(alert: Alert, side: str, scheduled: Iterable[UUID]) -> list[Job]:
-    confirming = Job.objects.filter(
-        run__confirmation__group=alert.group_id,
+    of_case = Job.objects.filter(
         run__request__side=side,
         benchmark=alert.series.benchmark_id,
         config=alert.series.config_id,
         result__isnull=False,
-    )
-    newest = confirming.order_by("-position").values_list("pk", flat=True)[:_MOST]
-    order = [*newest, *scheduled]
+    ).values_list("pk", flat=True)
+    confirming = of_case.filter(run__confirmation__group=alert.group_id).order_by("-position")
+    diagnostic = of_case.filter(run__evidence_of__group=alert.group_id).order_by("-planned_at")
+    order = [*confirming[:_MOST], *diagnostic[:_MOST], *scheduled]
     related = ("run__build", "run__machine", "result__environment")
     jobs = Job.objects.filter(pk__in=order, result__isnull=False).select_related(*related)
     # A document is large, and that of one or two jobs is read

@@ -27,6 +27,7 @@ from dashboard.models import (
     TorchBuild,
 )
 from dashboard.results.core.environments import environment_differences
+from dashboard.results.core.structured_trace import TRACE
 
 # Facts that speak against another cause, where they support none
 _RULE_OUT = ("eager control", "pinned track", "machine canary")
@@ -75,7 +76,7 @@ def issue_of(
         commands=_commands(sides, documents),
         error=_error(documents[1]),
         versions=_versions(environments),
-        links=_links(main),
+        links=_links(main, sides),
         missing=_missing(group, base, new),
     )
     return write(facts)
@@ -224,13 +225,14 @@ def _at(environment: dict[str, Any], path: str) -> str:
     return "" if value is None else str(value)
 
 
-def _links(main: AlertSummary) -> list[str]:
+def _links(main: AlertSummary, sides: Sequence[Side]) -> list[str]:
     """Addresses of this site: whoever reads the issue may not be able to open them."""
     query = urlencode({"alert": main.alert.pk})
-    pages = (
-        ("The alert, with charts and history", "alert"),
-        ("Evidence of both builds as one archive", "alert_evidence"),
-    )
+    archive = "Evidence of both builds as one archive"
+    if all(_has(side, TRACE) for side in sides):
+        archive += ", with the structured trace (tlparse reads it), the FX graphs and how they"
+        archive += " differ, and the compiler's log"
+    pages = (("The alert, with charts and history", "alert"), (archive, "alert_evidence"))
     lines = []
     for title, name in pages:
         path = reverse(name, args=[main.alert.group_id])
@@ -239,7 +241,13 @@ def _links(main: AlertSummary) -> list[str]:
 
 
 def _missing(group: AlertGroup, base: Side, new: Side) -> list[str]:
-    lines = ["Structured trace: not recorded; `TORCH_TRACE=FOLDER` before the commands writes it."]
+    lines = []
+    without = [side.name for side in (base, new) if not _has(side, TRACE)]
+    if without:
+        lines.append(
+            f"Structured trace of {' and '.join(without)}: not recorded; `TORCH_TRACE=FOLDER` "
+            "before the commands writes it."
+        )
     shas = [side.build.git_sha if side.build else "" for side in (base, new)]
     if not all(shas):
         lines.append("The commits of the two builds.")
@@ -247,6 +255,10 @@ def _missing(group: AlertGroup, base: Side, new: Side) -> list[str]:
         if side.result() is None:
             lines.append(f"The environment of {side.name}: no result of it is kept.")
     return lines
+
+
+def _has(side: Side, artifact: str) -> bool:
+    return any(each.name == artifact for each in side.artifacts())
 
 
 def _document(result: Result | None) -> dict[str, Any]:

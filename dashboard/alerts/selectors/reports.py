@@ -3,8 +3,15 @@
 from dataclasses import dataclass
 
 from dashboard.alerts.core.ready_issue import ReadyIssue
-from dashboard.alerts.selectors import alert_page, alerts, evidence_bundle, evidence_jobs
+from dashboard.alerts.selectors import (
+    alert_page,
+    alerts,
+    collected_evidence,
+    evidence_bundle,
+    evidence_jobs,
+)
 from dashboard.alerts.selectors.alerts import AlertSummary
+from dashboard.alerts.selectors.collected_evidence import CollectedEvidence
 from dashboard.alerts.selectors.evidence_bundle import Bundle
 from dashboard.alerts.selectors.ready_issue import issue_of
 from dashboard.models import AlertGroup
@@ -17,6 +24,7 @@ class Report:
     group: AlertGroup
     issue: ReadyIssue
     bundle: Bundle
+    collected: CollectedEvidence
 
 
 def report_of(main: AlertSummary) -> Report:
@@ -26,4 +34,6 @@ def report_of(main: AlertSummary) -> Report:
     sides = evidence_jobs.sides(main.alert)
     issue = issue_of(group, rows, main, sides)
     text = f"# {issue.title}\n\n{issue.body}"
-    return Report(group, issue, evidence_bundle.contents(main.alert, sides, text))
+    collected = collected_evidence.of_group(group)
+    bundle = evidence_bundle.contents(main.alert, sides, text, collected)
+    return Report(group, issue, bundle, collected)

@@ -224,12 +224,12 @@ def _create_run(confirmation: Confirmation, side: str, build: TorchBuild) -> Run
         machine=group.machine,
         track=group.track,
         confirmation=confirmation,
-        libraries=_libraries(group),
+        libraries=libraries_of(group),
         request={"side": side},
     )
 
 
-def _libraries(group: AlertGroup) -> dict[str, str]:
+def libraries_of(group: AlertGroup) -> dict[str, str]:
     """The newest libraries that both builds take, where their own newest ones differ.
 
     Only torch may differ between the two.

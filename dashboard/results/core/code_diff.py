@@ -52,23 +52,26 @@ def normalized_files(archive: bytes) -> dict[str, str]:
     return {name: normalized(text) for name, text in archived_files(archive).items()}
 
 
-def archived_files(archive: bytes) -> dict[str, str]:
-    """File name -> text of an archive of generated code. Raises UnreadableArchive."""
+def archived_files(
+    archive: bytes, what: str = "generated code", most_bytes: int = MOST_BYTES
+) -> dict[str, str]:
+    """File name -> text of an archive. Raises UnreadableArchive.
+
+    what: what the archive has, in words. most_bytes: unpacked.
+    """
     texts = {}
-    room = MOST_BYTES
+    room = most_bytes
     try:
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:xz") as files:
             for entry in files:
                 room -= entry.size + tarfile.BLOCKSIZE  # the block, so that many empty files end
                 if room < 0:
-                    raise UnreadableArchive(
-                        f"The generated code is larger than {MOST_BYTES // 2**20} MiB."
-                    )
+                    raise UnreadableArchive(f"The {what} is larger than {most_bytes // 2**20} MiB.")
                 body = files.extractfile(entry) if entry.isfile() else None
                 if body is not None:
                     texts[entry.name] = body.read().decode(errors="replace")
     except (tarfile.TarError, lzma.LZMAError, EOFError, OSError) as error:
-        raise UnreadableArchive(f"The archive of generated code cannot be read: {error}") from None
+        raise UnreadableArchive(f"The archive of the {what} cannot be read: {error}") from None
     return texts
 
 
@@ -89,6 +92,14 @@ def file_diffs(old: dict[str, str], new: dict[str, str]) -> list[FileDiff]:
         removed, added = [*(before - same).elements()], [*(after - same).elements()]
         diffs += _kind_diffs(kind, removed, added)
     return sorted(diffs, key=lambda diff: diff.what != "changed")
+
+
+def diff_text(diff: FileDiff) -> str:
+    """The difference of one file under a line that says which and what."""
+    lines = [f"# {diff.kind}: {diff.what}", *diff.lines]
+    if diff.left_out:
+        lines.append(f"# {diff.left_out} more lines")
+    return "\n".join(lines) + "\n"
 
 
 def _of_kind(texts: dict[str, str], kind: str) -> list[str]:

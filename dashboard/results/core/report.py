@@ -82,7 +82,7 @@ _GROUPS = {
         "cudagraph_skips",
     ),
 }
-_STARTS = ("cold", "warm", "restored", "counted", *STARTUPS)
+_STARTS = ("cold", "warm", "restored", "counted", *STARTUPS, "diagnostic")
 _DRIFTS = (
     ("outputs", "drift", "eager_drift"),
     ("gradients", "drift_gradients", "eager_drift_gradients"),

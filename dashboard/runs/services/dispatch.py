@@ -13,7 +13,7 @@ messages does no harm: the claim decides (services/leases.py), and the reaper se
 sent, or was lost.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -37,7 +37,7 @@ PRIORITIES = {
     Purpose.BISECTION: 2,
     Purpose.SCHEDULED: 3,
 }
-LOWEST_PRIORITY = 4
+LOWEST_PRIORITY = 4  # what is imported, which is never sent; and the evidence for a report
 LAST_PRIORITY = 9
 # Messages beyond one for each living worker: the next is there before the claim has had it sent
 SPARE = 2
@@ -50,15 +50,18 @@ logger = structlog.get_logger(__name__)
 def assign_queue_order(jobs: Sequence[Job]) -> Sequence[Job]:
     """Give jobs that are triggered together their turns, in this order, without saving.
 
-    They are of one machine and purpose. The first gets the turn that is due: the highest that has a
-    message out, or else the lowest that waits. So it waits for one more job of everything that came
-    before it, and those for one of its own.
+    They are of one machine and priority. The first gets the turn that is due: the highest that has
+    a message out, or else the lowest that waits. So it waits for one more job of everything that
+    came before it, and those for one of its own.
     """
     if not jobs:
         return jobs
     run = jobs[0].run
     waiting = Job.objects.filter(
-        state__in=WAITING, run__machine=run.machine_id, run__purpose=run.purpose
+        state__in=WAITING,
+        run__machine=run.machine_id,
+        run__purpose=run.purpose,
+        run__evidence_of__isnull=run.evidence_of_id is None,
     )
     turns = waiting.aggregate(
         out=Max("turn", filter=Q(dispatched_at__isnull=False)), first=Min("turn")
@@ -127,41 +130,45 @@ def _mark_next(machine_ids: Sequence[int]) -> list[Job]:
 def _next_jobs(machine_id: int) -> list[Job]:
     """The queued jobs that the machine's queue has room for, the most urgent ones first, locked."""
     active_runs = Run.objects.filter(state__in=ACTIVE_RUNS, machine=machine_id)
-    runs: defaultdict[str, list[int]] = defaultdict(list)
-    for purpose, run_id in active_runs.values_list("purpose", "pk"):
-        runs[purpose].append(run_id)
+    runs: defaultdict[int, list[int]] = defaultdict(list)
+    for purpose, evidence_of, run_id in active_runs.values_list("purpose", "evidence_of", "pk"):
+        runs[_urgency(purpose, evidence_of)].append(run_id)
     out = Job.objects.filter(
         run__machine=machine_id,
         state=JobState.QUEUED,
         bound_to=None,
         dispatched_at__isnull=False,
     )
-    messages_out = dict(out.order_by().values_list("run__purpose").annotate(Count("pk")))
+    messages_out: Counter[int] = Counter()
+    by_kind = out.order_by().values_list("run__purpose", "run__evidence_of").annotate(Count("pk"))
+    for purpose, evidence_of, messages in by_kind:
+        messages_out[_urgency(purpose, evidence_of)] += messages
     # With fewer messages a worker would wait, with more what is triggered later would
     alive = Worker.objects.filter(machine=machine_id, last_seen__gt=timezone.now() - ALIVE)
     room = alive.count() + SPARE
     jobs: list[Job] = []
-    for purpose in sorted(runs, key=_urgency):
-        room -= messages_out.get(purpose, 0)
+    for urgency in sorted(runs):
+        room -= messages_out[urgency]
         if room <= 0:
             break
-        due = list(_locked(_due().filter(run__in=runs[purpose], bound_to=None))[:room])
+        due = list(_locked(_due().filter(run__in=runs[urgency], bound_to=None))[:room])
         room -= len(due)
         jobs += due
     return jobs
 
 
 def _next_bound_jobs(machine_id: int) -> list[Job]:
-    """Of each worker that jobs are bound to the first one of each purpose, locked; none where its
-    queue holds a message of that purpose.
+    """Of each worker that jobs are bound to the first one of each purpose, and of the evidence of
+    each alert, locked; none where its queue holds such a message.
 
     What waits for a busy worker so takes no room from the others.
     """
     workers = list(Worker.objects.filter(machine=machine_id).values_list("pk", flat=True))
     bound = Job.objects.filter(bound_to__in=workers, state=JobState.QUEUED)
     # NULL comes last: a job that has a message out stands before those that wait for one
-    in_order = bound.order_by("bound_to_id", "run__purpose", "dispatched_at", *IN_ORDER)
-    first = in_order.distinct("bound_to", "run__purpose").values_list("pk", "dispatched_at")
+    kinds = ("bound_to_id", "run__purpose", "run__evidence_of_id")
+    in_order = bound.order_by(*kinds, "dispatched_at", *IN_ORDER)
+    first = in_order.distinct(*kinds).values_list("pk", "dispatched_at")
     due = [pk for pk, dispatched_at in first if dispatched_at is None]
     return list(_locked(_due().filter(pk__in=due)))
 
@@ -205,11 +212,13 @@ def send(job: Job) -> None:
 
 def priority(job: Job) -> int:
     """0 to 9, in the order in which Redis serves them; RabbitMQ serves the highest first."""
-    urgency = _urgency(job.run.purpose)
+    urgency = _urgency(job.run.purpose, job.run.evidence_of_id)
     return urgency if app.conf.broker_url.startswith("redis") else LAST_PRIORITY - urgency
 
 
-def _urgency(purpose: str) -> int:
+def _urgency(purpose: str, evidence_of: int | None) -> int:
+    if evidence_of is not None:  # nothing waits for it: the alert is confirmed
+        return LOWEST_PRIORITY
     return PRIORITIES.get(Purpose(purpose), LOWEST_PRIORITY)
 
 

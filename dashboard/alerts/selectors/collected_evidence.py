@@ -1,0 +1,182 @@
+"""What diagnostic reruns of an alert's builds have brought, or why there is none."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.utils import timezone
+
+from dashboard.language.metrics import EAGER
+from dashboard.models import (
+    Alert,
+    AlertGroup,
+    Cause,
+    Confirmation,
+    Direction,
+    EvidenceState,
+    Job,
+    JobState,
+    Kind,
+    Worker,
+)
+from dashboard.results.core.structured_trace import LOG, TRACE
+from dashboard.runs.selectors.runs import ALIVE, WAITING
+
+RECENT = timedelta(days=3)  # since the confirmation; later, a person decides
+# Of these the compiler's own records can say more; of a machine or another suite they say nothing
+ACTIVE = (*WAITING, JobState.RUNNING)
+EXPLAINED = (Cause.COMPILER, Cause.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosedSide:
+    """The newest diagnostic job of a build. brought: whether its trace or its log is kept."""
+
+    name: str
+    job: Job
+    size_bytes: int
+    brought: bool
+
+    @property
+    def is_active(self) -> bool:
+        return self.job.state in ACTIVE
+
+    @property
+    def why_not(self) -> str:
+        """Why an ended job brought nothing; empty where it did."""
+        if self.brought or self.is_active:
+            return ""
+        return self.job.message or "It brought neither trace nor log, or they are no longer kept."
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedEvidence:
+    """The newest diagnostic rerun of a group.
+
+    state: none, collecting, there, or gone: nothing of it came, or is kept any more.
+    why_not: why there is none; empty where there is one, or one is due.
+    """
+
+    state: str
+    sides: Sequence[DiagnosedSide]
+    why_not: str
+    may_collect: bool
+
+    @property
+    def reason(self) -> str:
+        """Why a side has nothing of it, as the list of what is missing says it."""
+        if self.state == "collecting":
+            return "It is being collected."
+        why = [f"{side.name}: {side.why_not}" for side in self.sides if side.why_not]
+        if self.sides:
+            return " ".join(why) or "The diagnostic rerun was one of another case of this alert."
+        return f"No diagnostic rerun has brought any. {self.why_not or 'One is due.'}"
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(side.size_bytes for side in self.sides)
+
+    @property
+    def case(self) -> str:
+        job = self.sides[0].job
+        return f"{job.benchmark} in {job.config}"
+
+
+def of_group(group: AlertGroup) -> CollectedEvidence:
+    """Two queries, and up to three more where there is none."""
+    sides = _sides(group)
+    if not sides:
+        alert = alert_to_diagnose(group)
+        refusal = why_never(alert)
+        now = timezone.now()
+        why_not = refusal or why_not_by_itself(group, now) or _why_not_yet(group, now)
+        return CollectedEvidence("none", (), why_not, may_collect=not refusal)
+    if any(side.is_active for side in sides):
+        return CollectedEvidence("collecting", sides, "", may_collect=False)
+    state = "there" if any(side.brought for side in sides) else "gone"
+    return CollectedEvidence(state, sides, "", may_collect=True)
+
+
+def _why_not_yet(group: AlertGroup, now: datetime) -> str:
+    workers = Worker.objects.filter(machine=group.machine, paused=False)
+    if workers.filter(last_seen__gt=now - ALIVE).exists():
+        return ""
+    return "It is due, but no worker of this machine is there."
+
+
+def _sides(group: AlertGroup) -> list[DiagnosedSide]:
+    """Base and new of the alert that was diagnosed last."""
+    jobs = (
+        Job.objects.filter(run__evidence_of__group=group)
+        .select_related("run__build", "benchmark", "config")
+        .prefetch_related("artifacts")
+        .defer("spec", "log_tail")
+        .order_by("-planned_at")
+    )
+    sides: dict[str, DiagnosedSide] = {}
+    diagnosed = None
+    for job in jobs:
+        diagnosed = diagnosed or job.run.evidence_of_id
+        name = job.run.request["side"]
+        if job.run.evidence_of_id == diagnosed and name not in sides:
+            artifacts = list(job.artifacts.all())
+            sides[name] = DiagnosedSide(
+                name,
+                job,
+                sum(artifact.size_bytes for artifact in artifacts),
+                any(artifact.name in (TRACE, LOG) for artifact in artifacts),
+            )
+    return [sides[name] for name in sorted(sides)]  # base, new
+
+
+def alert_to_diagnose(group: AlertGroup) -> Alert | None:
+    """Of the confirmed alerts the one that moved most; of all where none is confirmed."""
+    related = ("series__benchmark", "series__config", "base", "new", "job", "group__machine")
+    alerts = list(group.alerts.select_related(*related))
+    confirmed = [alert for alert in alerts if alert.confirmation == EvidenceState.CONFIRMED]
+    return max(confirmed or alerts, key=_size, default=None)
+
+
+def _size(alert: Alert) -> float:
+    return abs(alert.size.effect or 0.0)
+
+
+def why_never(alert: Alert | None) -> str:
+    """Why the two builds of this alert cannot be diagnosed at all; empty where they can."""
+    if alert is None or alert.group.machine is None or alert.group.track is None:
+        return "This alert is not a measurement."
+    if alert.group.kind == Kind.SILENCE or alert.new is None:
+        return "This alert is not a measurement of a build."
+    if alert.base_id == alert.new_id:
+        return "The build did not change, so there are no two builds to compare."
+    if alert.series.config.name == EAGER:
+        return "It is a case in eager: nothing is compiled there."
+    return ""
+
+
+def why_not_by_itself(group: AlertGroup, now: datetime) -> str:
+    """Why the system would not diagnose the group's builds unless a person asks for it."""
+    if not settings.EVIDENCE_JOBS_A_DAY:
+        return "Here it is collected only when somebody asks for it (EVIDENCE_JOBS_A_DAY is 0)."
+    if reason := _why_not_this(group):
+        return reason
+    confirmation = Confirmation.objects.filter(group=group).first()
+    if confirmation is None or confirmation.finished_at is None:
+        return "It is collected once both builds have been measured again."
+    if confirmation.finished_at < now - RECENT:
+        return f"Its confirmation ended more than {RECENT.days} days ago."
+    return ""
+
+
+def _why_not_this(group: AlertGroup) -> str:
+    if group.kind not in (Kind.STEP, Kind.STATUS):
+        return "It is collected by itself for changes that came with a build."
+    if group.direction not in (Direction.REGRESSION, Direction.TRADE_OFF):
+        return "It is collected by itself for regressions."
+    if group.evidence_state != EvidenceState.CONFIRMED:
+        return "It is collected once the alert is confirmed."
+    if group.cause not in EXPLAINED:
+        cause = group.get_cause_display()
+        return f"The likely cause is {cause}, of which the compiler's records say little."
+    return ""
