@@ -95,7 +95,11 @@ def _number(value: np.float64) -> float | None:
 
 
 def reproduce(alert: Alert) -> str:
-    """The command that repeats the job of the new level; empty where nothing of it is kept."""
+    """The command that repeats the job of the new level; empty where nothing of it is kept, and of
+    imports, which another system measured.
+    """
+    if alert.group.from_imports:
+        return ""
     results = Result.objects.filter(job=alert.job_id)
     document = results.values_list("document", flat=True).first() or {}
     line = str(document.get("reproduce", ""))
