@@ -98,7 +98,7 @@ def feed(request: HttpRequest) -> HttpResponse:
 @conditional_page
 @cache_control(max_age=FRESH_S)
 def alerts_badge(request: HttpRequest) -> HttpResponse:
-    """How many alerts are open, with the inbox's filters; of imports only where one chooses them."""
+    """How many alerts are open, with the inbox's filters; of imports only where these ask."""
     chosen = _filters(request)
     groups = inbox.listing(chosen, timezone.now())
     if not (chosen["track"] or chosen["evidence_state"] or chosen["state"]):

@@ -30,8 +30,10 @@ def groups() -> QuerySet[AlertGroup]:
 
 
 def commit_range(group: AlertGroup) -> str:
-    """The address of PyTorch's commits between the two builds; empty where there is none."""
-    if group.base is None or group.new is None:
+    """The address of PyTorch's commits between the two builds; empty where there is none, and of
+    imports: their commits may be another project's.
+    """
+    if group.base is None or group.new is None or group.from_imports:
         return ""
     return commits.between(group.base.git_sha, group.new.git_sha)
 

@@ -46,6 +46,7 @@ def _quiet_statuses(statuses: Collection[Series]) -> set[int]:
         recovered_at=None,
         series__in=Series.objects.filter(of_cases, metric=STATUS_METRIC).values("pk"),
     )
+    alerts = alerts.exclude(group__evidence_state=EvidenceState.IN_HINDSIGHT)
     loud = set(alerts.values_list("series__benchmark", "series__machine").distinct())
 
     newest = Subquery(_measured().values("status")[:1])

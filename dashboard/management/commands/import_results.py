@@ -15,7 +15,6 @@ from dashboard.results.formats import OURS, Hints, parse_metric_mapping
 from dashboard.results.services.import_files import UnreadableFile, sources_in
 from dashboard.results.services.imports import ImportReport, import_results
 
-
 PASSED_ON = ("machine", "track", "label", "dry_run", "judge")
 
 

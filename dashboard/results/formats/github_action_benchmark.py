@@ -6,7 +6,6 @@ words that differ from tool to tool, and is not kept.
 """
 
 import re
-from datetime import datetime
 from typing import Any
 
 from dashboard.results.formats import fields
