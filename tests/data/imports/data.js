@@ -1,5 +1,5 @@
 window.BENCHMARK_DATA = {
-  "lastUpdate": 1763900000000,
+  "lastUpdate": 1795436000000,
   "repoUrl": "https://github.com/example/fib",
   "entries": {
     "Python Benchmark with pytest-benchmark": [
@@ -19,7 +19,7 @@ window.BENCHMARK_DATA = {
           "timestamp": "2026-11-20T21:08:28Z",
           "url": "https://github.com/example/fib/pull/1/commits/abababababababababababababababababababab"
         },
-        "date": 1763672905026,
+        "date": 1795208905026,
         "benches": [
           {
             "name": "bench.py::test_fib[20]",
@@ -50,7 +50,7 @@ window.BENCHMARK_DATA = {
           "tree_id": "cccccccccccccccccccccccccccccccccccccccc",
           "url": "https://github.com/example/fib/commit/cccccccccccccccccccccccccccccccccccccccc"
         },
-        "date": 1763716000000,
+        "date": 1795252000000,
         "tool": "pytest",
         "benches": [
           {
@@ -83,7 +83,7 @@ window.BENCHMARK_DATA = {
           "tree_id": "cccccccccccccccccccccccccccccccccccccccc",
           "url": "https://github.com/example/fib/commit/cccccccccccccccccccccccccccccccccccccccc"
         },
-        "date": 1763716100000,
+        "date": 1795252100000,
         "tool": "go",
         "benches": [
           {
