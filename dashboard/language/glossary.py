@@ -28,7 +28,7 @@ WORDS: dict[str, str] = {
     "run": "One trigger on one torch build: many jobs.",
     "job": "One case on one build on one machine, measured once in one fresh process.",
     "purpose": "Why something was measured: scheduled, manual, confirmation, bisection or "
-    "import. Detection reads scheduled results only.",
+    "import. Detection reads scheduled results; imports where their track asks for it.",
     "series": "One case on one machine and track, in one metric, over time.",
     "datum": "One value of a series, with its interval, from one job.",
     "samples": "The raw times of a job, one by one, from which its data are made.",
@@ -64,7 +64,11 @@ WORDS: dict[str, str] = {
     "missing report": "What should have reported did not: nothing was measured, so nothing is "
     "shown to have changed.",
     "evidence": "How sure it is that something changed: suspected, confirming, confirmed, not "
-    "reproduced, inconclusive, recovered; or a missing report.",
+    "reproduced, inconclusive, recovered; or a missing report; or judged from imports.",
+    "judged from imports": "The detector found it in results of another system that were imported. "
+    "Nothing is measured again here, so it is never confirmed, and no cause is looked for.",
+    "in hindsight": "Judged from imports that were two weeks old or more by then: kept as history, and "
+    "nobody is notified.",
     "workflow": "What people make of an alert: new (nobody has said anything), acknowledged, "
     "fixed, wontfix, invalid.",
     "acknowledged": "A person has seen it and looks after it.",

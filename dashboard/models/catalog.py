@@ -237,6 +237,13 @@ class Track(models.Model):
         help_text="Left out of choices, lists and defaults. Its results stay, and addresses that "
         "name it still show them.",
     )
+    judges_imports = models.BooleanField(
+        "judge imported results",
+        default=False,
+        db_default=False,
+        help_text="Detection judges what is imported to this track, as a second opinion: nothing "
+        "is measured again. Only for a track whose results are all imported.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -22,6 +22,7 @@ class SeriesLocation:
     at: the time of the newest datum, which is when its job was planned.
     imported: nothing was measured here. hidden: the machine or the track is.
     landed_at: when the newest of the results of that time landed; None where nobody asked.
+    judges_imports: detection judges the track's imported results, as a second opinion.
     """
 
     machine: NamedRow
@@ -31,6 +32,7 @@ class SeriesLocation:
     imported: bool = False
     hidden: bool = False
     landed_at: datetime | None = None
+    judges_imports: bool = False
 
     @property
     def query(self) -> str:

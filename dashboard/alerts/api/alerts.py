@@ -61,6 +61,7 @@ class AlertOut(Paged):
     base: str | None = Field(None, alias="base.label")
     new: str | None = Field(None, alias="new.label")
     assignee: str | None = Field(None, alias="assignee.username")
+    from_imports: bool = Field(description="Another system measured it: it is never confirmed.")
     series: int
     created_at: datetime
     closed_at: datetime | None

@@ -67,6 +67,9 @@ def points_until(
 ) -> tuple[list[list[SeriesPoint]], int]:
     """The points seen with a detection, and the index of the first one that changed."""
     last = detection.reading.at, detection.reading.job
-    until = [reading for reading in readings if (reading.at, reading.job) <= last]
-    points = newest_segment(until, detector.settings, detector.per_build)
+    count = len(readings)
+    for place, reading in enumerate(readings):
+        if (reading.at, reading.job) == last:
+            count = place + 1
+    points = newest_segment(readings[:count], detector.settings, detector.per_build)
     return points, max(len(points) - 1 - detection.behind, 1)

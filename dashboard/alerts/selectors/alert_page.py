@@ -30,8 +30,10 @@ def groups() -> QuerySet[AlertGroup]:
 
 
 def commit_range(group: AlertGroup) -> str:
-    """The address of PyTorch's commits between the two builds; empty where there is none."""
-    if group.base is None or group.new is None:
+    """The address of PyTorch's commits between the two builds; empty where there is none, and of
+    imports: their commits may be another project's.
+    """
+    if group.base is None or group.new is None or group.from_imports:
         return ""
     return commits.between(group.base.git_sha, group.new.git_sha)
 
@@ -95,7 +97,11 @@ def _number(value: np.float64) -> float | None:
 
 
 def reproduce(alert: Alert) -> str:
-    """The command that repeats the job of the new level; empty where nothing of it is kept."""
+    """The command that repeats the job of the new level; empty where nothing of it is kept, and of
+    imports, which another system measured.
+    """
+    if alert.group.from_imports:
+        return ""
     results = Result.objects.filter(job=alert.job_id)
     document = results.values_list("document", flat=True).first() or {}
     line = str(document.get("reproduce", ""))

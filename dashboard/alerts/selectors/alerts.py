@@ -115,6 +115,11 @@ def listing(chosen: Mapping[str, str]) -> QuerySet[AlertGroup]:
     return groups.order_by("-created_at", "-pk")
 
 
+def measured_here() -> QuerySet[AlertGroup]:
+    """What the inbox shows at first, without what is judged from imports."""
+    return listing({}).filter(from_imports=False)
+
+
 def _with_state(state: str) -> Q:
     """The groups whose `state` is this word; all for EVERYTHING."""
     if state == EVERYTHING:

@@ -43,7 +43,7 @@ def results_around(alert: Alert) -> ResultsAround:
     """The results of the scheduled jobs of the alert's series next to its change, and of those that
     measured its builds in turn.
     """
-    scheduled = history.scheduled([alert.series_id])
+    scheduled = history.judged([alert.series_id])
     earlier = scheduled.filter(planned_at__lt=alert.planned_at).order_by("-planned_at")
     later = scheduled.filter(planned_at__gte=alert.planned_at)
     before = list(earlier.values_list("job_id", flat=True)[:LOOKED_AT])

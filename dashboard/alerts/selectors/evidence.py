@@ -41,7 +41,9 @@ def alerting_series_count(group: AlertGroup) -> int:
 def build_before(*, group: AlertGroup, build: TorchBuild) -> TorchBuild | None:
     """The build that the group's track measured on its machine before it first measured `build`."""
     runs = Run.objects.filter(
-        machine=group.machine_id, track=group.track_id, purpose=Purpose.SCHEDULED
+        machine=group.machine_id,
+        track=group.track_id,
+        purpose=Purpose.IMPORT if group.from_imports else Purpose.SCHEDULED,
     )
     first = runs.filter(build=build).order_by("created_at").first()
     if first is None:

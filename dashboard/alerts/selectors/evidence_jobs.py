@@ -44,7 +44,7 @@ class Side:
 
 def sides(alert: Alert) -> tuple[Side, Side]:
     """Base and new, with their jobs. Eight queries."""
-    scheduled = history.scheduled([alert.series_id])
+    scheduled = history.judged([alert.series_id])
     before = scheduled.filter(planned_at__lt=alert.planned_at).order_by("-planned_at")
     after = scheduled.filter(planned_at__gte=alert.planned_at)
     return (

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from math import isfinite
 
+from dashboard.alerts.core import attribution
 from dashboard.alerts.core.change_facts import ChangeFacts, ObservedChange
 from dashboard.alerts.selectors import documents
 from dashboard.detection import compare_levels
@@ -68,6 +69,26 @@ def facts_of(alert: Alert) -> ChangeFacts:
     )
 
 
+def likely_cause(alert: Alert) -> tuple[attribution.Cause, list[attribution.Evidence]]:
+    """Whose fault the change of `alert` is, and the evidence.
+
+    Of imports only what they say of themselves: nothing is looked for elsewhere.
+    """
+    if not alert.series.track.judges_imports:
+        return attribution.attribute(facts_of(alert))
+    results = documents.results_around(alert)
+    facts = ChangeFacts(
+        metric=alert.series.metric,
+        unit=metric_of(alert.series.metric).unit,
+        change=None,
+        eager=False,
+        same_build=False,
+        differences=documents.environment_changes(results),
+        suite=documents.suite_versions(results),
+    )
+    return "unknown", attribution.recorded(facts)
+
+
 def _own_change(alert: Alert) -> ObservedChange | None:
     effect, low, high, unit = alert.size
     if effect is None or unit != "percent":
@@ -93,7 +114,7 @@ _Sides = tuple[list[float], list[float]]  # the values before a moment, and afte
 
 def _window_of(alert: Alert) -> _Window | None:
     """None where the series has no data before the change."""
-    before = history.scheduled([alert.series_id]).filter(planned_at__lt=alert.planned_at)
+    before = history.judged([alert.series_id]).filter(planned_at__lt=alert.planned_at)
     newest = before.order_by("-planned_at").values_list("planned_at", flat=True)[:WINDOW]
     moments = list(newest)
     if not moments:
@@ -105,7 +126,7 @@ def _sides(series_ids: Iterable[int], window: _Window | None) -> dict[int, _Side
     """Values of series around a change, by series; those without both sides are left out."""
     if window is None:
         return {}
-    data = history.scheduled(series_ids).filter(planned_at__gte=window.start, value__isnull=False)
+    data = history.judged(series_ids).filter(planned_at__gte=window.start, value__isnull=False)
     before: dict[int, list[float]] = defaultdict(list)
     after: dict[int, list[float]] = defaultdict(list)
     for series, at, value in data.values_list("series_id", "planned_at", "value"):

@@ -70,7 +70,8 @@ def _months_before(now: datetime, months: int) -> datetime:
 
 def _count_alerts(rates: dict[_Key, Rates], since: datetime) -> None:
     """Those that people answered, by their answer; the others by their own confirmation."""
-    alerts = Alert.objects.filter(seen_at__gte=since).exclude(group__kind=Kind.SILENCE)
+    measured_here = Alert.objects.filter(group__from_imports=False)
+    alerts = measured_here.filter(seen_at__gte=since).exclude(group__kind=Kind.SILENCE)
     columns = (
         "month",
         "series__metric",

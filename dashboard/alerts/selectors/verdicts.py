@@ -44,7 +44,8 @@ def weekly(weeks: int = 26) -> list[Week]:
 
     Missing data are not found by a detector, and do not count.
     """
-    groups = AlertGroup.objects.exclude(kind=Kind.SILENCE).annotate(week=TruncWeek("created_at"))
+    measured_here = AlertGroup.objects.filter(from_imports=False).exclude(kind=Kind.SILENCE)
+    groups = measured_here.annotate(week=TruncWeek("created_at"))
     rows = groups.order_by("-week").values_list("pk", "week", "alerts__detector_version").distinct()
     by_key: dict[tuple[date, str], Week] = {}
     mondays: set[date] = set()

@@ -15,7 +15,7 @@ planned_at, whatever arrives twice or late.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -23,6 +23,7 @@ import orjson
 import structlog
 from django.db import connection, transaction
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from dashboard.alerts.core.detected import (
     Detection,
@@ -45,7 +46,9 @@ from dashboard.results.core.series_points import (
 from dashboard.results.selectors import history
 
 OLD = timedelta(days=14)
-"""A change seen so long before the newest datum is history: charts show it, nobody is alerted."""
+"""A change seen so long before the newest datum is history: charts show it, nobody is alerted. Of
+imports that counts from now, and the change is kept as seen in hindsight.
+"""
 BATCH = 50
 """Series judged together: a result that brings data of one of them waits for the whole batch."""
 _SAVE = """
@@ -163,10 +166,14 @@ class _Judging:
         before = None if self.read_again else self.stored.state.get("noisier")
         self.noisier = noisier_since(before, self.detector, readings, detections)
         changes = []
+        from_imports = self.series.track.judges_imports
         for detection in detections:
-            is_recent = detection.reading.at >= readings[-1].at - OLD
-            if is_recent and detection.verdict.state == "changed":
-                changes.append(_level_change(self.series, self.detector, readings, detection))
+            # A history may be imported in one piece or in many: news is what was measured lately
+            newest = timezone.now() if from_imports else readings[-1].at
+            is_news = detection.reading.at >= newest - OLD
+            if detection.verdict.state == "changed" and (is_news or from_imports):
+                change = _level_change(self.series, self.detector, readings, detection)
+                changes.append(replace(change, in_hindsight=not is_news))
         return changes
 
 
@@ -180,6 +187,8 @@ def _begin(stored_states: Sequence[DetectorState]) -> list[_Judging]:
         series, digest = stored.series, digests[stored.pk]
         per_build = history.is_per_build(series.track)
         detector = _stored_detector(series, stored, per_build, digest.until)
+        if detector is not None and _adds_to_earlier_build(stored, detector, fresh[stored.pk]):
+            detector = None
         read_again = detector is None
         if detector is None:
             # Judged again, it borrows what it borrowed before
@@ -191,25 +200,31 @@ def _begin(stored_states: Sequence[DetectorState]) -> list[_Judging]:
     return judgings
 
 
+def _adds_to_earlier_build(
+    stored: DetectorState, detector: SeriesDetector, fresh: Sequence[SeriesPoint]
+) -> bool:
+    """Of judged imports: whether a build that others followed was measured once more."""
+    if not stored.series.track.judges_imports or stored.planned_at is None:
+        return False
+    newest_build = detector.open[0].build if detector.open else None
+    return history.adds_to_earlier_build(stored.series, stored.planned_at, fresh, newest_build)
+
+
 def _borrow(young: Collection[_Judging]) -> None:
     """Have young series borrow the noise that the others of their machine have. One query."""
     if not young:
         return
-    noises = history.noises_at({_place(judging.series) for judging in young})
+    noises = history.noises_at({history.place_of(judging.series) for judging in young})
     for judging in young:
-        near = noises[_place(judging.series)]
+        near = noises[history.place_of(judging.series)]
         judging.detector.borrow(history.usual_noise_near(judging.series, near))
-
-
-def _place(series: Series) -> history.Place:
-    return series.machine_id, series.metric
 
 
 def _save(judgings: Iterable[_Judging]) -> None:
     """Store where the series stand. One query."""
     ids, states, moments, shown = [], [], [], []
     for judging in judgings:
-        moment = judging.fresh[-1].at if judging.fresh else judging.stored.planned_at
+        moment = max((reading.at for reading in judging.fresh), default=judging.stored.planned_at)
         limit = judging.detector.now.limit
         state = judging.detector.state()
         state["noisier"] = judging.noisier

@@ -104,7 +104,7 @@ def _has_never_passed(series: Series, failed: Datum) -> bool:
     A scheduled failure after a scheduled pass, of whatever build, is the detector's.
     """
     if failed.purpose == Purpose.SCHEDULED:
-        passed = history.scheduled([series.pk]).filter(status=Status.PASS)
+        passed = history.judged([series.pk]).filter(status=Status.PASS)
         if passed.filter(planned_at__lt=failed.planned_at).exists():
             return False
     if _measured(series).filter(build=failed.build_id, status=Status.PASS).exists():

@@ -7,14 +7,14 @@ it is a suspicion again, which is measured again like any other.
 
 from datetime import datetime
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from dashboard.alerts.core import flakiness
 from dashboard.alerts.selectors.alerts import OF_STANDING_GROUP
 from dashboard.alerts.services import recovery, triage
 from dashboard.alerts.services.changes import LevelChange
 from dashboard.alerts.services.descriptions import describe
-from dashboard.models import Alert, AlertState, Direction, Kind, Series
+from dashboard.models import Alert, AlertState, Direction, EvidenceState, Kind, Series
 from dashboard.results.core.series_points import SeriesPoint
 from dashboard.results.selectors import history
 
@@ -39,7 +39,10 @@ def close_as_flaky(*, alert: Alert) -> None:
     alert.save(update_fields=["decision"])
     describe(groups=[alert.group])
     why = flakiness.sentence(_readings_until(alert.series, alert.seen_at))
-    triage.move(group=alert.group, to=AlertState.INCONCLUSIVE, why=why)
+    if alert.group.from_imports:
+        triage.record_event(group=alert.group, text=why)
+    else:
+        triage.move(group=alert.group, to=AlertState.INCONCLUSIVE, why=why)
 
 
 def end_if_settled(*, series: Series) -> None:
@@ -72,4 +75,6 @@ def _readings_until(series: Series, moment: datetime) -> list[SeriesPoint]:
 
 
 def _flaky_alerts(series: Series) -> QuerySet[Alert]:
-    return Alert.objects.filter(OF_STANDING_GROUP, series=series, decision__flaky=True)
+    in_hindsight = Q(group__evidence_state=EvidenceState.IN_HINDSIGHT)
+    alerts = Alert.objects.filter(OF_STANDING_GROUP | in_hindsight, series=series)
+    return alerts.filter(decision__flaky=True)

@@ -48,6 +48,7 @@ BY_PERSON: dict[WorkflowState, Collection[WorkflowState]] = {
 _IF_OVER: dict[str, Collection[WorkflowState]] = {  # of evidence that has closed the group
     EvidenceState.NOT_REPRODUCED: (WorkflowState.ACKNOWLEDGED, WorkflowState.INVALID),
     EvidenceState.RECOVERED: (WorkflowState.ACKNOWLEDGED,),
+    EvidenceState.IN_HINDSIGHT: (WorkflowState.ACKNOWLEDGED, WorkflowState.INVALID),
 }
 BY_SYSTEM: dict[EvidenceState, Collection[EvidenceState]] = {
     EvidenceState.SUSPECTED: (
@@ -64,6 +65,7 @@ BY_SYSTEM: dict[EvidenceState, Collection[EvidenceState]] = {
     EvidenceState.CONFIRMED: (EvidenceState.NOT_REPRODUCED, EvidenceState.RECOVERED),
     EvidenceState.INCONCLUSIVE: (EvidenceState.SUSPECTED, EvidenceState.RECOVERED),
     EvidenceState.MISSING_REPORT: (EvidenceState.RECOVERED,),
+    EvidenceState.JUDGED_FROM_IMPORTS: (EvidenceState.RECOVERED,),
 }
 AGAIN = (EvidenceState.CONFIRMED, EvidenceState.INCONCLUSIVE, EvidenceState.NOT_REPRODUCED)
 """What can be measured again."""
@@ -83,7 +85,7 @@ def possible(*, group: AlertGroup, person: bool = True) -> tuple[AlertState, ...
     elif group.is_open:
         allowed = (*BY_SYSTEM[EvidenceState(group.evidence_state)], WorkflowState.INVALID)
     elif group.workflow_state == WorkflowState.INVALID:
-        allowed = (EvidenceState.SUSPECTED,)
+        allowed = (group.evidence_at_first,)
     else:
         allowed = ()
     return tuple(state for state in AlertState if state in allowed)
@@ -104,7 +106,7 @@ def move(*, group: AlertGroup, to: AlertState, by: Person = None, why: str = "")
             )
         if to in WorkflowState.values:
             if to == AlertState.ACKNOWLEDGED and group.evidence_state in OVER:
-                group.evidence_state = EvidenceState.INCONCLUSIVE  # a person doubts it
+                group.evidence_state = group.evidence_in_doubt
             group.workflow_state = to
         else:
             group.evidence_state = to
@@ -144,7 +146,11 @@ def measure_on(*, group: AlertGroup, by: Person, text: str) -> AlertEvent:
 
 def record_opened(*, group: AlertGroup) -> AlertEvent:
     """Record that the system opened a group, once it is described."""
-    return _add_event(group, "opened", None, group.title)
+    event = _add_event(group, "opened", None, group.title)
+    if group.evidence_state == EvidenceState.IN_HINDSIGHT:
+        event.considered_at = event.at  # no news: no rule is asked about it
+        event.save(update_fields=["considered_at"])
+    return event
 
 
 def record_cause(*, group: AlertGroup) -> AlertEvent:

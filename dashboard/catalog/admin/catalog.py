@@ -120,12 +120,18 @@ class TorchBuildAdmin(ModelAdmin):
         return redirect("admin:dashboard_torchbuild_changelist")
 
 
+ASK_WITH_IMPORT = (
+    "An import asks for it: Runs → Import results → Judge this track from now on. Here it is "
+    "turned off."
+)
+
+
 class TrackForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments at run time
     """A track, and for one that does not move by itself the build where it stands."""
 
     class Meta:
         model = Track
-        fields = ("key", "label", "kind", "build", "hidden")
+        fields = ("key", "label", "kind", "build", "hidden", "judges_imports")
         help_texts = {
             "kind": "stable and nightly follow the newest build of their channel; pinned never "
             "moves: the control that shows when the machine moved.",
@@ -136,14 +142,16 @@ class TrackForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments
         cleaned = super().clean() or self.cleaned_data
         if cleaned.get("kind") == Track.Kind.PINNED and not cleaned.get("build"):
             self.add_error("build", "A pinned track needs the build that it is pinned to.")
+        if cleaned.get("judges_imports") and not self.initial.get("judges_imports"):
+            self.add_error("judges_imports", ASK_WITH_IMPORT)
         return cleaned
 
 
 @admin.register(Track)
 class TrackAdmin(ModelAdmin):
     form = TrackForm
-    list_display = ("key", "label", "kind", "build", "hidden")
-    list_filter = ("kind", "hidden")
+    list_display = ("key", "label", "kind", "build", "hidden", "judges_imports")
+    list_filter = ("kind", "hidden", "judges_imports")
     search_fields = ("key", "label")
     autocomplete_fields = ("build",)
 

@@ -38,10 +38,16 @@ def find_machine(key: str) -> Machine:
 
 
 def find_track(key: str) -> Track:
-    """Raises PlanError."""
+    """A track on which something can be measured. Raises PlanError."""
     if not Track.objects.exists():
         raise PlanError(NO_TRACK)
-    return find_named(Track.objects.all(), "track", "key", key)
+    track = find_named(Track.objects.all(), "track", "key", key)
+    if track.judges_imports:
+        raise PlanError(
+            f"Track {key} holds the results of another system, which are judged: measure on "
+            "another track."
+        )
+    return track
 
 
 def named_build(name: str, machine: Machine) -> TorchBuild:

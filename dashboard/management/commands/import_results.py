@@ -9,10 +9,13 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
+from dashboard.language.errors import ActionNotAllowed
 from dashboard.language.wording import plural
 from dashboard.results.formats import OURS, Hints, parse_metric_mapping
 from dashboard.results.services.import_files import UnreadableFile, sources_in
 from dashboard.results.services.imports import ImportReport, import_results
+
+PASSED_ON = ("machine", "track", "label", "dry_run", "judge")
 
 
 class Command(BaseCommand):
@@ -23,7 +26,10 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "paths", nargs="+", type=Path, help="files (.json, .jsonl, .csv, .gz), folders, .tar.gz"
+            "paths",
+            nargs="+",
+            type=Path,
+            help="files (.json, .jsonl, .csv, .js, .gz), folders, .tar.gz",
         )
         parser.add_argument(
             "--machine", default="", help="key of the machine; else from the GPU's or CPU's name"
@@ -51,6 +57,11 @@ class Command(BaseCommand):
             "repeatable",
         )
         parser.add_argument(
+            "--judge",
+            action="store_true",
+            help="have detection judge the track from now on, as a second opinion",
+        )
+        parser.add_argument(
             "--dry-run", action="store_true", help="check and count, change nothing"
         )
 
@@ -67,9 +78,9 @@ class Command(BaseCommand):
                     config=options["config"],
                     metrics=dict(options["metric"]),
                 ),
-                **{key: options[key] for key in ("machine", "track", "label", "dry_run")},
+                **{key: options[key] for key in PASSED_ON},
             )
-        except UnreadableFile as error:
+        except (ActionNotAllowed, UnreadableFile) as error:
             raise CommandError(str(error)) from None
         for line in in_words(report):
             self.stdout.write(line)
@@ -79,6 +90,8 @@ class Command(BaseCommand):
         self.stdout.write(
             f"{report.added} {verb}, {report.existing} here already, {len(report.refused)} refused"
         )
+        if report.judged:
+            self.stdout.write(f"{plural(report.judged, 'series', 'series')} will be judged")
         if report.refused and not report.added and not report.existing:
             raise CommandError("Nothing could be imported: the reasons are above.")
 

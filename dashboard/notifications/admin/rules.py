@@ -23,6 +23,8 @@ from dashboard.ui.admin.widgets import Picker, TimeOfDay
 AT_ONCE, DAILY, WEEKLY = Rule.When.AT_ONCE, Rule.When.DAILY, Rule.When.WEEKLY
 ONLY_DIGESTS = {"data-only-when": f"when={DAILY}|{WEEKLY}"}
 ALERTING = [(metric.key, metric.label) for metric in METRICS.values() if metric.alerts]
+# What is seen in hindsight is never sent
+NOTIFIED_STATES = [choice for choice in AlertState.choices if choice[0] != AlertState.IN_HINDSIGHT]
 ALL = "None: all."
 
 
@@ -95,9 +97,9 @@ class RuleForm(WithoutHiddenForm):
     machines = RowsField(Machine)
     tracks = RowsField(Track)
     states = WordsField(
-        AlertState.choices,
+        NOTIFIED_STATES,
         "None: confirmed, missing reports, and recovered after that. Choose suspected to hear of "
-        "what is not proven.",
+        "what is not proven, and judged from imports to hear of what another system measured.",
     )
 
     class Meta:

@@ -21,6 +21,7 @@ class EventFacts:
     state: after the event.
     was_confirmed: the group has been confirmed, before or with this event.
     effect_percent: the group's largest change; None where it is a status word or a count.
+    from_imports: another system measured it, and nothing was measured again.
     """
 
     action: str
@@ -34,6 +35,7 @@ class EventFacts:
     machine: int | None
     track: int | None
     effect_percent: float | None
+    from_imports: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +56,17 @@ class RuleSelection:
 def selects(rule: RuleSelection, event: EventFacts) -> bool:
     """Whether the rule notifies of the event.
 
-    The recovery of a group that never was confirmed is not news, unless the rule also selects
-    suspicions: nobody was notified of the group before.
+    What is judged from imports is for rules that ask for it. The recovery of a group that never was
+    confirmed is not news, unless the rule also selects what is not proven: nobody was notified of
+    the group before.
     """
     if event.action not in NOTIFIED_ACTIONS:
         return False
     if event.state not in (rule.states or USUAL_STATES):
         return False
-    if event.state == "recovered" and not event.was_confirmed and "suspected" not in rule.states:
+    unproven = "judged_from_imports" if event.from_imports else "suspected"
+    was_no_news = event.state == "recovered" and not event.was_confirmed
+    if (event.from_imports or was_no_news) and unproven not in rule.states:
         return False
     if event.direction == "improvement" and not rule.improvements:
         return False

@@ -20,6 +20,8 @@ from unfold.widgets import (
     UnfoldBooleanWidget,
 )
 
+from dashboard.language.errors import ActionNotAllowed
+from dashboard.language.wording import plural
 from dashboard.models import Machine, Run
 from dashboard.models.catalog import TRACK_KEY
 from dashboard.results.formats import Hints, parse_metric_mapping
@@ -74,6 +76,13 @@ class ImportForm(forms.Form):
         "(us)=latency_ms*0.001.",
     )
     label = forms.CharField(required=False, max_length=200, widget=UnfoldAdminTextInputWidget)
+    judge = forms.BooleanField(
+        required=False,
+        widget=UnfoldBooleanWidget,
+        label="Judge this track from now on",
+        help_text="A second opinion: detection looks for changes in what is imported to it. "
+        "Nothing is measured again, and no rule notifies of it unless it asks for that.",
+    )
     dry_run = forms.BooleanField(
         required=False, widget=UnfoldBooleanWidget, label="Only check, change nothing"
     )
@@ -98,6 +107,8 @@ def import_page(request: HttpRequest) -> HttpResponse:
             return redirect("admin:dashboard_run_changelist")
         except UnreadableFile as problem:
             form.add_error("file", str(problem))
+        except ActionNotAllowed as problem:
+            form.add_error("judge", str(problem))
     context = {
         **admin.site.each_context(request),
         "title": "Import results",
@@ -112,7 +123,7 @@ def import_upload(
 ) -> ImportReport:
     """The results of an upload, under its own name: its ending says what it is.
 
-    Raises UnreadableFile.
+    Raises UnreadableFile, ActionNotAllowed.
     """
     hints = Hints(
         options.pop("build"),
@@ -135,6 +146,9 @@ def show_report(request: HttpRequest, report: ImportReport, *, dry_run: bool) ->
         request,
         f"{report.added} {verb}, {report.existing} here already, {len(report.refused)} refused.",
     )
+    if report.judged:
+        number = plural(report.judged, "series", "series")
+        messages.info(request, f"Detection judges {number} of it, within a minute or so.")
     if report.left_out:
         messages.warning(
             request,

@@ -34,6 +34,9 @@ class ImportTarget(Schema):
     track: Name = "import"
     label: Text = Field("", description="Shown with the run.")
     dry_run: bool = Field(False, description="Check and count, change nothing.")
+    judge: bool = Field(
+        False, description="Have detection judge the track from now on, as a second opinion."
+    )
     build: Text = Field(
         "", description="Of another tool's file that names none: the label of the build."
     )
@@ -54,12 +57,15 @@ class Refusal(Schema):
 
 
 class Taken(Schema):
-    """known: results that were here already. left_out: unknown metrics, and how often."""
+    """known: results that were here already. left_out: unknown metrics, and how often. judged:
+    series that detection will judge.
+    """
 
     added: int
     known: int
     refused: list[Refusal]
     left_out: dict[str, int]
+    judged: int = 0
 
 
 @router.post("results", response=Taken, auth=POST_RESULTS)
@@ -73,6 +79,7 @@ def post(request: HttpRequest, where: Query[ImportTarget]) -> dict[str, Any]:
         track=where.track,
         label=where.label,
         dry_run=where.dry_run,
+        judge=where.judge,
         hints=Hints(where.build, where.at, config=where.config, metrics=metrics),
     )
     if report.refused and not report.added and not report.existing:
@@ -83,4 +90,5 @@ def post(request: HttpRequest, where: Query[ImportTarget]) -> dict[str, Any]:
         "known": report.existing,
         "refused": [{"source": source, "reason": reason} for source, reason in report.refused],
         "left_out": report.left_out,
+        "judged": report.judged,
     }

@@ -2,7 +2,8 @@
 
 - **A point** is one scheduled datum. On a track where each build is new (nightly), the data of one
   build are repeats of one point: their median. The first one is judged at once; a repeat replaces
-  the point that it belongs to, which is judged again from the state before it.
+  the point that it belongs to, which is judged again from the state before it. Of judged imports
+  they are repeats whenever they were measured: `one_point_a_build` orders them.
 - **A segment** ends where the benchmark's version changes: it does something else from there on.
   The detector starts again, and no change is reported across.
 """
@@ -102,6 +103,16 @@ def merge_repeats(repeats: Sequence[SeriesPoint], position: int, settings: Setti
         return Point(middle, None, None, position, device)
     reach = fmean(half_widths) / sqrt(len(repeats))
     return Point(middle, middle - reach, middle + reach, position, device)
+
+
+def one_point_a_build(readings: Sequence[SeriesPoint]) -> list[SeriesPoint]:
+    """Data in the order of their builds, each at the time of its first datum; oldest first."""
+    first: dict[int, datetime] = {}
+    for reading in readings:
+        first[reading.build] = min(reading.at, first.get(reading.build, reading.at))
+    return sorted(
+        readings, key=lambda reading: (first[reading.build], reading.build, reading.at, reading.job)
+    )
 
 
 def newest_segment(

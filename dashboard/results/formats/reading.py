@@ -6,7 +6,13 @@ from typing import Any
 
 import orjson
 
-from dashboard.results.formats import asv, dynamo_csv, pytest_benchmark, v3
+from dashboard.results.formats import (
+    asv,
+    dynamo_csv,
+    github_action_benchmark,
+    pytest_benchmark,
+    v3,
+)
 from dashboard.results.formats.common import NO_HINTS, Hints, ParsedFile, RefusedPart
 
 FORMATS = (
@@ -15,6 +21,7 @@ FORMATS = (
     "CSV files of PyTorch's benchmarks/dynamo (performance, accuracy)",
     "pytest-benchmark's JSON",
     "asv's results",
+    "the data.js of github-action-benchmark",
 )
 OURS = "benchmarks_suite"
 UNKNOWN = f"it is none of what can be imported: {'; '.join(FORMATS)}"
@@ -38,7 +45,7 @@ def _parse(name: str, body: bytes, hints: Hints) -> ParsedFile:
     if name.endswith((".csv", ".csv.gz")):
         return ParsedFile(refused=[RefusedPart(name, OTHER_CSV)])
     try:
-        records = list(_decoded(name, body))
+        records = list(_decoded(name, github_action_benchmark.plain_json(body)))
     except ValueError as error:
         return ParsedFile(refused=[RefusedPart(name, str(error))])
     if not records:
@@ -56,6 +63,8 @@ def _parse_json(name: str, records: list[tuple[str, Any]], hints: Hints) -> Pars
         return pytest_benchmark.read(name, value, hints)
     if len(records) == 1 and asv.matches(value):
         return asv.read(name, value, hints)
+    if len(records) == 1 and github_action_benchmark.matches(value):
+        return github_action_benchmark.read(name, value, hints)
     if isinstance(value, dict) and "schema" in value:
         return ParsedFile(OURS, documents=records)
     return ParsedFile(refused=[RefusedPart(name, UNKNOWN)])

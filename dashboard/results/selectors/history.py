@@ -1,21 +1,26 @@
-"""The scheduled data of a series, as detection reads them: without points marked as invalid."""
+"""The data of a series as detection reads them: of scheduled runs, without points marked as
+invalid. On a track whose imports are judged (Track.judges_imports): imported data.
+"""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import dropwhile
+from typing import NamedTuple
 
 from django.db import connection
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Case, Exists, OuterRef, QuerySet, Value, When
 
 from dashboard.detection import VERSION, SeriesNoise, UsualNoise, usual_noise
 from dashboard.models import Datum, DetectorState, InvalidPoint, Purpose, Series, Track
-from dashboard.results.core.series_points import SeriesPoint
+from dashboard.results.core.series_points import SeriesPoint, one_point_a_build
 
 # Tracks on which data of one build are repeats of one point
 PER_BUILD = (Track.Kind.NIGHTLY, Track.Kind.VERSIONS)
 BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
-_SCHEDULED = """
-    WHERE datum.purpose = %s
+_JUDGED = f"""
+    WHERE datum.purpose = CASE WHEN track.judges_imports
+                               THEN '{Purpose.IMPORT}' ELSE '{Purpose.SCHEDULED}' END
           AND NOT EXISTS (
               SELECT FROM dashboard_invalidpoint AS invalid
               WHERE invalid.series_id = datum.series_id AND invalid.job_id = datum.job_id
@@ -31,6 +36,8 @@ _DIGESTS = f"""
            count(*),
            coalesce(bit_xor(hash.value), 0)
     FROM unnest(%s::bigint[], %s::timestamptz[]) AS moment (series, until)
+    JOIN dashboard_series AS series ON series.id = moment.series
+    JOIN dashboard_track AS track ON track.id = series.track_id
     JOIN dashboard_datum AS datum ON datum.series_id = moment.series
     CROSS JOIN LATERAL (
         SELECT hashtextextended(
@@ -39,31 +46,35 @@ _DIGESTS = f"""
             0
         ) AS value
     ) AS hash
-    {_SCHEDULED}
+    {_JUDGED}
     GROUP BY moment.series
 """  # noqa: S608 - made of constants
 # The host of a CPU may have another name after each restart, and be the same machine
 _READINGS = f"""
-    SELECT datum.series_id, datum.planned_at, datum.job_id::text, datum.build_id,
-           datum.environment_id, datum.benchmark_version, datum.status,
+    SELECT datum.series_id, track.judges_imports,
+           datum.planned_at, datum.job_id::text, datum.build_id, datum.environment_id,
+           datum.benchmark_version, datum.status,
            datum.value, datum.low, datum.high,
            CASE WHEN machine.device_kind = 'cuda' THEN coalesce(result.device, '') ELSE '' END
     FROM unnest(%s::bigint[], %s::timestamptz[]) AS moment (series, after)
     JOIN dashboard_series AS series ON series.id = moment.series
+    JOIN dashboard_track AS track ON track.id = series.track_id
     JOIN dashboard_machine AS machine ON machine.id = series.machine_id
     JOIN dashboard_datum AS datum
          ON datum.series_id = moment.series AND datum.planned_at > moment.after
     LEFT JOIN dashboard_result AS result ON result.job_id = datum.job_id
-    {_SCHEDULED}
+    {_JUDGED}
     ORDER BY datum.series_id, datum.planned_at, datum.job_id
 """  # noqa: S608 - made of constants
 NO_DATA = "0:0"
 
 
-def scheduled(series_ids: Iterable[int]) -> QuerySet[Datum]:
-    """Scheduled, valid data of these series, oldest first."""
+def judged(series_ids: Iterable[int]) -> QuerySet[Datum]:
+    """The valid data of these series that detection reads, oldest first."""
     invalid = InvalidPoint.objects.filter(series=OuterRef("series"), job=OuterRef("job"))
-    data = Datum.objects.filter(~Exists(invalid), series__in=series_ids, purpose=Purpose.SCHEDULED)
+    of_imports = When(series__track__judges_imports=True, then=Value(Purpose.IMPORT))
+    purpose = Case(of_imports, default=Value(Purpose.SCHEDULED))
+    data = Datum.objects.filter(~Exists(invalid), series__in=series_ids, purpose=purpose)
     return data.order_by("planned_at", "job_id")
 
 
@@ -75,11 +86,29 @@ def readings(series: Series, after: datetime = BEGINNING) -> list[SeriesPoint]:
 def readings_after(moments: Mapping[int, datetime]) -> dict[int, list[SeriesPoint]]:
     """By series id: its data after its moment, oldest first. One query."""
     fresh: dict[int, list[SeriesPoint]] = {series_id: [] for series_id in moments}
+    of_imports = set()
     with connection.cursor() as cursor:
-        cursor.execute(_READINGS, [*_columns(moments), Purpose.SCHEDULED])
-        for series_id, *fields in cursor.fetchall():
+        cursor.execute(_READINGS, [*_columns(moments)])
+        for series_id, judges_imports, *fields in cursor.fetchall():
             fresh[series_id].append(SeriesPoint(*fields))
+            if judges_imports:
+                of_imports.add(series_id)
+    for series_id in of_imports:
+        fresh[series_id] = one_point_a_build(fresh[series_id])
     return fresh
+
+
+def adds_to_earlier_build(
+    series: Series, until: datetime, fresh: Iterable[SeriesPoint], newest_build: int | None
+) -> bool:
+    """Whether data that came after a moment are repeats of an earlier point than the newest one.
+
+    newest_build: the build of that point.
+    """
+    after_newest = dropwhile(lambda reading: reading.build == newest_build, fresh)
+    builds = {reading.build for reading in after_newest}
+    earlier = judged([series.pk]).filter(planned_at__lte=until, build__in=builds)
+    return bool(builds) and earlier.exists()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +122,7 @@ class Digest:
 def digests(moments: Mapping[int, datetime]) -> dict[int, Digest]:
     """By series id, each up to its moment. One query."""
     with connection.cursor() as cursor:
-        cursor.execute(_DIGESTS, [*_columns(moments), Purpose.SCHEDULED])
+        cursor.execute(_DIGESTS, [*_columns(moments)])
         rows = cursor.fetchall()
     by_series = {series_id: Digest() for series_id in moments}
     for series_id, count, mixed, count_now, mixed_now in rows:
@@ -105,23 +134,36 @@ def _columns(moments: Mapping[int, datetime]) -> tuple[list[int], list[datetime]
     return list(moments), list(moments.values())
 
 
-Place = tuple[int, str]  # machine and metric
+class Place(NamedTuple):
+    """Where series have a noise in common.
+
+    from_imports: what another system measured scatters in its own way, on the same machine too.
+    """
+
+    machine: int
+    metric: str
+    from_imports: bool
+
+
+def place_of(series: Series) -> Place:
+    return Place(series.machine_id, series.metric, series.track.judges_imports)
 
 
 def noises_at(places: Collection[Place]) -> dict[Place, dict[int, SeriesNoise]]:
-    """By machine and metric: the noise of each of their series that has been judged. One query."""
+    """The noise of each series of these places that has been judged. One query."""
     states = DetectorState.objects.filter(
         version=str(VERSION),
-        series__machine__in={machine for machine, _ in places},
-        series__metric__in={metric for _, metric in places},
+        series__machine__in={place.machine for place in places},
+        series__metric__in={place.metric for place in places},
         state__now__has_key="law",
     )
     noises: dict[Place, dict[int, SeriesNoise]] = {place: {} for place in places}
-    rows = states.values_list("pk", "series__machine", "series__metric", "state__now__law")
-    for series_id, machine, metric, model in rows:
-        if model and (machine, metric) in noises:
+    of_place = ("series__machine", "series__metric", "series__track__judges_imports")
+    for series_id, model, *fields in states.values_list("pk", "state__now__law", *of_place):
+        place = Place(*fields)
+        if model and place in noises:
             noise = SeriesNoise(model["rho"], model["scale"], model["known"])
-            noises[machine, metric][series_id] = noise
+            noises[place][series_id] = noise
     return noises
 
 
@@ -132,4 +174,4 @@ def usual_noise_near(series: Series, noises: Mapping[int, SeriesNoise]) -> Usual
 
 def is_per_build(track: Track) -> bool:
     """Whether the data of one build on this track are repeats of one point."""
-    return track.kind in PER_BUILD
+    return track.judges_imports or track.kind in PER_BUILD

@@ -105,7 +105,8 @@ _PLACES = """
                JOIN dashboard_job AS job ON job.uuid = series.last_job_id
                WHERE series.machine_id = machine.id AND series.track_id = track.id
                      AND series.metric IN ('passed', 'latency_ms') AND series.last_at = newest.at
-           ) END
+           ) END,
+           track.judges_imports
     FROM dashboard_machine AS machine
     CROSS JOIN dashboard_track AS track
     LEFT JOIN dashboard_torchbuild AS build ON build.id = track.build_id

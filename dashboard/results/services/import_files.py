@@ -22,7 +22,7 @@ def sources_in(path: Path) -> Iterator[ImportSource]:
     try:
         if path.is_dir():
             for file in sorted(path.rglob("*")):
-                if file.suffix in {".json", ".jsonl", ".csv", ".gz"} and file.is_file():
+                if file.suffix in {".json", ".jsonl", ".csv", ".gz", ".js"} and file.is_file():
                     yield from sources_in(file)
         elif path.name.endswith((".tar.gz", ".tgz")):
             yield from _in_archive(path)
@@ -38,7 +38,7 @@ def sources_in(path: Path) -> Iterator[ImportSource]:
 def _in_archive(path: Path) -> Iterator[ImportSource]:
     with tarfile.open(path) as archive:
         for member in archive:
-            if not member.isfile() or not member.name.endswith((".json", ".csv")):
+            if not member.isfile() or not member.name.endswith((".json", ".csv", ".js")):
                 continue
             file = archive.extractfile(member)
             if file is not None:

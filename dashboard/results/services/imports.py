@@ -7,7 +7,7 @@ id follows: importing it again changes nothing.
 import hashlib
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -36,6 +36,7 @@ from dashboard.models import (
 )
 from dashboard.results.core.result_format import ResultDocument, parse_result, unpack
 from dashboard.results.formats import NO_HINTS, Hints, ParsedFile, parse_file
+from dashboard.results.services import judged_imports
 from dashboard.results.services.store import JobResult, store_results
 from dashboard.runs.services.partitions import ensure_partitions
 
@@ -66,7 +67,8 @@ class ImportReport:
     """What an import did: counts, and (source, reason) of what it refused.
 
     existing: results that were here already; read: results by format; left_out: metrics that the
-    site does not have, how often.
+    site does not have, how often. series: ids of those that have changed. judged: how many of them
+    detection will judge.
     """
 
     added: int = 0
@@ -74,6 +76,8 @@ class ImportReport:
     refused: list[tuple[str, str]] = field(default_factory=list)
     read: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
+    series: set[int] = field(default_factory=set)
+    judged: int = 0
 
 
 def import_results(
@@ -83,13 +87,17 @@ def import_results(
     track: str = "import",
     label: str = "",
     dry_run: bool = False,
+    judge: bool = False,
     hints: Hints = NO_HINTS,
 ) -> ImportReport:
     """Import files. Benchmarks, configs, builds and machines that are new get their rows.
 
     machine: key of the machine, else derived from the GPU's or CPU's name in each result.
     hints: what files of other tools do not say. dry_run: only report.
+    judge: have detection judge the track from now on. Raises ActionNotAllowed where it cannot be.
     """
+    if judge:
+        judged_imports.require_judgeable(key=track)
     report = ImportReport()
     runs = ImportRuns(machine, track, label or f"Import of {timezone.now():%Y-%m-%d %H:%M}")
     existing = frozenset(Benchmark.objects.filter(imported=True).values_list("name", flat=True))
@@ -100,8 +108,19 @@ def import_results(
         existing=existing,
         field_models=frozenset(of_field.values_list("model", flat=True)),
     )
-    remaining = read_sources(sources, hints, report)
-    while batch := list(islice(remaining, BATCH)):
+    try:
+        add_all(read_sources(sources, hints, report), runs, report, dry_run=dry_run)
+    finally:  # what has been added is judged, even if the rest could not be read
+        if not dry_run:
+            report.judged = judged_imports.enqueue(key=track, series_ids=report.series, judge=judge)
+    return report
+
+
+def add_all(
+    results: Iterator[CheckedImport], runs: "ImportRuns", report: ImportReport, *, dry_run: bool
+) -> None:
+    """Add the results that are new, batch by batch; dry_run: count them."""
+    while batch := list(islice(results, BATCH)):
         is_first = not report.added
         new = leave_out_existing(leave_out_repeats(batch, report), report)
         report.added += len(new)
@@ -110,7 +129,6 @@ def import_results(
         add_storable(new, runs, report)
         if is_first:
             analyze_tables()
-    return report
 
 
 def analyze_tables() -> None:
@@ -128,7 +146,7 @@ def add_storable(
 ) -> None:
     """Add a batch; where a number in it is beyond a column's range, add the others one by one."""
     try:
-        add(imports, runs)
+        report.series.update(add(imports, runs))
     except DataError as error:
         runs.clear()  # those made in the transaction that failed
         if len(imports) == 1:
@@ -199,8 +217,8 @@ def measured_job_id(result: ResultDocument) -> list[uuid.UUID]:
         return []
 
 
-def add(imports: Sequence[CheckedImport], runs: "ImportRuns") -> None:
-    """One batch: its jobs, finished, and what they brought."""
+def add(imports: Sequence[CheckedImport], runs: "ImportRuns") -> Collection[int]:
+    """One batch: its jobs, finished, and what they brought; the ids of the series."""
     ensure_partitions(moments={each.result.planned_at for each in imports})
     with transaction.atomic():
         catalog = ImportCatalog(imports)
@@ -210,7 +228,7 @@ def add(imports: Sequence[CheckedImport], runs: "ImportRuns") -> None:
         job_results = []
         for job, imported in zip(jobs, imports, strict=True):
             job_results.append(JobResult(job, imported.digest, job.status, None, imported.result))
-        store_results(job_results)
+        return store_results(job_results)
 
 
 def make_job(imported: CheckedImport, run: Run, catalog: "ImportCatalog") -> Job:

@@ -103,8 +103,9 @@ class DatumValue(NamedTuple):
     samples: int  # that it was made from
 
 
-def store_results(job_results: Sequence[JobResult]) -> None:
-    """Write what the jobs brought, in place of what earlier attempts of them brought.
+def store_results(job_results: Sequence[JobResult]) -> Collection[int]:
+    """Write what the jobs brought, in place of what earlier attempts of them brought; the ids of
+    the series that have changed.
 
     1. Delete what earlier attempts brought.
     2. Write environments, documents and samples; number the revisions of own models.
@@ -146,10 +147,14 @@ def store_results(job_results: Sequence[JobResult]) -> None:
     one_series_per_case = {key[:-1]: series for key, series in ids.items()}
     first = min(each.job.planned_at for each in job_results).astimezone(UTC)
     days.roll_up(series=one_series_per_case.values(), since=first.date())
+    return growth.keys()
 
 
 def enqueue_detection(job_results: Sequence[JobResult], series: Collection[int]) -> None:
-    """Scheduled results are judged; of those by hand only whether they passed; imports are not."""
+    """Scheduled results are judged, and of those by hand whether they passed.
+
+    Imports are judged where their track asks for it, once they are complete (judged_imports.py).
+    """
     purposes = {job_result.job.run.purpose for job_result in job_results}
     if Purpose.SCHEDULED in purposes:
         detection_queue.enqueue(series_ids=series)

@@ -111,8 +111,8 @@ def why_not_judged(selection: SeriesSelection, marks: Marks) -> str:
     """Why no change was looked for in what is shown; empty where detection judges it."""
     if marks.can_show:
         return ""
-    if selection.place and selection.place.imported:
-        return "Imported results are not judged here"
+    if selection.place and selection.place.imported and not selection.place.judges_imports:
+        return "Imported results are judged where their import asks for it, and this one did not"
     if not selection.metric.alerts:
         return f"{selection.metric.label} is not judged here"
     return "Nothing was judged here yet: detection reads scheduled runs alone"

@@ -65,6 +65,7 @@ class Track(Answer):
     label: str
     kind: str
     build: str | None = Field(None, alias="build.label", description="Where it stands now.")
+    judges_imports: bool = Field(description="Detection judges its imported results.")
 
 
 class Benchmark(Schema):

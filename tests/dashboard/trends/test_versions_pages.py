@@ -244,7 +244,7 @@ def test_series_page_keeps_its_axis_in_the_address(two_releases: None, reader: C
 
 def test_imported_series_says_that_it_is_not_judged(two_releases: None, reader: Client) -> None:
     shown = text(reader, f"/series/{GPT2}/")
-    assert "Imported results are not judged here." in shown
+    assert "Imported results are judged where their import asks for it" in shown
     assert "/compare/?machine=h100&amp;track=import" in shown
     assert "No change of level" not in shown
 

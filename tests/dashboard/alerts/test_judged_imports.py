@@ -1,0 +1,204 @@
+"""Imported results are judged where their track asks for it, and their alerts say so."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from dashboard.alerts.selectors import alerts, live_rates, verdicts
+from dashboard.alerts.services import confirmations, triage
+from dashboard.language.errors import ActionNotAllowed
+from dashboard.models import (
+    Alert,
+    AlertEvent,
+    AlertGroup,
+    Confirmation,
+    DetectorState,
+    Series,
+    Track,
+)
+from dashboard.overview.selectors.overview import open_alerts
+from dashboard.results.services import judged_imports
+from tests.builders import site
+from tests.builders.alerting import measured, noise
+from tests.builders.judged_imports import TRACK, entry, history, imported
+
+pytestmark = pytest.mark.django_db
+
+STEPPED = [*noise(40), *noise(10, 115, seed=1)]
+YEAR = timedelta(days=365)
+
+
+def states() -> list[str]:
+    return [group.evidence_state for group in AlertGroup.objects.order_by("pk")]
+
+
+def test_step_in_judged_imports_is_an_alert_that_says_so() -> None:
+    report = imported(history(STEPPED))
+    assert report.judged == 2  # latency, and whether it passed
+    alert = Alert.objects.get()
+    assert alert.effect == pytest.approx(15, abs=2)
+    assert alert.group.evidence_state == "judged_from_imports"
+    assert alert.group.from_imports
+    assert alert.group.is_open
+    assert str(alert.new) == "git-000000000028"
+    assert alert.group.cause == "unknown"
+    assert alert.group.evidence[0]["fact"] == "judged from imports"
+
+
+def test_imports_are_not_judged_unless_asked() -> None:
+    report = imported(history(STEPPED), judge=False)
+    assert report.judged == 0
+    assert not Track.objects.get(key=TRACK).judges_imports
+    assert not DetectorState.objects.exists()
+
+
+def test_later_import_is_judged_without_asking_again() -> None:
+    commits = history(STEPPED)
+    imported(commits[:40])
+    report = imported(commits, judge=False)
+    assert report.judged == 2
+    assert states() == ["judged_from_imports"]
+
+
+def test_asking_later_judges_the_whole_history() -> None:
+    imported(history(STEPPED), judge=False)
+    report = imported([])
+    assert report.judged == 2
+    assert Alert.objects.count() == 1
+
+
+def test_one_commit_at_a_time_reports_the_same_change_once() -> None:
+    commits = history(STEPPED)
+    imported(commits[:40])
+    for commit in commits[40:]:
+        imported([commit])
+    assert Alert.objects.count() == 1
+    assert str(Alert.objects.get().job.run.build) == "git-000000000028"
+
+
+def test_old_change_is_kept_in_hindsight_and_nobody_is_notified() -> None:
+    imported(history(STEPPED, newest=timezone.now() - YEAR))
+    group = AlertGroup.objects.get()
+    assert group.evidence_state == "in_hindsight"
+    assert not group.is_open
+    assert group.closed_at
+    assert not AlertEvent.objects.filter(considered_at=None).exists()
+    assert not alerts.listing({}).exists()
+    assert alerts.listing({"state": "in_hindsight"}).count() == 1
+
+
+def test_history_imported_bit_by_bit_is_kept_in_hindsight_too() -> None:
+    commits = history(STEPPED, newest=timezone.now() - YEAR)
+    for first in range(0, len(commits), 5):
+        imported(commits[first : first + 5])
+    assert states() == ["in_hindsight"]
+
+
+def test_change_that_the_whole_history_does_not_show_is_forgotten() -> None:
+    """Of the first half of the commits, one in three levels is missing."""
+    commits = history(STEPPED, newest=timezone.now() - YEAR)
+    shuffled = [*commits[:30], *commits[44:]]
+    imported(shuffled)
+    before = Alert.objects.get().planned_at
+    imported(commits)
+    alert = Alert.objects.get()
+    assert alert.planned_at != before
+    assert AlertGroup.objects.count() == 1
+
+
+def test_changes_of_one_build_in_hindsight_are_one_group() -> None:
+    newest = timezone.now() - YEAR
+    first = history(STEPPED, newest=newest)
+    second = history(STEPPED, newest=newest, name="bench.py::test_sort")
+    both = []
+    for one, other in zip(first, second, strict=True):
+        both.append({**one, "benches": [*one["benches"], *other["benches"]]})
+    imported(both)
+    assert Alert.objects.count() == 2
+    assert AlertGroup.objects.count() == 1
+
+
+def test_long_back_import_opens_only_what_is_recent() -> None:
+    """Three years, a change each half-year and one yesterday: one alert is open."""
+    levels = [100, 120, 150, 180, 220, 260, 310]
+    values = [value for level in levels for value in noise(40, level, seed=level)]
+    newest = timezone.now() - timedelta(hours=1)
+    commits = []
+    for number, value in enumerate([*values, *noise(6, 380, seed=9)]):
+        days = 1 if number >= len(values) else 3 + 4 * (len(values) - number)
+        hour = timedelta(hours=number - len(values))
+        at = newest - timedelta(days=days) + (hour if days == 1 else timedelta())
+        commits.append(entry(number, at, {"bench": value}))
+    imported(commits)
+    assert states().count("in_hindsight") == 6
+    assert states().count("judged_from_imports") == 1
+    assert AlertEvent.objects.filter(considered_at=None).count() == 1
+
+
+def test_repeats_of_an_earlier_build_join_its_point() -> None:
+    commits = history(noise(40))
+    imported(commits)
+    late = entry(5, timezone.now(), {"bench.py::test_fib": 130.0})
+    imported([late])
+    state = DetectorState.objects.get(series__metric="latency_ms").state
+    assert state["now"]["seen"] == 40
+    assert state["open"][0]["value"] == pytest.approx(commits[39]["benches"][0]["value"])
+
+
+def test_nothing_of_imports_is_measured_again() -> None:
+    imported(history(STEPPED))
+    group = AlertGroup.objects.get()
+    site.living_worker(on=group.machine.key)
+    assert confirmations.start_due(now=timezone.now()) == 0
+    assert not Confirmation.objects.exists()
+    assert not triage.can_measure_again(group=group)
+
+
+def test_overview_and_figures_of_quality_leave_imports_out() -> None:
+    imported(history(STEPPED))
+    assert open_alerts(timezone.now() - YEAR).total == 0
+    assert live_rates.by_month(timezone.now()) == []
+    assert verdicts.weekly() == []
+
+
+def test_series_that_is_back_ends_its_alert() -> None:
+    commits = history([*STEPPED, *noise(12, seed=2)])
+    imported(commits[:50])
+    imported(commits)
+    assert states() == ["recovered"]
+
+
+def test_person_who_reopens_finds_it_judged_from_imports() -> None:
+    imported(history(STEPPED, newest=timezone.now() - YEAR))
+    group = AlertGroup.objects.get()
+    triage.move(group=group, to="acknowledged", by=User.objects.create_user("ann"))
+    assert group.evidence_state == "judged_from_imports"
+    assert group.is_open
+
+
+def test_track_that_is_measured_here_is_not_judged_from_imports() -> None:
+    measured(noise(3))
+    with pytest.raises(ActionNotAllowed, match="Track local is measured here"):
+        imported(history(STEPPED), track="local")
+    assert not Series.objects.filter(track__key=TRACK).exists()
+
+
+def test_imports_to_a_measured_track_do_not_enter_its_detection() -> None:
+    measured(noise(30))
+    imported(history(STEPPED), judge=False, track="local")
+    assert not Alert.objects.exists()
+
+
+def test_judging_ends_with_the_box_of_the_track() -> None:
+    imported(history(STEPPED[:40]))
+    Track.objects.filter(key=TRACK).update(judges_imports=False)
+    assert imported(history(STEPPED), judge=False).judged == 0
+    assert not Alert.objects.exists()
+
+
+def test_judging_starts_once() -> None:
+    imported(history(STEPPED[:40]))
+    track = Track.objects.get(key=TRACK)
+    assert judged_imports.start(track=track) == 2
