@@ -18,7 +18,7 @@ from dashboard.catalog.core.candidates import candidate_label, newest_candidates
 from dashboard.catalog.core.package_page import Release, Target, Wheel
 from dashboard.catalog.core.pins import OLDEST
 from dashboard.catalog.core.plan import PlanError, check_variant, hint
-from dashboard.catalog.core.versions import channel_of, version_order
+from dashboard.catalog.core.versions import channel_of
 from dashboard.catalog.selectors.lookups import UnknownBuild, named_build
 from dashboard.catalog.services.package_index import (
     IndexProblem,
@@ -173,10 +173,9 @@ def discover_builds(*, index: str = "", nightly_index: str = "", test_index: str
             discovery.added.extend(_add_new(nightlies[-1:], nightly_index))
         except IndexProblem as problem:
             discovery.problems.append(str(problem))
-    # Last: what is a release by now is no candidate
-    candidates = discover_candidates(test_index=test_index)
+    candidates = discover_candidates(index=index, test_index=test_index)
     discovery.added.extend(candidates.added)
-    discovery.problems.extend(candidates.problems)
+    discovery.problems.extend(set(candidates.problems) - set(discovery.problems))
     logger.info(
         "indexes asked for torch builds",
         added=len(discovery.added),
@@ -191,33 +190,28 @@ def index_addresses() -> list[str]:
     return [address for address in addresses if address]
 
 
-def discover_candidates(*, test_index: str = "") -> Discovery:
-    """Add the release candidates that the test index has and we do not (core/candidates.py says
-    which). Without an index, none.
+def discover_candidates(*, index: str = "", test_index: str = "") -> Discovery:
+    """Add the newest release and the release candidates that we do not have (core/candidates.py
+    says which they are). Without a test index, none.
+
+    Both indexes have to answer: the test index has released versions, too.
     """
     discovery = Discovery()
-    index = test_index or settings.TEST_INDEX_URL
-    if not index:
+    test_index = test_index or settings.TEST_INDEX_URL
+    if not test_index:
         return discovery
     try:
-        for release in newest_candidates(torch_releases(index).values(), _newest_release()):
-            build = _add_candidate(release, index)
+        releases = torch_releases(index or default_index())
+        newest = [version for version in releases if not version.is_prerelease][-1:]
+        discovery.added.extend(_add_new([releases[version] for version in newest], index))
+        tested = torch_releases(test_index).values()
+        for release in newest_candidates(tested, max(newest, default=Version(OLDEST))):
+            build = _add_candidate(release, test_index)
             if build is not None:
                 discovery.added.append(build)
     except IndexProblem as problem:
         discovery.problems.append(str(problem))
     return discovery
-
-
-def _newest_release() -> Version:
-    """The newest that we know; OLDEST where there is none."""
-    releases = TorchBuild.objects.filter(channel=TorchBuild.Channel.RELEASE, base=None)
-    versions = [Version(OLDEST)]
-    for text in releases.values_list("version", flat=True):
-        is_version, version = version_order(text)
-        if is_version:
-            versions.append(version)
-    return max(versions, key=lambda version: Version(version.public))
 
 
 def _add_candidate(release: Release, index_url: str) -> TorchBuild | None:

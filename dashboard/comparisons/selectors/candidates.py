@@ -1,7 +1,7 @@
 """Release candidates: which there are, with what each is compared, and what came of it."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -15,6 +15,7 @@ from dashboard.models import Comparison, InstalledEnvironment, Machine, Run, Tor
 from dashboard.runs.selectors.offers import installable_builds
 from dashboard.runs.selectors.runs import ACTIVE_RUNS
 
+FAILED, BUILDING = InstalledEnvironment.State.FAILED, InstalledEnvironment.State.BUILDING
 _SHOWN = 4
 _REASON_CHARACTERS = 300
 
@@ -109,11 +110,10 @@ def _why_not_installed(of: Comparison) -> str:
     environments = InstalledEnvironment.objects.filter(
         build=of.new.base or of.new, worker__machine=of.machine
     )
-    states = dict(environments.order_by("updated_at").values_list("state", "message"))
-    State = InstalledEnvironment.State
-    if State.FAILED not in states or {State.READY, State.EVICTED, State.DAMAGED} & set(states):
+    failed = environments.filter(state=FAILED).order_by("-updated_at").first()
+    if failed is None or environments.exclude(state__in=[FAILED, BUILDING]).exists():
         return ""
-    return f"It could not be installed on {of.machine}: {states[State.FAILED]}"[:_REASON_CHARACTERS]
+    return f"It could not be installed on {of.machine}: {failed.message}"[:_REASON_CHARACTERS]
 
 
 def rows(machine: str) -> list[CandidateRow]:
@@ -128,12 +128,10 @@ def rows(machine: str) -> list[CandidateRow]:
     listed = []
     for build in newest:
         comparison = of_build.get(build.pk)
-        has_ended = comparison is not None and not _is_active(comparison)
-        listed.append(
-            CandidateRow(
-                build, comparison, verdicts(comparison) if comparison and has_ended else None
-            )
-        )
+        row = CandidateRow(build, comparison, None)
+        if comparison is not None and not _is_active(comparison):
+            row = replace(row, verdicts=verdicts(comparison))
+        listed.append(row)
     return listed
 
 
@@ -144,8 +142,5 @@ def _by_build(builds: Sequence[TorchBuild], machine: str) -> dict[int, Compariso
 
 
 def _is_active(comparison: Comparison) -> bool:
-    return not comparison.is_settled or _any_active(comparison.runs.all())
-
-
-def _any_active(runs: Iterable[Run]) -> bool:
-    return any(run.state in ACTIVE_RUNS for run in runs)
+    runs = comparison.runs.all()
+    return not comparison.is_settled or any(run.state in ACTIVE_RUNS for run in runs)

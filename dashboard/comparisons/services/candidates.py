@@ -23,12 +23,14 @@ logger = structlog.get_logger(__name__)
 
 
 def discover() -> Discovery | None:
-    """Ask the test index what is new; None, and it is not asked, where no track follows it."""
+    """Ask the indexes for the newest release and its candidates; None, and none is asked, where no
+    track follows them.
+    """
     if not Track.objects.filter(kind=Track.Kind.TEST).exists():
         return None
     discovery = discover_candidates()
     for problem in discovery.problems:
-        logger.warning("the test index does not answer", why=problem)
+        logger.warning("no release candidates looked for", why=problem)
     return discovery
 
 

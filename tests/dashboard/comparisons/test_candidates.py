@@ -119,6 +119,15 @@ def test_test_index_that_does_not_answer_holds_up_no_other(
     assert len(discovery.problems) == 1
 
 
+def test_without_the_index_of_releases_nothing_is_called_a_candidate(
+    index: PackageIndex, settings: Any
+) -> None:
+    settings.PACKAGE_INDEX_URL = "http://127.0.0.1:9/simple"
+    discovery = discover_builds()
+    assert discovery.added == []
+    assert len(discovery.problems) == 1
+
+
 def test_candidate_is_not_added_as_if_it_were_a_release(index: PackageIndex) -> None:
     with pytest.raises(BuildError, match="has release candidates"):
         add_build(version="2.14.0", index_url=index.url)
@@ -130,7 +139,7 @@ def test_test_index_is_not_asked_without_a_track(index: PackageIndex) -> None:
     test_track()
     discovery = candidates.discover()
     assert discovery
-    assert len(discovery.added) == 1
+    assert [build.channel for build in discovery.added] == ["release", "test"]
 
 
 # --- The comparison ---
