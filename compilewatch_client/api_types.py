@@ -259,7 +259,7 @@ class AlertDocument(TypedDict):
     """Every series that changed with the same likely cause. series: how many.
 
     evidence_state: how sure it is. workflow_state: what people make of it. state: either.
-    due_at: until when people have to answer it; null where nobody has to. is_late: it has passed."""
+    due_at: until when people have to answer it; null where nobody has to. is_late: that is over."""
 
     url: str
     id: int

@@ -46,7 +46,7 @@ class AlertOut(Paged):
     """Every series that changed with the same likely cause. series: how many.
 
     evidence_state: how sure it is. workflow_state: what people make of it. state: either.
-    due_at: until when people have to answer it; null where nobody has to. is_late: it has passed.
+    due_at: until when people have to answer it; null where nobody has to. is_late: that is over.
     """
 
     id: int
