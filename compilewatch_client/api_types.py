@@ -11,6 +11,7 @@ AlertAction = Literal[
     "again",
     "evidence",
     "assign",
+    "hand-over",
     "note",
     "link",
     "nudge",
@@ -146,6 +147,7 @@ class ComparisonDocument(TypedDict):
     base: str
     new: str
     machine: str
+    track: str | None
     # Processes for each case and build.
     repeats: int
     libraries: dict[str, str]
@@ -309,7 +311,8 @@ class GateDocument(TypedDict):
 class AlertDocument(TypedDict):
     """Every series that changed with the same likely cause. series: how many.
 
-    evidence_state: how sure it is. workflow_state: what people make of it. state: either."""
+    evidence_state: how sure it is. workflow_state: what people make of it. state: either.
+    due_at: until when people have to answer it; null where nobody has to. is_late: that is over."""
 
     url: str
     id: int
@@ -326,6 +329,8 @@ class AlertDocument(TypedDict):
     base: str | None
     new: str | None
     assignee: str | None
+    due_at: str | None
+    is_late: bool
     series: int
     created_at: str
     closed_at: str | None

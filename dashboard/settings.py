@@ -174,6 +174,8 @@ STORAGES = {
 PACKAGE_INDEX_URL = env.str("PACKAGE_INDEX_URL", default="").rstrip("/")
 # Empty: no nightlies are looked for
 NIGHTLY_INDEX_URL = env.str("NIGHTLY_INDEX_URL", default="").rstrip("/")
+# Empty: no release candidates are looked for
+TEST_INDEX_URL = env.str("TEST_INDEX_URL", default="").rstrip("/")
 
 # --- Celery: the scheduler and the dashboard worker; the benchmark workers are the runner's
 BROKER_URL = required("BROKER_URL", "set it to redis://host:6379/0 or amqp://host")
@@ -192,6 +194,8 @@ BEAT_SCHEDULE = {
     "Advance bisections": ("dashboard.tasks.advance_bisections", 20),
     "Follow linked issues": ("dashboard.tasks.follow_issues", 1800),
     "Settle comparisons": ("dashboard.tasks.settle_comparisons", 10),
+    "Follow release candidates": ("dashboard.tasks.follow_candidates", 1800),
+    "Remind of what is due": ("dashboard.tasks.remind", 60),
     "Create data partitions": ("dashboard.tasks.create_partitions", crontab(hour="1", minute="15")),
     "Delete old samples and artifacts": (
         "dashboard.tasks.forget_old",
@@ -265,6 +269,10 @@ ARTIFACT_LIMIT_BYTES = 64 * 1024 * 1024
 ARTIFACTS_PER_JOB = 50
 KEEP_SAMPLES_DAYS = env.int("KEEP_SAMPLES_DAYS", default=90)  # results' retention.py; 0: for ever
 KEEP_ARTIFACTS_DAYS = env.int("KEEP_ARTIFACTS_DAYS", default=365)
+
+# --- Triage
+# Days that people have for an alert of each severity; 0: no limit
+DUE_DAYS = configuration.due_days(env.str("DUE_DAYS", default="high=3,medium=10,low=30"))
 
 # --- Bisections
 # Of searches that alerts start, on one machine; 0: none is started

@@ -16,10 +16,12 @@ from dashboard.alerts.services import (
     detection,
     issue_states,
     missing_reports,
+    reminders,
 )
 from dashboard.catalog.services import builds
 from dashboard.celery import app
-from dashboard.comparisons.services import bisections, comparisons
+from dashboard.comparisons.services import bisections, candidates, comparisons
+from dashboard.notifications.services import candidates as notified_candidates
 from dashboard.notifications.services import deliveries
 from dashboard.results.services import retention
 from dashboard.runs.services import dispatch, leases, partitions, schedules
@@ -74,6 +76,19 @@ def settle_comparisons() -> None:
 
 
 @app.task
+def follow_candidates() -> None:
+    """Ask the test index for release candidates, and start the comparisons that are missing."""
+    candidates.discover()
+    candidates.start_due(now=timezone.now())
+
+
+@app.task
+def remind() -> None:
+    """Record the alerts that have become due or late."""
+    reminders.remind(now=timezone.now())
+
+
+@app.task
 def create_partitions() -> None:
     """Create the data table's partitions for the coming months."""
     partitions.ensure_coming_partitions(now=timezone.now())
@@ -102,6 +117,7 @@ def notify() -> None:
     """Match new events against the rules, make the digests that are due, and send what waits."""
     now = timezone.now()
     deliveries.enqueue_deliveries(now=now)
+    notified_candidates.enqueue_candidates(now=now)
     deliveries.make_digests(now=now)
     for delivery in deliveries.due(now=now):
         send_delivery.apply_async((delivery,), expires=15)  # the next round asks again

@@ -76,7 +76,8 @@ class RequestedEnvironment:
 
     build: the label of its torch build; libraries: the versions that somebody asked for;
     requirements: the pinned set, where one was resolved before, a `name==version` a line;
-    packages: what to resolve otherwise.
+    packages: what to resolve otherwise; hashes: SHA-256 of the wheels of torch, one of which it has
+    to be; empty: any.
     """
 
     build: str
@@ -85,6 +86,7 @@ class RequestedEnvironment:
     libraries: dict[str, str] = field(default_factory=dict)
     requirements: str = ""
     packages: tuple[str, ...] = ()
+    hashes: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, answer: dict[str, Any]) -> Self:
@@ -95,6 +97,7 @@ class RequestedEnvironment:
             libraries=dict(answer["libraries"]),
             requirements=answer["requirements"] or "",
             packages=tuple(answer["packages"]),
+            hashes=tuple(answer.get("hashes", ())),
         )
 
 

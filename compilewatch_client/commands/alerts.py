@@ -8,10 +8,21 @@ from compilewatch_client import terminal
 from compilewatch_client.api_types import AlertAction, AlertDocument
 from compilewatch_client.commands.options import OK, add_site_options, connect, given_filters
 
-FILTERS = ("state", "severity", "cause", "direction", "machine", "track", "family", "assignee")
+FILTERS = (
+    "state",
+    "severity",
+    "cause",
+    "direction",
+    "machine",
+    "track",
+    "family",
+    "assignee",
+    "due",
+)
 DEFAULTS = {
     "state": " (the open ones; all: every state)",
     "direction": " (no improvements; all: every direction)",
+    "due": ": late, or within_a_week",
 }
 
 
@@ -30,7 +41,7 @@ def alerts(options: Namespace) -> int:
     if options.json:
         terminal.print_json(listed)
     elif listed:
-        header = ("Alert", "Severity", "State", "Cause", "What", "Series", "Since")
+        header = ("Alert", "Severity", "State", "Cause", "What", "Series", "Owner", "Due", "Since")
         terminal.print_table(header, map(_row, listed), numbers=("Alert", "Series"))
     else:
         terminal.print_text("No alert fits: nothing that is open, unless other options were given.")
@@ -45,8 +56,18 @@ def _row(alert: AlertDocument) -> tuple[str, ...]:
         alert["cause"],
         alert["title"],
         str(alert["series"]),
+        alert["assignee"] or "",
+        _due(alert),
         terminal.format_time(alert["created_at"]),
     )
+
+
+def _due(alert: AlertDocument) -> str:
+    due_at = alert["due_at"]
+    if due_at is None:
+        return ""
+    late = " late" if alert["is_late"] else ""
+    return f"{terminal.format_time(due_at)}{late}"
 
 
 def add_triage_arguments(parser: ArgumentParser) -> None:

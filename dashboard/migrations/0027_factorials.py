@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('dashboard', '0025_searches_of_alerts'),
+        ('dashboard', '0026_candidates_and_due_dates'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -17,6 +17,7 @@ from dashboard.models.alerts import (
     Annotation,
     Confirmation,
     DetectorState,
+    FamilyOwner,
     InvalidPoint,
     IssueLink,
     Mute,
@@ -35,7 +36,7 @@ from dashboard.models.catalog import (
 )
 from dashboard.models.factorials import Factorial
 from dashboard.models.fleet import Worker
-from dashboard.models.notifications import Channel, Delivery, Rule
+from dashboard.models.notifications import Channel, Delivery, Rule, Subject
 from dashboard.models.people import SavedView, StarredModel
 from dashboard.models.results import (
     Artifact,

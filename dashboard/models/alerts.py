@@ -9,6 +9,7 @@ from typing import NamedTuple
 from django.conf import settings
 from django.db import models
 from django.urls import reverse
+from django.utils import timezone
 
 from dashboard.models.alert_words import (
     IN_WORK,
@@ -87,6 +88,11 @@ class AlertGroup(models.Model):
     )
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
     closed_at = models.DateTimeField(null=True, blank=True)
+    # Since when people have to answer it, and until when; null: nobody has to, or there is no limit
+    due_since = models.DateTimeField(null=True, blank=True)
+    due_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    # Of which of the two a reminder was recorded, of this due date: due, late; "": of none
+    reminded = models.CharField(max_length=10, blank=True, editable=False)
 
     class Meta:
         ordering = ["-created_at"]
@@ -114,6 +120,10 @@ class AlertGroup(models.Model):
         if self.from_imports:
             return EvidenceState.JUDGED_FROM_IMPORTS
         return EvidenceState.INCONCLUSIVE
+
+    @property
+    def is_late(self) -> bool:
+        return self.due_at is not None and self.due_at <= timezone.now()
 
     @property
     def state(self) -> str:
@@ -213,10 +223,12 @@ class AlertEvent(models.Model):
     by = models.ForeignKey(  # null: the system
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
-    # opened, state, assigned, note, linked, nudged, split, merged, cause
+    # opened, state, assigned, handed over, due, late, note, linked, nudged, split, merged, cause
     action = models.CharField(max_length=40)
     state = models.CharField(max_length=20, choices=AlertState)  # after it
     text = models.TextField(blank=True)
+    # Accounts that it concerns: they are notified in person, whatever the rules say
+    people = models.JSONField(default=list, blank=True)
     # When the rules decided who is notified; null = not yet
     considered_at = models.DateTimeField(null=True)
 
@@ -230,6 +242,21 @@ class AlertEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.action}: {self.state}"
+
+
+class FamilyOwner(models.Model):
+    """Who looks after the models of a family: alerts about it are assigned to them."""
+
+    family = models.CharField(max_length=40, unique=True)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="owned_families"
+    )
+
+    class Meta:
+        ordering = ["family"]
+
+    def __str__(self) -> str:
+        return f"{self.family}: {self.owner}"
 
 
 class IssueLink(models.Model):

@@ -187,6 +187,7 @@ class TorchBuild(models.Model):
         RELEASE = "release"
         NIGHTLY = "nightly"
         SOURCE = "source"
+        TEST = "test", "release candidate"
 
     label = models.CharField(max_length=200, unique=True)  # 2.13.0+cpu; a variant adds its name
     version = models.CharField(max_length=80)
@@ -205,6 +206,9 @@ class TorchBuild(models.Model):
     # Where it is installed from; "" = the worker's own index
     index_url = models.URLField(max_length=500, blank=True)
     adopted = models.BooleanField(default=False)  # the worker found it there and never installs it
+    # SHA-256 of the wheels that it is, of a release candidate: the index replaces them under one
+    # name
+    wheel_hashes = models.JSONField(default=list, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -223,6 +227,7 @@ class Track(models.Model):
         NIGHTLY = "nightly"
         PINNED = "pinned"  # never moves: the control that shows when the machine moved
         VERSIONS = "versions"  # builds side by side, for comparisons and bisections
+        TEST = "test", "release candidates"  # each is compared with the newest release
 
     # local, stable, nightly, pinned-2.11
     key = models.CharField(max_length=60, unique=True, validators=[TRACK_KEY])
@@ -231,6 +236,10 @@ class Track(models.Model):
     build = models.ForeignKey(  # where it stands now
         TorchBuild, null=True, blank=True, on_delete=models.PROTECT, related_name="tracks"
     )
+    # Of release candidates: where they are compared, and of which families. Empty: on every machine
+    # with a worker, the default selection
+    machines = models.ManyToManyField(Machine, blank=True, related_name="+")
+    families = models.JSONField(default=list, blank=True)
     hidden = models.BooleanField(
         default=False,
         db_default=False,

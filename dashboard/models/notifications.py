@@ -1,8 +1,19 @@
 """Who is notified of what, where, and what became of each message."""
 
+from django.conf import settings
 from django.db import models
 
 from dashboard.models.alert_words import Severity
+
+
+class Subject(models.TextChoices):
+    """What a rule reports."""
+
+    ALERTS = "alerts", "Alerts: what changed"
+    REMINDERS = "reminders", "Reminders: alerts that are due or late"
+    HAND_OVERS = "hand_overs", "Hand-overs from one person to another"
+    CANDIDATES = "candidates", "Release candidates: safe, not safe, not known"
+    REPORT = "report", "The triage report"
 
 
 class Channel(models.Model):
@@ -14,6 +25,14 @@ class Channel(models.Model):
     secret = models.CharField(max_length=200, blank=True)  # signs the webhook's body (HMAC-SHA256)
     enabled = models.BooleanField(default=True)
     problem = models.TextField(blank=True)  # why it was disabled
+    # Whose own it is: what concerns this person goes there, whatever the rules say
+    person = models.OneToOneField(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="channel",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -24,7 +43,10 @@ class Channel(models.Model):
 
 
 class Rule(models.Model):
-    """Which events go to which channels, at once or as a digest. Empty lists mean all."""
+    """Which events go to which channels, at once or as a digest. Empty lists mean all.
+
+    `states` narrows alerts alone, and what is about an alert's series does not narrow the report.
+    """
 
     class When(models.TextChoices):
         AT_ONCE = "at_once"
@@ -34,6 +56,7 @@ class Rule(models.Model):
     name = models.CharField(max_length=100, unique=True)
     enabled = models.BooleanField(default=True)
     channels = models.ManyToManyField(Channel, related_name="rules")
+    subjects = models.JSONField(default=list, blank=True)  # of Subject; [] = alerts alone
     families = models.JSONField(default=list, blank=True)
     model_names = models.JSONField(default=list, blank=True)
     metric_keys = models.JSONField(default=list, blank=True)
@@ -73,7 +96,10 @@ class Delivery(models.Model):
     event = models.ForeignKey(
         "dashboard.AlertEvent", null=True, on_delete=models.CASCADE, related_name="deliveries"
     )
-    # "<rule> <period>" of a digest; "" for an event
+    comparison = models.ForeignKey(  # of a release candidate, which has ended
+        "dashboard.Comparison", null=True, on_delete=models.CASCADE, related_name="deliveries"
+    )
+    # "<rule> <period>" of a digest, "report <rule> <period>" of a triage report; "" for the others
     digest = models.CharField(max_length=100, blank=True)
     state = models.CharField(max_length=20, choices=State, default=State.WAITING)
     attempts = models.PositiveSmallIntegerField(default=0)
@@ -87,7 +113,9 @@ class Delivery(models.Model):
         verbose_name_plural = "deliveries"
         constraints = [
             models.UniqueConstraint(
-                fields=["channel", "event", "digest"], name="delivery_once", nulls_distinct=False
+                fields=["channel", "event", "comparison", "digest"],
+                name="delivery_once",
+                nulls_distinct=False,
             )
         ]
         indexes = [models.Index(fields=["state", "next_at"], name="delivery_due")]

@@ -88,6 +88,17 @@ class Comparison(models.Model):
     libraries = models.JSONField(default=dict)  # the newest set that both builds take
     # Whether what was suspected when its runs had ended was measured again, or nothing was
     is_settled = models.BooleanField(default=False, editable=False)
+    # Of release candidates, which started it; null: a person did
+    track = models.ForeignKey(
+        "dashboard.Track",
+        null=True,
+        blank=True,
+        editable=False,
+        on_delete=models.SET_NULL,
+        related_name="comparisons",
+    )
+    # When the rules decided who is notified of a candidate's verdicts; null = not yet
+    considered_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
@@ -95,6 +106,11 @@ class Comparison(models.Model):
 
     class Meta:
         ordering = ["-created_at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["track", "new", "machine"], name="candidate_compared_once"
+            )
+        ]
 
     def __str__(self) -> str:
         return self.label or f"{self.base} → {self.new}"

@@ -8,17 +8,12 @@ from django import forms
 from unfold.widgets import UnfoldAdminIntegerFieldWidget
 
 from dashboard.catalog.core.plan import Case, PlanError, Selection, budget
+from dashboard.catalog.selectors.lookups import family_choices
 from dashboard.language.metrics import STARTS, STARTUPS
 from dashboard.language.wording import plural
 from dashboard.models import Benchmark, Config, Machine
 from dashboard.runs.services.runs import plan_run
 from dashboard.ui.admin.widgets import Checkboxes, Picker
-
-
-def family_choices() -> list[tuple[str, str]]:
-    benchmarks = Benchmark.objects.filter(retired=False).order_by("family")
-    return [(name, name) for name in benchmarks.values_list("family", flat=True).distinct()]
-
 
 BenchmarksField = partial(
     forms.ModelMultipleChoiceField,

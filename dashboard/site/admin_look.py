@@ -67,6 +67,7 @@ _GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
     ),
     "Alerts": (
         ("Alert groups", "alertgroup", "every change that was found"),
+        ("Family owners", "familyowner", "who new alerts of a family are assigned to"),
         ("Rules", "rule", "who is notified of what"),
         ("Channels", "channel", "e-mail, chat, webhooks; send a test"),
         ("Deliveries", "delivery", "what was sent, what waits"),

@@ -36,16 +36,24 @@ class InstallationFailed(Exception):
 
 @dataclass
 class EnvironmentInstaller:
-    """Installs environments for one job. scratch: an empty folder for intermediate files."""
+    """Installs environments for one job.
+
+    scratch: an empty folder for intermediate files. torch_hashes: SHA-256 of the wheels of torch,
+    one of which is installed; empty: any.
+    """
 
     managers: Sequence[PackageManager]
     sources: PackageSources
     device_kind: str
     commands: CommandRunner
     scratch: Path
+    torch_hashes: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         self.scratch.mkdir(parents=True, exist_ok=True)
+        if self.torch_hashes:
+            # pip takes a hash for every package or for none
+            self.managers = [manager for manager in self.managers if manager.name == "uv"]
 
     def resolve(self, packages: Sequence[str]) -> str:
         """The pinned set for these top-level requirements, one `name==version` a line.
@@ -71,13 +79,24 @@ class EnvironmentInstaller:
         Raises InstallationFailed.
         """
         pinned = self.scratch / "pinned.txt"
-        pinned.write_text(requirements)
+        pinned.write_text(self._with_torch_hashes(requirements))
 
         def install_with(manager: PackageManager) -> None:
             self.commands.run(manager.create_venv(folder))
-            self.commands.run(manager.install(pinned, folder, self.sources))
+            command = manager.install(pinned, folder, self.sources)
+            if self.torch_hashes:
+                # Its cache may hold another wheel of that name
+                command += ["--refresh-package", "torch"]
+            self.commands.run(command)
 
         self._with_first_able(install_with)
+
+    def _with_torch_hashes(self, requirements: str) -> str:
+        hashes = "".join(f" --hash=sha256:{digest}" for digest in self.torch_hashes)
+        lines = []
+        for line in requirements.splitlines():
+            lines.append(line + hashes if line.startswith("torch==") else line)
+        return "\n".join(lines) + "\n"
 
     def verify(self, requirements: str, folder: Path) -> dict[str, Any]:
         """What the interpreter in `folder` says of its torch, after importing the libraries.
@@ -110,6 +129,11 @@ class EnvironmentInstaller:
                 messages.append(f"{manager.name}: {error_message(output)}")
                 if is_contradiction(output):
                     break
+        if not messages and self.torch_hashes:
+            raise InstallationFailed(
+                "a release candidate is installed by uv alone, which checks that its wheel is the "
+                "one that was seen on the index: install uv next to the worker"
+            )
         if not messages:
             raise InstallationFailed(
                 "neither uv nor pip is installed next to the worker: install one of them"

@@ -95,6 +95,7 @@ class _Provisioning:
             settings.device.kind,
             self._commands,
             folder / "scratch",
+            self.requested.hashes,
         )
         self._is_new = False
 
@@ -102,7 +103,11 @@ class _Provisioning:
     def environment(self) -> Iterator[SuiteEnvironment]:
         self.job.log.say("phase: environment")
         requirements = self._pinned_set()
-        digest = _digest([platform.python_version(), *requirements.splitlines()])
+        what_it_is = [platform.python_version(), *requirements.splitlines()]
+        if self.requested.hashes:
+            # Another build may have the same version: a release, or another of its candidates
+            what_it_is.append(self.requested.build)
+        digest = _digest(what_it_is)
         key = f"torch-{self.requested.version}-{digest}"
         record = self._record(requirements)
         with ExitStack() as held:

@@ -37,7 +37,14 @@ def addresses() -> list[str]:
     alert = Alert.objects.select_related("series__benchmark").filter(group=confirmed()).first()
     assert alert
     series = f"/series/{alert.series.benchmark}/?metric={alert.series.metric}"
-    lists = ["/alerts/", "/alerts/?state=all&direction=all", "/alerts/quality/", "/alerts/rules/"]
+    lists = [
+        "/alerts/",
+        "/alerts/?state=all&direction=all",
+        "/alerts/?due=within_a_week",
+        "/alerts/report/?days=92",
+        "/alerts/quality/",
+        "/alerts/rules/",
+    ]
     page = confirmed().get_absolute_url()
     return [*lists, page, f"{page}code/", series]
 

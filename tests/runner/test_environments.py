@@ -3,6 +3,7 @@
 Real installers and a real index with tiny wheels.
 """
 
+import hashlib
 import os
 import shutil
 import threading
@@ -10,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +24,14 @@ from tests.builders.environments import Provider, imported_version, requested_en
 from tests.builders.package_index import BROKEN, PackageIndex
 from tests.builders.site_server import SiteServer
 from tests.builders.waiting import wait_for
+
+SECOND = """
+__version__ = "0.0.3"
+
+
+class version:
+    git_version, cuda = "second", None
+"""
 
 
 @pytest.fixture
@@ -312,3 +322,44 @@ def test_password_of_an_installer_does_not_reach_the_suite(
     added = provider.site.add("job")
     job.run(provider.worker, "job", 1)
     assert "hush" not in added.result["environment"].values()
+
+
+# --- Release candidates, whose wheels an index replaces under one version
+
+
+def sha256_of(wheel: Path) -> str:
+    return hashlib.sha256(wheel.read_bytes()).hexdigest()
+
+
+def candidate_of(wheel: Path) -> dict[str, Any]:
+    """What a claim's answer says of the candidate that this wheel is."""
+    digest = sha256_of(wheel)
+    return {"build": f"0.0.3@{digest[:8]}", "hashes": [digest]}
+
+
+def test_replaced_wheel_of_one_version_is_installed_next_to_the_first(provider: Provider) -> None:
+    first = candidate_of(provider.index.add_torch("0.0.3"))
+    made_first = provider.make("0.0.3", **first)
+    second = candidate_of(provider.index.add_torch("0.0.3", code=SECOND))
+    with provider.use("0.0.3", **second) as environment:
+        assert environment.build["git_sha"] == "second"
+        assert Path(environment.command[0]).parents[1] != made_first
+
+
+def test_wheel_that_was_replaced_since_it_was_seen_is_not_installed(provider: Provider) -> None:
+    seen = candidate_of(provider.index.add_torch("0.0.3"))
+    provider.index.add_torch("0.0.3", code=SECOND)
+    with pytest.raises(EnvironmentUnavailable, match="Hash mismatch"):
+        provider.make("0.0.3", **seen)
+
+
+def test_release_of_the_same_version_has_an_environment_of_its_own(provider: Provider) -> None:
+    wheel = provider.index.add_torch("0.0.3")
+    assert provider.make("0.0.3", **candidate_of(wheel)) != provider.make("0.0.3")
+
+
+@pytest.mark.usefixtures("only_pip")
+def test_candidate_is_not_installed_by_pip_which_cannot_check_it(provider: Provider) -> None:
+    candidate = candidate_of(provider.index.add_torch("0.0.3"))
+    with pytest.raises(EnvironmentUnavailable, match="installed by uv alone"):
+        provider.make("0.0.3", **candidate)

@@ -1,12 +1,15 @@
 """Alerts, mutes, invalid points and annotations, to look at; triage happens on the alert's page."""
 
+from django import forms
 from django.contrib import admin, messages
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
+from unfold.widgets import UnfoldAdminSelectWidget
 
 from dashboard.alerts.core.replay import replay
-from dashboard.models import Alert, AlertGroup, Annotation, InvalidPoint, Mute
+from dashboard.catalog.selectors.lookups import family_choices
+from dashboard.models import Alert, AlertGroup, Annotation, FamilyOwner, InvalidPoint, Mute
 from dashboard.ui.admin.base import ReadOnlyAdmin
 
 _MOST_REPLAYED = 20
@@ -35,6 +38,7 @@ class AlertGroupAdmin(ReadOnlyAdmin):
         "machine",
         "track",
         "assignee",
+        "due_at",
         "created_at",
     )
     list_filter = (
@@ -68,6 +72,25 @@ class AlertGroupAdmin(ReadOnlyAdmin):
     @admin.display(description="Series", ordering="series_count")
     def series(self, group: AlertGroup) -> int:
         return int(group.series_count)  # type: ignore[attr-defined]  # annotated above
+
+
+class FamilyOwnerForm(forms.ModelForm):  # type: ignore[type-arg]  # none at run time
+    """One of the families that have benchmarks, and who looks after it."""
+
+    family = forms.ChoiceField(choices=family_choices, widget=UnfoldAdminSelectWidget)
+
+    class Meta:
+        model = FamilyOwner
+        fields = ("family", "owner")
+        help_texts = {"owner": "New alerts about the family are assigned to them."}
+
+
+@admin.register(FamilyOwner)
+class FamilyOwnerAdmin(ModelAdmin):
+    form = FamilyOwnerForm
+    list_display = ("family", "owner")
+    list_select_related = ("owner",)
+    search_fields = ("family", "owner__username")
 
 
 @admin.register(Mute)

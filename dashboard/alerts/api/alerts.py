@@ -39,12 +39,14 @@ class AlertFilter(Schema):
     track: Name | None = None
     family: Name | None = None
     assignee: Name | None = None
+    due: Name | None = Field(None, description="late, or within_a_week.")
 
 
 class AlertOut(Paged):
     """Every series that changed with the same likely cause. series: how many.
 
     evidence_state: how sure it is. workflow_state: what people make of it. state: either.
+    due_at: until when people have to answer it; null where nobody has to. is_late: that is over.
     """
 
     id: int
@@ -62,6 +64,8 @@ class AlertOut(Paged):
     new: str | None = Field(None, alias="new.label")
     assignee: str | None = Field(None, alias="assignee.username")
     from_imports: bool = Field(description="Another system measured it: it is never confirmed.")
+    due_at: datetime | None
+    is_late: bool
     series: int
     created_at: datetime
     closed_at: datetime | None

@@ -9,7 +9,7 @@ from ninja import Field, Router, Schema
 
 from dashboard.accounts.access import TRIAGE, caller_of
 from dashboard.alerts.api.alerts import AlertDetail, detail
-from dashboard.alerts.services import triage
+from dashboard.alerts.services import assignments, triage
 from dashboard.alerts.services.collecting import collect
 from dashboard.alerts.services.remeasuring import measure_again
 from dashboard.models import AlertGroup, AlertState, InvalidPoint, Job, Series, TorchBuild
@@ -28,6 +28,11 @@ class Move(Why):
 
 class Assign(Why):
     to: Name | None = Field(description="The name of an account; null for nobody.")
+
+
+class HandOver(Schema):
+    to: Name = Field(description="The name of an account.")
+    note: Name = Field(max_length=2_000, description="Where it stands, and what comes next.")
 
 
 class Note(Schema):
@@ -98,7 +103,16 @@ def assign(request: HttpRequest, pk: int, body: Assign) -> AlertGroup:
     group, by = _group(pk), caller_of(request)
     people = get_user_model().objects.filter(is_active=True)
     person = one(people, "account", username=body.to) if body.to else None
-    triage.assign(group=group, to=person, by=by, why=body.why)
+    assignments.assign(group=group, to=person, by=by, why=body.why)
+    return detail(pk)
+
+
+@router.post("alerts/{int:pk}/hand-over", response=AlertDetail)
+def hand_over(request: HttpRequest, pk: int, body: HandOver) -> AlertGroup:
+    """Give it from the person who has it to another one; both are notified."""
+    people = get_user_model().objects.filter(is_active=True)
+    to = one(people, "account", username=body.to)
+    assignments.hand_over(group=_group(pk), to=to, by=caller_of(request), note=body.note)
     return detail(pk)
 
 

@@ -44,8 +44,13 @@ KEYS = (
     ("f", "to the search of alerts"),
     ("?", "show these shortcuts"),
 )
-FIRST_FILTERS = ("evidence_state", "workflow_state", "severity", "cause")
-FILTER_LABELS = {"evidence_state": "Evidence", "workflow_state": "Status", "cause": "Likely cause"}
+FIRST_FILTERS = ("evidence_state", "workflow_state", "severity", "cause", "assignee", "due")
+FILTER_LABELS = {
+    "evidence_state": "Evidence",
+    "workflow_state": "Status",
+    "cause": "Likely cause",
+    "assignee": "Owner",
+}
 
 
 class Filter(NamedTuple):

@@ -19,7 +19,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from dashboard.alerts.pages.alerts import BULK_MOVES, TRIAGE
-from dashboard.alerts.services import triage
+from dashboard.alerts.services import assignments, triage
 from dashboard.alerts.services.collecting import collect
 from dashboard.alerts.services.remeasuring import measure_again
 from dashboard.language.errors import ActionNotAllowed
@@ -62,8 +62,17 @@ def assign(group: AlertGroup, form: QueryDict, by: User) -> str:
     person = get_user_model().objects.filter(username=name, is_active=True).first()
     if name and person is None:
         raise ActionNotAllowed(f"There is no account “{name}” that can sign in.")
-    triage.assign(group=group, to=person, by=by)
+    assignments.assign(group=group, to=person, by=by, why=form.get("why", ""))
     return f"Assigned to {person or 'nobody'}."
+
+
+def hand_over(group: AlertGroup, form: QueryDict, by: User) -> str:
+    people = get_user_model().objects.filter(is_active=True)
+    person = people.filter(username=form.get("to", "")).first()
+    if person is None:
+        raise ActionNotAllowed("Choose who takes it over.")
+    assignments.hand_over(group=group, to=person, by=by, note=form.get("note", ""))
+    return f"Handed over to {person}."
 
 
 def note(group: AlertGroup, form: QueryDict, by: User) -> str:
@@ -129,6 +138,7 @@ ACTS: dict[str, Act] = {
     "again": again,
     "evidence": evidence,
     "assign": assign,
+    "hand-over": hand_over,
     "note": note,
     "link": link,
     "nudge": nudge,
@@ -190,7 +200,7 @@ def _bulk_act(group: AlertGroup, oldest: AlertGroup, form: QueryDict, by: User) 
     if what in BULK_MOVES:
         triage.move(group=group, to=AlertState(what), by=by, why=why)
     elif what == "mine":
-        triage.assign(group=group, to=by, by=by, why=why)
+        assignments.assign(group=group, to=by, by=by, why=why)
     elif what != "merge":
         raise ActionNotAllowed(f"There is no act “{what}”: use the buttons of the page.")
     elif group != oldest:

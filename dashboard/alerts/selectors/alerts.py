@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from math import isfinite
 
 from django.contrib.auth import get_user_model
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
 
 from dashboard.catalog.selectors.lookups import offered_keys
 from dashboard.language import states
@@ -58,7 +60,9 @@ FILTERS = (
     "track",
     "family",
     "assignee",
+    "due",
 )
+LATE, THIS_WEEK = "late", "within_a_week"
 
 
 def choices(machine: str = "", track: str = "") -> dict[str, list[str]]:
@@ -82,6 +86,7 @@ def choices(machine: str = "", track: str = "") -> dict[str, list[str]]:
         "track": offered_keys(Track, track),
         "family": sorted(set(families)),
         "assignee": [NOBODY, *sorted(set(names))],
+        "due": [LATE, THIS_WEEK],
     }
 
 
@@ -112,6 +117,9 @@ def listing(chosen: Mapping[str, str]) -> QuerySet[AlertGroup]:
         groups = groups.filter(assignee=None)
     elif assignee:
         groups = groups.filter(assignee__username=assignee)
+    if due := chosen.get("due"):
+        limit = timezone.now() + (timedelta() if due == LATE else timedelta(days=7))
+        groups = groups.filter(due_at__lte=limit)
     return groups.order_by("-created_at", "-pk")
 
 

@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from dashboard.alerts.core import grouping
 from dashboard.alerts.selectors.evidence import alerting_series_count, suspicion_of
+from dashboard.alerts.services import due_dates
 from dashboard.models import Alert, AlertGroup, Kind
 
 
@@ -22,7 +23,8 @@ def describe(*, groups: Iterable[AlertGroup]) -> None:
         group.title = grouping.title(suspicions, since(group, alerts[0]))
         group.direction = grouping.direction_of(suspicions)
         group.severity = grouping.severity_of(suspicions, passing=bool(significant))
-        group.save(update_fields=["title", "direction", "severity"])
+        due_dates.set_due(group, timezone.now())
+        group.save(update_fields=["title", "direction", "severity", *due_dates.FIELDS])
 
 
 def since(group: AlertGroup, first: Alert) -> str:

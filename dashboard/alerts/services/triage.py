@@ -2,20 +2,22 @@
 
 Every call is one transaction on the locked group and leaves one AlertEvent: who, when, why.
 `by=None` is the system. What is not possible raises ActionNotAllowed with a text for the person.
-Every event passes through `_add_event`.
+Every event is written by `history.add_event`.
 """
 
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 
-from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 from django.db import transaction
 from django.utils import timezone
 
 from dashboard.alerts.selectors import evidence
+from dashboard.alerts.services import due_dates
+from dashboard.alerts.services.assignments import assign_owner
 from dashboard.alerts.services.descriptions import describe
+from dashboard.alerts.services.history import Person, add_event, because, key, lock
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import (
     Alert,
@@ -34,8 +36,6 @@ from dashboard.models import (
 from dashboard.models.alert_words import IN_WORK, OVER
 from dashboard.results.services import days, levels
 from dashboard.results.services.detection_queue import enqueue
-
-Person = AbstractBaseUser | None
 
 _ENDS = (WorkflowState.FIXED, WorkflowState.WONTFIX, WorkflowState.INVALID)
 BY_PERSON: dict[WorkflowState, Collection[WorkflowState]] = {
@@ -97,7 +97,7 @@ def move(*, group: AlertGroup, to: AlertState, by: Person = None, why: str = "")
     `group` is brought up to date.
     """
     with transaction.atomic():
-        _lock(group)
+        lock(group)
         allowed = possible(group=group, person=by is not None)
         if to not in allowed:
             can = ", ".join(allowed) or "nothing"
@@ -113,12 +113,17 @@ def move(*, group: AlertGroup, to: AlertState, by: Person = None, why: str = "")
             if group.workflow_state == WorkflowState.INVALID:
                 group.workflow_state = WorkflowState.NEW  # its points are back
         _save_states(group)
-        return _add_event(group, "state", by, why, state=to)
+        # Who has it, by their family or by hand, hears that there is something to do
+        people = [group.assignee_id] if to == AlertState.CONFIRMED else []
+        return add_event(group, "state", by, why, state=to, people=people)
 
 
 def _save_states(group: AlertGroup) -> None:
-    group.closed_at = None if group.is_open else timezone.now()
-    group.save(update_fields=["evidence_state", "workflow_state", "closed_at"])
+    now = timezone.now()
+    group.closed_at = None if group.is_open else now
+    due_dates.set_due(group, now)
+    fields = ["evidence_state", "workflow_state", "closed_at", *due_dates.FIELDS]
+    group.save(update_fields=fields)
 
 
 def can_measure_again(*, group: AlertGroup) -> bool:
@@ -131,7 +136,7 @@ def measure_on(*, group: AlertGroup, by: Person, text: str) -> AlertEvent:
     Raises ActionNotAllowed.
     """
     with transaction.atomic():
-        _lock(group)
+        lock(group)
         if not can_measure_again(group=group):
             *most, last = (state.value.replace("_", " ") for state in AGAIN)
             states = f"{', '.join(most)} or {last}"
@@ -141,38 +146,33 @@ def measure_on(*, group: AlertGroup, by: Person, text: str) -> AlertEvent:
         if group.evidence_state != EvidenceState.CONFIRMED:
             group.evidence_state = EvidenceState.CONFIRMING
             _save_states(group)
-        return _add_event(group, "measured again", by, text)
+        return add_event(group, "measured again", by, text)
 
 
 def record_opened(*, group: AlertGroup) -> AlertEvent:
-    """Record that the system opened a group, once it is described."""
-    event = _add_event(group, "opened", None, group.title)
+    """Record that the system opened a group, once it is described, and give it to who looks after
+    its family. What is known in hindsight alone is no news, and nobody's work.
+    """
     if group.evidence_state == EvidenceState.IN_HINDSIGHT:
-        event.considered_at = event.at  # no news: no rule is asked about it
+        event = add_event(group, "opened", None, group.title)
+        event.considered_at = event.at
         event.save(update_fields=["considered_at"])
-    return event
+        return event
+    due_dates.set_due(group, timezone.now())
+    group.save(update_fields=due_dates.FIELDS)
+    opened = add_event(group, "opened", None, group.title)
+    assign_owner(group=group)
+    return opened
 
 
 def record_cause(*, group: AlertGroup) -> AlertEvent:
     """Record that the likely cause is another one now."""
-    return _add_event(group, "cause", None, group.get_cause_display())
+    return add_event(group, "cause", None, group.get_cause_display())
 
 
 def record_event(*, group: AlertGroup, text: str) -> AlertEvent:
     """Record what the system saw, without moving the group."""
-    return _add_event(group, "note", None, text)
-
-
-def assign(
-    *, group: AlertGroup, to: AbstractBaseUser | None, by: Person, why: str = ""
-) -> AlertEvent:
-    """Give the group to a person, or to nobody."""
-    with transaction.atomic():
-        _lock(group)
-        group.assignee_id = _key(to)
-        group.save(update_fields=["assignee"])
-        name = to.get_username() if to else "nobody"
-        return _add_event(group, "assigned", by, f"to {name}{_because(why)}")
+    return add_event(group, "note", None, text)
 
 
 def note(*, group: AlertGroup, text: str, by: Person) -> AlertEvent:
@@ -180,8 +180,8 @@ def note(*, group: AlertGroup, text: str, by: Person) -> AlertEvent:
     if not text.strip():
         raise ActionNotAllowed("The note is empty: write what others should know.")
     with transaction.atomic():
-        _lock(group)
-        return _add_event(group, "note", by, text.strip())
+        lock(group)
+        return add_event(group, "note", by, text.strip())
 
 
 def link_issue(*, group: AlertGroup, url: str, by: Person, title: str = "") -> IssueLink:
@@ -192,12 +192,12 @@ def link_issue(*, group: AlertGroup, url: str, by: Person, title: str = "") -> I
         message = f"{url!r} is not an address: paste the issue's whole link, as https://…"
         raise ActionNotAllowed(message) from None
     with transaction.atomic():
-        _lock(group)
+        lock(group)
         link, made = IssueLink.objects.get_or_create(
             group=group, url=url, defaults={"title": title}
         )
         if made:
-            _add_event(group, "linked", by, f"{title} {url}".strip())
+            add_event(group, "linked", by, f"{title} {url}".strip())
         return link
 
 
@@ -210,7 +210,7 @@ def move_change_point(
     has not measured that build on the machine.
     """
     with transaction.atomic():
-        _lock(group)
+        lock(group)
         base = evidence.build_before(group=group, build=to)
         if base is None:
             measured = f"the builds that track {group.track} measured on {group.machine}"
@@ -219,7 +219,7 @@ def move_change_point(
         group.base, group.new = base, to
         group.save(update_fields=["base", "new"])
         group.alerts.update(base=base, new=to)
-        return _add_event(group, "nudged", by, f"from {before} to {base} → {to}{_because(why)}")
+        return add_event(group, "nudged", by, f"from {before} to {base} → {to}{because(why)}")
 
 
 def split(*, alerts: Iterable[Alert], by: Person, why: str = "") -> AlertGroup:
@@ -241,8 +241,8 @@ def split(*, alerts: Iterable[Alert], by: Person, why: str = "") -> AlertGroup:
         new.save(force_insert=True)
         Alert.objects.filter(pk__in=ids).update(group=new)
         describe(groups=[old, new])
-        _add_event(old, "split", by, f"{len(ids)} into alert {new.pk}{_because(why)}")
-        _add_event(new, "split", by, f"off alert {old.pk}{_because(why)}")
+        add_event(old, "split", by, f"{len(ids)} into alert {new.pk}{because(why)}")
+        add_event(new, "split", by, f"off alert {old.pk}{because(why)}")
         return new
 
 
@@ -261,8 +261,8 @@ def merge(*, group: AlertGroup, into: AlertGroup, by: Person, why: str = "") -> 
         group.workflow_state = WorkflowState.INVALID
         _save_states(group)
         describe(groups=[into])
-        _add_event(group, "merged", by, f"into alert {into.pk}{_because(why)}")
-        _add_event(into, "merged", by, f"{moved} from alert {group.pk}{_because(why)}")
+        add_event(group, "merged", by, f"into alert {into.pk}{because(why)}")
+        add_event(into, "merged", by, f"{moved} from alert {group.pk}{because(why)}")
         return into
 
 
@@ -281,7 +281,7 @@ def mark_invalid(*, series: Series, job: Job, reason: str, by: Person) -> Invali
         point, _ = InvalidPoint.objects.get_or_create(
             series=series,
             job=job,
-            defaults={"reason": reason.strip(), "by_id": _key(by)},
+            defaults={"reason": reason.strip(), "by_id": key(by)},
         )
         _count_again(series.pk, job)
         return point
@@ -312,7 +312,7 @@ def mute(*, series: Series, until: datetime, by: Person, reason: str = "") -> Mu
     """Let a series raise no alert until a moment, which must not have passed (ActionNotAllowed)."""
     if until <= timezone.now():
         raise ActionNotAllowed("That moment has passed: choose a later one.")
-    return Mute.objects.create(series=series, until=until, reason=reason, by_id=_key(by))
+    return Mute.objects.create(series=series, until=until, reason=reason, by_id=key(by))
 
 
 def unmute(*, series: Series) -> int:
@@ -321,29 +321,7 @@ def unmute(*, series: Series) -> int:
     return series.mutes.filter(until__gt=now).update(until=now)
 
 
-def _lock(group: AlertGroup) -> None:
-    """Lock the group's row and bring `group` up to date."""
-    group.refresh_from_db(from_queryset=AlertGroup.objects.select_for_update(of=("self",)))
-
-
 def _locked(ids: Collection[int]) -> list[AlertGroup]:
     return list(
         AlertGroup.objects.select_for_update(of=("self",)).filter(pk__in=ids).order_by("pk")
     )
-
-
-def _add_event(
-    group: AlertGroup, action: str, by: Person, text: str, *, state: str = ""
-) -> AlertEvent:
-    """state: what the event moved the group to; none: it did not move."""
-    return AlertEvent.objects.create(
-        group=group, action=action, by_id=_key(by), state=state or group.state, text=text
-    )
-
-
-def _key(person: Person) -> int | None:
-    return person.pk if person else None
-
-
-def _because(why: str) -> str:
-    return f": {why.strip()}" if why.strip() else ""

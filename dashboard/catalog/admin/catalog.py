@@ -13,10 +13,13 @@ from unfold.admin import ModelAdmin
 from unfold.decorators import action
 
 from dashboard.catalog.admin.builds import AddBuildForm, compare
+from dashboard.catalog.selectors.lookups import family_choices
 from dashboard.catalog.services.builds import discover_builds, index_addresses
 from dashboard.models import Benchmark, Config, Machine, Requirements, TorchBuild, Track
 from dashboard.ui.admin.base import ReadOnlyAdmin
+from dashboard.ui.admin.widgets import Checkboxes, Picker
 
+ONLY_CANDIDATES = {"data-only-when": f"kind={Track.Kind.TEST}"}
 CHANGEABLE = ("git_sha", "channel", "released_on", "index_url")  # of a build: where it comes from
 
 
@@ -129,13 +132,36 @@ ASK_WITH_IMPORT = (
 class TrackForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments at run time
     """A track, and for one that does not move by itself the build where it stands."""
 
+    machines = forms.ModelMultipleChoiceField(
+        Machine.objects.filter(hidden=False),
+        required=False,
+        widget=Picker(ONLY_CANDIDATES),
+        help_text="Where each candidate is compared with the newest release. None: on every "
+        "machine with a worker.",
+    )
+    families = forms.MultipleChoiceField(
+        choices=family_choices,
+        required=False,
+        widget=Checkboxes(ONLY_CANDIDATES),
+        help_text="What is measured for it. None: the machine's default selection.",
+    )
+
     class Meta:
         model = Track
-        fields = ("key", "label", "kind", "build", "hidden", "judges_imports")
+        fields = (
+            "key",
+            "label",
+            "kind",
+            "build",
+            "machines",
+            "families",
+            "hidden",
+            "judges_imports",
+        )
         help_texts = {
-            "kind": "stable and nightly follow the newest build of their channel; pinned never "
-            "moves: the control that shows when the machine moved.",
-            "build": "Where it stands. stable and nightly find it themselves.",
+            "kind": "stable, nightly and release candidates follow the newest build of their "
+            "channel; pinned never moves: the control that shows when the machine moved.",
+            "build": "Where it stands. stable, nightly and release candidates find it themselves.",
         }
 
     def clean(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 The page is JSON (PEP 691) or HTML (PEP 503).
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import Version
 
 from dashboard.language.contracts import Document
+
+SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class PackagePageError(ValueError):
@@ -54,6 +57,7 @@ class Wheel:
     requires_python: str
     uploaded_on: date | None
     metadata_url: str | None  # of its METADATA alone (PEP 658), where the index offers that
+    sha256: str = ""  # of the file, where the index reports it
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,11 @@ class Release:
                 return wheel
         return None
 
+    def hashes_for(self, targets: Iterable[Target]) -> list[str]:
+        """SHA-256 of the wheels for these places, where the index reports them."""
+        wheels = map(self.wheel_for, targets)
+        return sorted({wheel.sha256 for wheel in wheels if wheel and wheel.sha256})
+
 
 def parse_releases(content_type: str, body: bytes, address: str) -> dict[Version, Release]:
     """The releases that have wheels, oldest first. Raises PackagePageError.
@@ -123,10 +132,13 @@ def _html_files(body: bytes, address: str) -> Sequence[Document]:
     for attributes, text in parser.links:
         if not attributes.get("href"):
             continue
+        url, fragment = urldefrag(urljoin(address, attributes["href"]))
+        name, _, digest = fragment.partition("=")
         files.append(
             {
                 "filename": text.strip(),
-                "url": urldefrag(urljoin(address, attributes["href"])).url,
+                "url": url,
+                "hashes": {name: digest},
                 "requires-python": attributes.get("data-requires-python"),
                 "upload-time": attributes.get("data-upload-time"),
                 "yanked": "data-yanked" in attributes,
@@ -172,7 +184,13 @@ def _wheel(file: Document) -> Wheel | None:
         requires_python=str(file.get("requires-python") or "")[:80],
         uploaded_on=_day(file.get("upload-time")),
         metadata_url=f"{file['url']}.metadata" if has_metadata else None,
+        sha256=_sha256(file.get("hashes")),
     )
+
+
+def _sha256(hashes: Any) -> str:
+    digest = hashes.get("sha256") if isinstance(hashes, dict) else None
+    return digest if isinstance(digest, str) and SHA256.fullmatch(digest) else ""
 
 
 def _day(moment: Any) -> date | None:

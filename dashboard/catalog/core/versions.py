@@ -11,6 +11,18 @@ def version_order(version: str) -> tuple[bool, Version]:
         return False, Version("0")
 
 
+def channel_of(version: str) -> str:
+    """2.14.0.dev20261120: nightly; 2.14.0a0+git1234: built from source; 2.14.0rc1: test; the
+    others: releases. As TorchBuild.Channel.
+    """
+    if ".dev" in version:
+        return "nightly"
+    if "a0+" in version:
+        return "source"
+    is_version, parsed = version_order(version)
+    return "test" if is_version and parsed.is_prerelease else "release"
+
+
 def public_version(version: str) -> str:
     """Without what it was built for: 2.13.0 of 2.13.0+cpu."""
     return version.partition("+")[0]

@@ -100,6 +100,12 @@ def offered_keys(model: type[Machine] | type[Track], named: str = "") -> list[st
     return list(rows.values_list("key", flat=True))
 
 
+def family_choices() -> list[tuple[str, str]]:
+    """Families that have benchmarks, as a form offers them."""
+    benchmarks = Benchmark.objects.filter(retired=False).order_by("family")
+    return [(name, name) for name in benchmarks.values_list("family", flat=True).distinct()]
+
+
 def benchmarks_of_models(models: Sequence[str], machine: Machine) -> list[str]:
     """The benchmarks of these models in the machine's size. Raises PlanError: an unknown model."""
     benchmarks = Benchmark.objects.filter(retired=False, size=machine.default_size)

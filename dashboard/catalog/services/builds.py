@@ -14,9 +14,11 @@ from django.conf import settings
 from django.db import transaction
 from packaging.version import InvalidVersion, Version
 
-from dashboard.catalog.core.package_page import Release, Target
+from dashboard.catalog.core.candidates import candidate_label, newest_candidates
+from dashboard.catalog.core.package_page import Release, Target, Wheel
 from dashboard.catalog.core.pins import OLDEST
 from dashboard.catalog.core.plan import PlanError, check_variant, hint
+from dashboard.catalog.core.versions import channel_of
 from dashboard.catalog.selectors.lookups import UnknownBuild, named_build
 from dashboard.catalog.services.package_index import (
     IndexProblem,
@@ -63,9 +65,14 @@ def add_build(*, version: str, index_url: str = "") -> TorchBuild:
     index_url: of the index that has it; empty: the site's own (PACKAGE_INDEX_URL).
     CUDA, Triton and git sha that the index does not report are filled in by the first worker that
     installs it. Raises BuildError: no such version (the text names near ones), no wheel for any of
-    our workers, an index that does not answer.
+    our workers, an index that does not answer, the index of release candidates.
     """
     parsed = _parse_version(version)
+    if index_url and index_url.rstrip("/") == settings.TEST_INDEX_URL:
+        raise BuildError(
+            f"{index_url} has release candidates, whose wheels change under one version: "
+            "`manage.py discover_builds` adds them."
+        )
     existing = TorchBuild.objects.filter(label=str(parsed)).first()
     if existing is not None:
         return existing
@@ -140,12 +147,14 @@ def variant_label(base: str, name: str, variant: Document) -> str:
     return f"{base}~{name}-{fingerprint}"
 
 
-def discover_builds(*, index: str = "", nightly_index: str = "") -> Discovery:
-    """Add every release that the indexes have and we do not, and the newest nightly.
+def discover_builds(*, index: str = "", nightly_index: str = "", test_index: str = "") -> Discovery:
+    """Add every release that the indexes have and we do not, the newest nightly, and what is on the
+    test index alone.
 
     Each needs a wheel for one of our workers; releases count from OLDEST on.
-    index, nightly_index: empty for PACKAGE_INDEX_URL and NIGHTLY_INDEX_URL; without the latter
-    nightlies are not looked for. An index that does not answer is listed in `problems`.
+    index, nightly_index, test_index: empty for PACKAGE_INDEX_URL, NIGHTLY_INDEX_URL and
+    TEST_INDEX_URL; without the latter two nightlies and release candidates are not looked for. An
+    index that does not answer is listed in `problems`.
     """
     discovery = Discovery()
     try:
@@ -164,6 +173,9 @@ def discover_builds(*, index: str = "", nightly_index: str = "") -> Discovery:
             discovery.added.extend(_add_new(nightlies[-1:], nightly_index))
         except IndexProblem as problem:
             discovery.problems.append(str(problem))
+    candidates = discover_candidates(index=index, test_index=test_index)
+    discovery.added.extend(candidates.added)
+    discovery.problems.extend(set(candidates.problems) - set(discovery.problems))
     logger.info(
         "indexes asked for torch builds",
         added=len(discovery.added),
@@ -174,12 +186,63 @@ def discover_builds(*, index: str = "", nightly_index: str = "") -> Discovery:
 
 def index_addresses() -> list[str]:
     """The addresses that discover_builds asks."""
-    return [address for address in (default_index(), settings.NIGHTLY_INDEX_URL) if address]
+    addresses = default_index(), settings.NIGHTLY_INDEX_URL, settings.TEST_INDEX_URL
+    return [address for address in addresses if address]
+
+
+def discover_candidates(*, index: str = "", test_index: str = "") -> Discovery:
+    """Add the newest release and the release candidates that we do not have (core/candidates.py
+    says which they are). Without a test index, none.
+
+    Both indexes have to answer: the test index has released versions, too.
+    """
+    discovery = Discovery()
+    test_index = test_index or settings.TEST_INDEX_URL
+    if not test_index:
+        return discovery
+    try:
+        releases = torch_releases(index or default_index())
+        newest = [version for version in releases if not version.is_prerelease][-1:]
+        discovery.added.extend(_add_new([releases[version] for version in newest], index))
+        tested = torch_releases(test_index).values()
+        for release in newest_candidates(tested, max(newest, default=Version(OLDEST))):
+            build = _add_candidate(release, test_index)
+            if build is not None:
+                discovery.added.append(build)
+    except IndexProblem as problem:
+        discovery.problems.append(str(problem))
+    return discovery
+
+
+def _add_candidate(release: Release, index_url: str) -> TorchBuild | None:
+    """The new build; None where we have it, or none of our workers can install it.
+
+    The index replaces the wheels of a version that looks final: other wheels are another candidate.
+    """
+    places = targets()
+    wheels = [wheel for wheel in map(release.wheel_for, places) if wheel]
+    if not wheels:
+        return None
+    hashes = release.hashes_for(places)
+    existing = TorchBuild.objects.filter(
+        channel=TorchBuild.Channel.TEST, version=str(release.version), base=None
+    )
+    for build in existing:
+        if not hashes or set(hashes) & set(build.wheel_hashes):
+            # Wheels for other Pythons come later
+            build.wheel_hashes = sorted({*build.wheel_hashes, *hashes})
+            build.save(update_fields=["wheel_hashes"])
+            return None
+    label = candidate_label(release.version, hashes)
+    if TorchBuild.objects.filter(label=label).exists():
+        return None
+    channel = TorchBuild.Channel.TEST
+    return _save(release, wheels[0], index_url, label=label, channel=channel, wheel_hashes=hashes)
 
 
 def discover_followed() -> Discovery | None:
     """Look for builds if a track follows the newest; else None, and no index is asked."""
-    kinds = (Track.Kind.STABLE, Track.Kind.NIGHTLY)
+    kinds = (Track.Kind.STABLE, Track.Kind.NIGHTLY, Track.Kind.TEST)
     if not Track.objects.filter(kind__in=kinds).exists():
         return None
     return discover_builds()
@@ -214,19 +277,22 @@ def _add(release: Release, index_url: str) -> TorchBuild:
             f"{release.places}: choose another version, or start a worker under a Python that it "
             "supports."
         )
-    cuda, triton = cuda_and_triton(wheel)
-    channel = TorchBuild.Channel.RELEASE
-    if release.version.is_devrelease:
-        channel = TorchBuild.Channel.NIGHTLY
     label = str(release.version)
+    return _save(release, wheel, index_url, label=label, channel=channel_of(label))
+
+
+def _save(
+    release: Release, wheel: Wheel, index_url: str, *, label: str, **other: Any
+) -> TorchBuild:
+    cuda, triton = cuda_and_triton(wheel)
     fields = {
-        "version": label,
+        "version": str(release.version),
         "cuda": cuda,
         "triton": triton,
         "index_url": index_url,
         "python": release.requires_python,
-        "channel": channel,
         "released_on": release.released_on,
+        **other,
     }
     with transaction.atomic():
         row, _ = TorchBuild.objects.get_or_create(label=label, defaults=fields)

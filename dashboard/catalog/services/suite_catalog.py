@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import Model
 
 from dashboard.catalog.core.plan import OWN_SIZE
+from dashboard.catalog.core.versions import channel_of
 from dashboard.catalog.selectors.lookups import measuring_machines
 from dashboard.language.contracts import Document, Refused, check_schema, read_schema
 from dashboard.models import Benchmark, Config, Machine, TorchBuild
@@ -110,15 +111,6 @@ def sync_build(*, build: Document) -> TorchBuild:
             setattr(row, key, getattr(row, key) or value)
         row.save(update_fields=[*fields])
     return row
-
-
-def channel_of(version: str) -> str:
-    """2.14.0.dev20261120: nightly; 2.14.0a0+git1234: built from source; the others: releases."""
-    if ".dev" in version:
-        return TorchBuild.Channel.NIGHTLY
-    if "a0+" in version:
-        return TorchBuild.Channel.SOURCE
-    return TorchBuild.Channel.RELEASE
 
 
 def _read_benchmarks(catalog: Document) -> list[Benchmark]:

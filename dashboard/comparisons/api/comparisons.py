@@ -16,8 +16,10 @@ from dashboard.catalog.selectors import lookups
 from dashboard.catalog.selectors.lookups import named_build, only_machine
 from dashboard.comparisons.core import gate as gating
 from dashboard.comparisons.core import upgrade_report
+from dashboard.comparisons.core.candidate_verdicts import Safety
 from dashboard.comparisons.core.judgement import JUDGED_METRICS, PART_METRICS, State
 from dashboard.comparisons.core.shortfall import MAX_REPEATS
+from dashboard.comparisons.selectors import candidates
 from dashboard.comparisons.selectors import comparisons as comparisons_read
 from dashboard.comparisons.services.comparisons import (
     REPEATS,
@@ -38,16 +40,21 @@ class ComparisonFilter(FilterSchema):
     base: Annotated[Name | None, FilterLookup("base__label")] = None
     new: Annotated[Name | None, FilterLookup("new__label")] = None
     machine: Annotated[Name | None, FilterLookup("machine__key")] = None
+    track: Annotated[Name | None, FilterLookup("track__key")] = None
 
 
 class ComparisonOut(Paged):
-    """Two builds measured in turn, process by process, on one machine under one library set."""
+    """Two builds measured in turn, process by process, on one machine under one library set.
+
+    track: of release candidates, where it started the comparison; else null.
+    """
 
     id: UUID = Field(alias="uuid")
     label: str
     base: str = Field(alias="base.label")
     new: str = Field(alias="new.label")
     machine: str = Field(alias="machine.key")
+    track: str | None = Field(None, alias="track.key")
     repeats: int = Field(description="Processes for each case and build.")
     libraries: dict[str, str]
     created_by: str | None = Field(None, alias="created_by.username")
@@ -59,6 +66,27 @@ class ComparisonProgress(ComparisonOut):
     jobs: Counts = Field(alias="progress.counts")
     is_active: bool = Field(alias="progress.is_active")
     seconds_left: float | None = Field(alias="progress.seconds_left")
+
+
+class ModelSafety(Schema):
+    """One model in one mode."""
+
+    title: str
+    safety: Safety
+    sentences: list[str]
+
+
+class CandidateOut(Schema):
+    """A move to the new build, model by model: safe where the judgement passed, not safe where it
+    is a regression, else not known. why_none: why there is no model; else empty. so_far: how much
+    has ended, while it is measured; else empty.
+    """
+
+    text: str
+    models: list[ModelSafety]
+    why_none: str
+    so_far: str
+    url: str
 
 
 class Start(Schema):
@@ -212,6 +240,22 @@ def gate(request: HttpRequest, uuid: UUID, chosen: Query[Gated]) -> dict[str, An
         notes=(so_far, comparisons_read.flavours(comparison)),
     )
     return {**gating.document(decision), "so_far": so_far, "markdown": text, "url": address}
+
+
+@router.get("comparisons/{uuid:uuid}/safety", response=CandidateOut)
+def safety(request: HttpRequest, uuid: UUID) -> dict[str, Any]:
+    """Is the new build, of a release candidate or another one, safe for these models? From what has
+    been measured so far.
+    """
+    comparison = _comparison(uuid)
+    verdicts = candidates.verdicts(comparison)
+    return {
+        "text": verdicts.text,
+        "models": verdicts.models,
+        "why_none": verdicts.why_none,
+        "so_far": comparisons_read.so_far(comparison),
+        "url": absolute(comparison.get_absolute_url()),
+    }
 
 
 @router.post("comparisons/{uuid:uuid}/cancel", response=Stopped, auth=CHANGE_RUN)

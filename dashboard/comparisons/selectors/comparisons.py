@@ -76,7 +76,7 @@ class ComparisonResults:
 
 def listing() -> QuerySet[Comparison]:
     """Comparisons, newest first."""
-    return Comparison.objects.select_related("base", "new", "machine", "created_by")
+    return Comparison.objects.select_related("base", "new", "machine", "created_by", "track")
 
 
 def progress(of: Comparison, now: datetime) -> PairProgress:

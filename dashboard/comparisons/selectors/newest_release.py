@@ -15,6 +15,7 @@ from dashboard.comparisons.selectors.side_choice import (
 from dashboard.comparisons.selectors.stored_reports import stored_report
 from dashboard.comparisons.selectors.versions import measured_builds
 from dashboard.language.metrics import METRICS
+from dashboard.models import TorchBuild
 
 _SHOWN = ("latency_ms", "device_ms", "cold_start_s", "peak_memory_gb")
 
@@ -39,8 +40,10 @@ class NewestRelease:
 def newest_release(machine: str) -> NewestRelease | None:
     """On that machine; None where it measured fewer than two builds. Ten queries at most."""
     side = RequestedSide("", machine, "", "")
+    # A release candidate is no release: candidates.py has those
+    released = [build for build in measured_builds() if build.channel != TorchBuild.Channel.TEST]
     try:
-        choice = choose_sides(side, side, measured_builds())
+        choice = choose_sides(side, side, released)
     except NotMeasuredError:
         return None
     if choice is None:

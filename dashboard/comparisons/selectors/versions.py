@@ -233,6 +233,7 @@ class MeasuredBuild:
     version: str
     git_sha: str
     released_on: date | None
+    channel: str
     machine: int
     machine_key: str
     device_kind: str
@@ -261,6 +262,7 @@ def measured_builds() -> list[MeasuredBuild]:
         "build__version",
         "build__git_sha",
         "build__released_on",
+        "build__channel",
         "machine",
         "machine__key",
         "machine__device_kind",

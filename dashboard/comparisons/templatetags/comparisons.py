@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from dashboard.comparisons.core.factorial import ArmLevel, FactorEffect
 from dashboard.comparisons.core.factorial_words import title_of
+from dashboard.comparisons.core.candidate_verdicts import TONES, CandidateVerdicts, Safety
 from dashboard.comparisons.core.matching import ComparisonRow
 from dashboard.comparisons.core.means import MetricMean, mean_name
 from dashboard.comparisons.core.metric_effects import Effect
@@ -31,6 +32,7 @@ register.filter("factor_title", title_of)
 _SIGNS = {"better": "▲", "worse": "▼", "same": "=", "unknown": "?"}
 _NOT_CERTAIN = "not certain yet"
 _NO_INTERVAL = "no interval yet"
+_MOST_MODELS = 3  # of one word, by name
 _BOTH_WAYS = 2  # percentages of an interval that says by itself that better and worse are possible
 
 
@@ -62,6 +64,21 @@ def whisker(of: Effect | FactorEffect | MetricMean | None, reach: float) -> Safe
         f"{max(high - low, 0.5):.1f}",
         f"{middle - 2:.1f}",
         arrows,
+    )
+
+
+@register.simple_tag
+def safety(of: CandidateVerdicts, word: Safety) -> SafeString | str:
+    """The models of which it is said, the first ones by name."""
+    models = of.of(word)
+    if not models:
+        if word == "not known" and of.why_none:
+            return of.why_none
+        return "–"
+    names = ", ".join(model.title for model in models[:_MOST_MODELS])
+    more = f" and {len(models) - _MOST_MODELS} more" if len(models) > _MOST_MODELS else ""
+    return format_html(
+        '<b class="word {}">{}</b> <small>{}{}</small>', TONES[word], len(models), names, more
     )
 
 

@@ -10,7 +10,7 @@ from dashboard.catalog.services.builds import discover_builds
 class Command(BaseCommand):
     help = (
         "Add every torch release that the package index has and that one of the workers can "
-        "install."
+        "install, the newest nightly, and the release candidates."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -20,10 +20,15 @@ class Command(BaseCommand):
         parser.add_argument(
             "--nightly-index-url", default="", help="index of nightlies (NIGHTLY_INDEX_URL)"
         )
+        parser.add_argument(
+            "--test-index-url", default="", help="index of release candidates (TEST_INDEX_URL)"
+        )
 
     def handle(self, **options: Any) -> None:
         discovery = discover_builds(
-            index=options["index_url"], nightly_index=options["nightly_index_url"]
+            index=options["index_url"],
+            nightly_index=options["nightly_index_url"],
+            test_index=options["test_index_url"],
         )
         self.stdout.write("\n".join(map(str, discovery.added)) or "nothing new")
         if discovery.problems:

@@ -85,8 +85,12 @@ class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argumen
 
     class Meta:
         model = Channel
-        fields = ("name", "enabled")
-        help_texts = {"name": "As it is called in rules."}
+        fields = ("name", "person", "enabled")
+        help_texts = {
+            "name": "As it is called in rules.",
+            "person": "Whose own it is: what is assigned or handed over to them, and reminders, go "
+            "there without a rule. Empty: nobody's.",
+        }
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -131,7 +135,8 @@ class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argumen
 @admin.register(Channel)
 class ChannelAdmin(ModelAdmin):
     form = ChannelForm
-    list_display = ("name", "kind", "address", "enabled", "problem")
+    list_display = ("name", "kind", "address", "person", "enabled", "problem")
+    list_select_related = ("person",)
     list_filter = ("enabled",)
     search_fields = ("name",)
     readonly_fields = ("address", "is_signed", "problem")
@@ -140,8 +145,8 @@ class ChannelAdmin(ModelAdmin):
 
     def get_fields(self, request: HttpRequest, obj: Channel | None = None) -> Any:
         if not self.has_change_permission(request, obj):
-            return ("name", "address", "is_signed", "enabled", "problem")
-        editable = ("name", "kind", *Kind, "enabled")
+            return ("name", "address", "is_signed", "person", "enabled", "problem")
+        editable = ("name", "kind", *Kind, "person", "enabled")
         if obj is None:
             return editable
         return (*editable, "is_signed", "problem")

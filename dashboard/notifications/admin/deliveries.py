@@ -25,13 +25,22 @@ class DeliveryAdmin(ReadOnlyAdmin):
         "answer",
     )
     list_filter = ("state", "channel")
-    list_select_related = ("channel", "event__group")
+    list_select_related = (
+        "channel",
+        "event__group",
+        "comparison__base",
+        "comparison__new",
+    )
     search_fields = ("answer", "event__group__title")
     actions = ("send_again",)
 
     @admin.display(description="About")
     def about(self, delivery: Delivery) -> str:
-        return str(delivery.event.group) if delivery.event else f"digest or test: {delivery.digest}"
+        if delivery.event:
+            return str(delivery.event.group)
+        if delivery.comparison:
+            return f"release candidate: {delivery.comparison}"
+        return f"digest, report or test: {delivery.digest}"
 
     def has_send_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm("dashboard.change_delivery"))

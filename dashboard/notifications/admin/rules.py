@@ -13,12 +13,21 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
 )
 
+from dashboard.catalog.selectors.lookups import family_choices
 from dashboard.language.metrics import METRICS
-from dashboard.models import AlertState, Benchmark, Channel, Machine, Rule, Severity, Track
+from dashboard.models import (
+    AlertState,
+    Benchmark,
+    Channel,
+    Machine,
+    Rule,
+    Severity,
+    Subject,
+    Track,
+)
 from dashboard.runs.core.timing import WEEKDAYS
-from dashboard.runs.forms import family_choices
 from dashboard.ui.admin.base import PlainChoicesAdmin, WithoutHiddenForm
-from dashboard.ui.admin.widgets import Picker, TimeOfDay
+from dashboard.ui.admin.widgets import Checkboxes, Picker, TimeOfDay
 
 AT_ONCE, DAILY, WEEKLY = Rule.When.AT_ONCE, Rule.When.DAILY, Rule.When.WEEKLY
 ONLY_DIGESTS = {"data-only-when": f"when={DAILY}|{WEEKLY}"}
@@ -59,6 +68,12 @@ class RuleForm(WithoutHiddenForm):
         help_text="Empty: made from the choices above.",
     )
     channels = RowsField(Channel, "Where the messages go; made under Channels.", required=True)
+    subjects = WordsField(
+        Subject.choices,
+        "None: alerts alone.",
+        widget=Checkboxes(),
+        label="What",
+    )
     minimum_severity = forms.ChoiceField(
         choices=[
             (Severity.LOW, "Any"),
@@ -106,6 +121,7 @@ class RuleForm(WithoutHiddenForm):
         model = Rule
         fields = (
             "channels",
+            "subjects",
             "minimum_severity",
             "when",
             "weekday",
@@ -136,6 +152,17 @@ class RuleForm(WithoutHiddenForm):
             self.add_error("at", "Say at what time the digest is sent.")
         if when == WEEKLY and cleaned.get("weekday") is None:
             self.add_error("weekday", "Say on which day the digest is sent.")
+        subjects = cleaned.get("subjects") or []
+        if when != AT_ONCE and Subject.CANDIDATES in subjects:
+            self.add_error(
+                "subjects",
+                "Release candidates are reported at once: choose that, or make a rule of its own "
+                "for them.",
+            )
+        if when == AT_ONCE and Subject.REPORT in subjects:
+            self.add_error(
+                "when", "The triage report needs a time: choose once a day or once a week."
+            )
         if when == AT_ONCE:
             cleaned["at"] = cleaned["weekday"] = None
         if not self.errors and not cleaned["name"]:
@@ -172,7 +199,17 @@ class RuleAdmin(PlainChoicesAdmin):
     fieldsets = (
         (
             None,
-            {"fields": ("channels", "minimum_severity", "when", "weekday", "at", "time_zone")},
+            {
+                "fields": (
+                    "channels",
+                    "subjects",
+                    "minimum_severity",
+                    "when",
+                    "weekday",
+                    "at",
+                    "time_zone",
+                )
+            },
         ),
         (None, {"fields": ("name", "enabled")}),
         (

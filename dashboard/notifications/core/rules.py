@@ -9,8 +9,15 @@ from zoneinfo import ZoneInfo
 When = Literal["daily", "weekly"]
 
 USUAL_STATES = frozenset({"confirmed", "missing_report", "recovered"})
-# A note or an assignment is for those who look at the page
-NOTIFIED_ACTIONS = frozenset({"opened", "state"})
+# What a rule's subjects call each action. Any other, as a note, is for those who look at the page
+SUBJECTS = {
+    "opened": "alerts",
+    "state": "alerts",
+    "due": "reminders",
+    "late": "reminders",
+    "handed over": "hand_overs",
+}
+USUAL_SUBJECTS = ("alerts",)
 _SEVERITIES = ("low", "medium", "high")
 
 
@@ -40,8 +47,11 @@ class EventFacts:
 
 @dataclass(frozen=True, slots=True)
 class RuleSelection:
-    """What a rule selects. Empty collections select all; empty states USUAL_STATES."""
+    """What a rule selects. Empty collections select all; empty states USUAL_STATES, empty subjects
+    USUAL_SUBJECTS.
+    """
 
+    subjects: Collection[str] = ()
     families: Collection[str] = ()
     models: Collection[str] = ()
     metrics: Collection[str] = ()
@@ -54,19 +64,17 @@ class RuleSelection:
 
 
 def selects(rule: RuleSelection, event: EventFacts) -> bool:
-    """Whether the rule notifies of the event.
+    """Whether the rule notifies of the event. States narrow what moved, not reminders and
+    hand-overs.
 
-    What is judged from imports is for rules that ask for it. The recovery of a group that never was
-    confirmed is not news, unless the rule also selects what is not proven: nobody was notified of
-    the group before.
+    What is judged from imports is for rules that ask for it.
     """
-    if event.action not in NOTIFIED_ACTIONS:
+    subject = SUBJECTS.get(event.action)
+    if subject not in (rule.subjects or USUAL_SUBJECTS):
         return False
-    if event.state not in (rule.states or USUAL_STATES):
+    if event.from_imports and "judged_from_imports" not in rule.states:
         return False
-    unproven = "judged_from_imports" if event.from_imports else "suspected"
-    was_no_news = event.state == "recovered" and not event.was_confirmed
-    if (event.from_imports or was_no_news) and unproven not in rule.states:
+    if subject == "alerts" and not _is_of_selected_state(rule, event):
         return False
     if event.direction == "improvement" and not rule.improvements:
         return False
@@ -75,6 +83,39 @@ def selects(rule: RuleSelection, event: EventFacts) -> bool:
     effect = event.effect_percent
     is_large = effect is None or effect >= rule.minimum_effect_percent
     return is_large and _is_in_scope(rule, event)
+
+
+def _is_of_selected_state(rule: RuleSelection, event: EventFacts) -> bool:
+    """The recovery of a group that never was confirmed is not news, unless the rule also selects
+    what is not proven: nobody was notified of the group before.
+    """
+    if event.state not in (rule.states or USUAL_STATES):
+        return False
+    unproven = "judged_from_imports" if event.from_imports else "suspected"
+    return event.state != "recovered" or event.was_confirmed or unproven in rule.states
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateFacts:
+    """A release candidate's comparison as rules see it."""
+
+    families: Collection[str]
+    models: Collection[str]
+    machine: int
+    track: int | None
+
+
+def selects_candidate(rule: RuleSelection, candidate: CandidateFacts) -> bool:
+    """Whether the rule notifies of what came of a release candidate. Its place and its models
+    count; severity, effect, metrics and states are those of alerts.
+    """
+    return (
+        "candidates" in rule.subjects
+        and _meets(rule.families, candidate.families)
+        and _meets(rule.models, candidate.models)
+        and (not rule.machines or candidate.machine in rule.machines)
+        and (not rule.tracks or candidate.track in rule.tracks)
+    )
 
 
 def _is_in_scope(rule: RuleSelection, event: EventFacts) -> bool:

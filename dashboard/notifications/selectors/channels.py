@@ -1,9 +1,15 @@
 """Rules and channels for pages: who is notified of what, and what was delivered."""
 
-from dashboard.models import Channel, Delivery, Rule
+from dashboard.models import Channel, Delivery, Rule, Subject
 from dashboard.notifications.core.rules import USUAL_STATES
 
 _MOST_DELIVERIES = 50
+_SUBJECTS: dict[str, str] = {
+    Subject.REMINDERS: "due and late",
+    Subject.HAND_OVERS: "hand-overs",
+    Subject.CANDIDATES: "release candidates",
+    Subject.REPORT: "the triage report",
+}
 
 
 def switched_off() -> list[Channel]:
@@ -18,9 +24,13 @@ def rules() -> list[Rule]:
 
 def conditions(rule: Rule) -> list[str]:
     """What the rule selects: each choice that was made, in a few words."""
-    states = rule.states or sorted(USUAL_STATES)
-    *first, last = (state.replace("_", " ") for state in states)
-    words = [" or ".join(filter(None, (", ".join(first), last)))]
+    words = []
+    subjects = rule.subjects or [Subject.ALERTS]
+    if Subject.ALERTS in subjects:
+        states = rule.states or sorted(USUAL_STATES)
+        *first, last = (state.replace("_", " ") for state in states)
+        words.append(" or ".join(filter(None, (", ".join(first), last))))
+    words += [_SUBJECTS[subject] for subject in subjects if subject in _SUBJECTS]
     if rule.minimum_severity != "low":
         words.append(f"of {rule.minimum_severity} severity or worse")
     if rule.minimum_effect_percent:
@@ -37,4 +47,5 @@ def conditions(rule: Rule) -> list[str]:
 
 def last_deliveries() -> list[Delivery]:
     """The newest messages. One query."""
-    return list(Delivery.objects.select_related("channel", "event__group")[:_MOST_DELIVERIES])
+    related = ("channel", "event__group", "comparison__base", "comparison__new")
+    return list(Delivery.objects.select_related(*related)[:_MOST_DELIVERIES])

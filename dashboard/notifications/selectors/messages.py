@@ -14,6 +14,12 @@ from dashboard.notifications.core.rules import EventFacts, RuleSelection
 from dashboard.notifications.transports.compose import Entry, SeriesLine
 from dashboard.notifications.transports.picture import change_png
 
+_NEWS = {
+    "due": "Due",
+    "late": "Late",
+    "handed over": "Handed over",
+    "assigned": "Assigned",
+}
 _CONFIRMED = (AlertState.CONFIRMED, AlertState.ACKNOWLEDGED, AlertState.MISSING_REPORT)
 
 
@@ -47,8 +53,21 @@ def entry_of(event: AlertEvent) -> Entry:
         reproduce=alert_page.reproduce(first) if first else "",
         series=[_change(row) for row in rows],
         # When the group was opened, its title says it all
-        why="" if event.text == group.title else event.text,
+        why="" if event.text == group.title else _sentence(event),
+        news=_NEWS.get(event.action, ""),
+        assignee=group.assignee.username if group.assignee else None,
+        due_at=group.due_at.isoformat(timespec="seconds") if group.due_at else None,
     )
+
+
+def _sentence(event: AlertEvent) -> str:
+    """What happened, in words; of a state the reason alone, for the state stands next to it."""
+    action = {"due": "It is due", "late": "It is late: it was due"}.get(event.action)
+    if action is not None:
+        return f"{action} {event.text}."
+    if event.action in {"handed over", "assigned"}:
+        return f"{event.action.capitalize()} {event.text}"
+    return event.text
 
 
 def _evidence(fact: dict[str, Any]) -> dict[str, str]:
@@ -117,6 +136,7 @@ def _largest_percent(group: Sequence[Alert]) -> float | None:
 def selection_of(rule: Rule) -> RuleSelection:
     """The rule as plain values. Two queries, none where machines and tracks were prefetched."""
     return RuleSelection(
+        subjects=rule.subjects,
         families=rule.families,
         models=rule.model_names,
         metrics=rule.metric_keys,
@@ -132,4 +152,6 @@ def selection_of(rule: Rule) -> RuleSelection:
 def events_between(start: datetime, end: datetime) -> Iterable[AlertEvent]:
     """Every event after ``start`` up to ``end``, oldest first, with its group."""
     events = AlertEvent.objects.filter(at__gt=start, at__lte=end).order_by("at", "pk")
-    return events.select_related("group__machine", "group__track", "group__base", "group__new")
+    return events.select_related(
+        "group__machine", "group__track", "group__base", "group__new", "group__assignee"
+    )

@@ -2,7 +2,8 @@
 
 1. `enqueue_deliveries`: each event is considered once; each channel of a rule that selects it gets
    a Delivery.
-2. `make_digests`: a digest that is due becomes one Delivery for each channel of its rule.
+2. `make_digests`: a digest or triage report that is due becomes one Delivery for each channel of
+   its rule. Release candidates have a module of their own (candidates.py).
 3. `send`: the message is made, one conditional UPDATE claims the delivery, and only then is the
    channel asked, outside of any transaction. A channel that refuses is asked again, at longer and
    longer intervals; one that will never accept is switched off, with the reason. A delivery whose
@@ -19,16 +20,21 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.urls import reverse
 
-from dashboard.models import AlertEvent, Channel, Delivery, Rule
+from dashboard.alerts.selectors.triage_report import DAYS, build_report
+from dashboard.models import AlertEvent, Channel, Delivery, Rule, Subject
 from dashboard.notifications.core.rules import When, last_due, selects
-from dashboard.notifications.selectors import messages
+from dashboard.notifications.selectors import candidates, messages
+from dashboard.notifications.services.own_channels import own_channels
 from dashboard.notifications.transports import channels, compose
+from dashboard.notifications.transports.compose_candidate import candidate_message
+from dashboard.notifications.transports.compose_report import report_message
 from dashboard.notifications.transports.message import Address, Message, NotSent
 
 RETRY_AFTER_S = (60, 300, 1800, 7200, 21600)  # then the tries are spent: nine hours after the first
 SENDING_S = 300  # a delivery that has been "sending" for longer has lost its sender
 EVENTS_AT_ONCE = 200
 TEST = "test"
+REPORT = "report"
 KILLED = (
     "The sender was stopped while it sent: whether the message arrived is unknown. "
     "It is not sent again, so that nobody is notified twice."
@@ -51,8 +57,9 @@ def enqueue_deliveries(*, now: datetime) -> int:
         new: list[Delivery] = []
         for event in events:
             facts = messages.facts_of(event)
-            # Every channel of every rule that selects the event, each once
-            channel_ids: set[int] = set()
+            # Those of the people whom it concerns, and every channel of every rule that selects
+            # the event, each once
+            channel_ids = own_channels(event.people)
             for rule in rules:
                 if selects(messages.selection_of(rule), facts):
                     channel_ids |= {channel.pk for channel in rule.channels.all()}
@@ -84,14 +91,17 @@ def _make_digest(rule: Rule, now: datetime) -> int:
         # Of two schedulers, only one moves it on
         moved = Rule.objects.filter(pk=rule.pk, last_digest_at=start).update(last_digest_at=due)
         # The first period of a new rule is the one in which it was made: it has no digest yet
-        if not moved or start is None or not _digest_events(rule, start, due):
+        if not moved or start is None:
             return 0
         # The rule and the period, as `message_of` reads them
         first, last = start.astimezone(UTC), due.astimezone(UTC)
         digest = f"{rule.pk} {first:%Y-%m-%dT%H:%M:%S}/{last:%Y-%m-%dT%H:%M:%S}"
-        new = [
-            Delivery(channel=channel, digest=digest, next_at=now) for channel in rule.channels.all()
-        ]
+        digests = [digest] if _digest_events(rule, start, due) else []
+        if Subject.REPORT in rule.subjects:
+            digests.append(f"{REPORT} {digest}")  # it is sent also when there is nothing to report
+        new = []
+        for channel in rule.channels.all():
+            new += [Delivery(channel=channel, digest=digest, next_at=now) for digest in digests]
         return len(Delivery.objects.bulk_create(new, ignore_conflicts=True))
 
 
@@ -120,7 +130,14 @@ def send(*, delivery_id: int, now: datetime, transport: Send = channels.send) ->
 
     The message is made before the claim, so that an error in making it does no harm.
     """
-    deliveries = Delivery.objects.select_related("channel", "event__group")
+    deliveries = Delivery.objects.select_related(
+        "channel",
+        "event__group__assignee",
+        "comparison__base",
+        "comparison__new",
+        "comparison__machine",
+        "comparison__track",
+    )
     delivery = deliveries.filter(pk=delivery_id).first()
     if delivery is None or delivery.state != Delivery.State.WAITING:
         return False
@@ -191,20 +208,29 @@ def _end(delivery: Delivery, **fields: object) -> None:
 
 
 def message_of(delivery: Delivery) -> Message | None:
-    """The message of an event, a digest or a test; None for a digest whose rule was deleted."""
+    """The message of an event, a release candidate, a digest, a triage report or a test; None where
+    the rule of the digest or report was deleted.
+    """
     event = delivery.event
+    if delivery.comparison is not None:
+        candidate = candidates.entry_of(delivery.comparison)
+        return candidate_message(candidate, delivery.created_at)
     if event is not None:
         entry = messages.entry_of(event)
         return compose.event_message(entry, event.at, messages.picture_of(event.group))
     if _is_test(delivery):
         return compose.test_message(delivery.channel.name, delivery.created_at, _page("overview"))
-    key, _, period = delivery.digest.partition(" ")
+    is_report = delivery.digest.startswith(REPORT)
+    key, _, period = delivery.digest.removeprefix(REPORT).strip().partition(" ")
     first, _, last = period.partition("/")
     start = datetime.fromisoformat(first).replace(tzinfo=UTC)
     end = datetime.fromisoformat(last).replace(tzinfo=UTC)
     rule = Rule.objects.filter(pk=key).first()
     if rule is None:
         return None
+    if is_report:
+        url = f"{_page('triage_report')}?days={DAYS if rule.when == Rule.When.WEEKLY else 1}"
+        return report_message(build_report(start, end), rule.name, settings.SITE_URL, url)
     entries = [messages.entry_of(event) for event in _digest_events(rule, start, end)]
     return compose.digest_message(rule.name, entries, start, end, _page("alerts"))
 

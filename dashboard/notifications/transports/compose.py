@@ -35,6 +35,7 @@ class Entry:
     """One alert group for messages.
 
     state: after the event, either of evidence or of workflow. why: the event's text. url: absolute.
+    news: what happened where it did not move: Due, Late, Handed over. due_at: ISO 8601.
     """
 
     id: int
@@ -57,11 +58,18 @@ class Entry:
     reproduce: str
     series: Sequence[SeriesLine]
     why: str = ""
+    news: str = ""
+    assignee: str | None = None
+    due_at: str | None = None
 
     @property
     def subject(self) -> str:
-        """The title after the severity of a confirmed group, or after the state of another one."""
-        if self.state == "confirmed":
+        """The title after the news, the severity of a confirmed group, or the state of another
+        one.
+        """
+        if self.news:
+            beginning = f"{self.news} [{self.severity}]:"
+        elif self.state == "confirmed":
             beginning = f"[{self.severity}]"
         else:
             beginning = f"{_spaced(self.state).capitalize()}:"
@@ -160,6 +168,7 @@ def _template_values(entry: Entry, *, has_image: bool) -> dict[str, Any]:
         "direction": _spaced(entry.direction),
         "where": ", ".join(part for part in (entry.machine, entry.track) if part),
         "why": entry.why,
+        "owned": _owned(entry),
         "lines": [change.text for change in entry.series[:_MOST_LINES]],
         "more": max(len(entry.series) - _MOST_LINES, 0),
         "builds": f"{entry.base} → {entry.new}" if has_two_builds else "",
@@ -169,6 +178,17 @@ def _template_values(entry: Entry, *, has_image: bool) -> dict[str, Any]:
         "reproduce": entry.reproduce,
         "has_image": has_image,
     }
+
+
+def _owned(entry: Entry) -> str:
+    """Who has it, and until when it has to be answered; empty where neither is known."""
+    parts = []
+    if entry.assignee:
+        parts.append(f"assigned to {entry.assignee}")
+    if entry.due_at:
+        parts.append(f"due {datetime.fromisoformat(entry.due_at):%Y-%m-%d %H:%M} UTC")
+    text = ", ".join(parts)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def _spaced(word: str) -> str:

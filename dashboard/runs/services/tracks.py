@@ -12,12 +12,14 @@ from dashboard.models import JobState, Schedule, TorchBuild, Track
 CHANNELS = {
     Track.Kind.STABLE: TorchBuild.Channel.RELEASE,
     Track.Kind.NIGHTLY: TorchBuild.Channel.NIGHTLY,
+    Track.Kind.TEST: TorchBuild.Channel.TEST,
 }
 WHAT_TO_DO = {
     Track.Kind.LOCAL: "set one in the admin",
     Track.Kind.STABLE: "add a release with `manage.py add_build`, or look for them with "
     "`manage.py discover_builds`",
     Track.Kind.NIGHTLY: "set NIGHTLY_INDEX_URL and run `manage.py discover_builds`",
+    Track.Kind.TEST: "set TEST_INDEX_URL and run `manage.py discover_builds`",
     Track.Kind.PINNED: "choose the build that it is pinned to in the admin",
     Track.Kind.VERSIONS: "choose a build: this track holds builds side by side and stands at none",
 }
@@ -35,7 +37,8 @@ def resolve(*, track: Track, now: datetime) -> TorchBuild:
     """The build at which the track stands now; written to `track.build`, which pages show.
 
     local, pinned: the build that was set, by the worker or by a person.
-    stable, nightly: the newest version of its channel that was out by `now`, variants left aside.
+    stable, nightly, test: the newest version of its channel that was out by `now`, variants left
+    aside.
     Raises NoBuild.
     """
     kind = Track.Kind(track.kind)

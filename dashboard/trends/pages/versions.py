@@ -7,6 +7,8 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from dashboard.comparisons.core.candidate_verdicts import WHAT_IT_MEANS
+from dashboard.comparisons.selectors import candidates
 from dashboard.comparisons.selectors.newest_release import newest_release
 from dashboard.comparisons.selectors.versions import (
     MeasuredBuild,
@@ -87,6 +89,8 @@ def show(request: HttpRequest) -> HttpResponse:
         ),
         "metrics": comparable_metrics(selection.machine.device_kind),
         "release": newest_release(selection.machine.machine_key),
+        "candidates": candidates.rows(selection.machine.machine_key),
+        "candidate_meaning": WHAT_IT_MEANS,
         "query": f"machine={selection.machine.machine_key}&metric={selection.metric.key}",
         **versions_page(selection, all_rows="all" in request.GET),
     }

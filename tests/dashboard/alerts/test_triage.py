@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from dashboard.alerts.services import triage
+from dashboard.alerts.services import assignments, triage
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import AlertGroup, AlertState, DetectorState
 from tests.builders import alerting, site
@@ -67,7 +67,7 @@ def test_move_is_checked_against_the_stored_state(ada: User) -> None:
 
 def test_a_group_is_assigned_noted_and_linked(ada: User) -> None:
     group = alerting.group()
-    triage.assign(group=group, to=ada, by=ada)
+    assignments.assign(group=group, to=ada, by=ada)
     triage.note(group=group, text=" it is the matmul ", by=ada)
     triage.link_issue(
         group=group,

@@ -1,0 +1,39 @@
+"""Release candidates: what a test index has that is not released yet, and what it is called. Pure.
+
+A test index (`https://download.pytorch.org/whl/test`) has every version that was ever tested. Its
+candidates are called 2.16.0rc1, or already have the final version: then the next candidate
+replaces the wheels of the one before under the same name, and only the wheels' hashes tell them
+apart.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from packaging.version import Version
+
+from dashboard.catalog.core.package_page import Release
+
+HASH_DIGITS = 8
+NO_HASH = "test"
+
+
+def newest_candidates(releases: Iterable[Release], newest_release: Version) -> list[Release]:
+    """Of each version that is newer than the newest release its newest candidate, oldest first."""
+    newest: dict[tuple[int, ...], Release] = {}
+    for release in sorted(releases, key=lambda each: each.version):
+        is_newer = Version(release.version.public) > Version(newest_release.public)
+        if is_newer and not release.version.is_devrelease:
+            newest[release.version.release] = release
+    return list(newest.values())
+
+
+def candidate_label(version: Version, hashes: Sequence[str]) -> str:
+    """2.16.0rc1; of a version that looks final with the beginning of its wheel's SHA-256, as
+    2.16.0@1a2b3c4d+cpu: the release itself will have its version alone.
+
+    Without a hash it ends in @test, and the candidates of one version cannot be told apart.
+    """
+    if version.is_prerelease:
+        return str(version)
+    mark = hashes[0][:HASH_DIGITS] if hashes else NO_HASH
+    local = f"+{version.local}" if version.local else ""
+    return f"{version.public}@{mark}{local}"

@@ -1,0 +1,40 @@
+"""The channels of single people: where what concerns them goes, whatever the rules say."""
+
+from collections.abc import Collection
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
+
+from dashboard.models import Channel
+from dashboard.notifications.core.kinds import MAIL_PREFIX
+
+_MOST_NAME = 90
+
+
+def own_channels(people: Collection[int]) -> set[int]:
+    """The channels of these accounts. Who has none gets one to the account's e-mail address, where
+    it has one and the site has a mail server; others have none.
+    """
+    if not people:
+        return set()
+    channels = set()
+    accounts = get_user_model().objects.filter(pk__in=people, is_active=True)
+    for person in accounts.select_related("channel"):
+        channel = getattr(person, "channel", None) or _mail_to(person)
+        if channel is not None:
+            channels.add(channel.pk)
+    return channels
+
+
+def _mail_to(person: User) -> Channel | None:
+    if not person.email or not settings.EMAIL_URL:
+        return None
+    channel, _ = Channel.objects.get_or_create(
+        person=person,
+        defaults={
+            "name": f"{person.username[:_MOST_NAME]} (own)",
+            "url": f"{MAIL_PREFIX}{person.email}",
+        },
+    )
+    return channel

@@ -1,0 +1,97 @@
+"""The message of a release candidate's comparison: safe, not safe or not known, model by model."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from django.template.loader import render_to_string
+
+from dashboard.comparisons.core.candidate_verdicts import (
+    SAFETIES,
+    WHAT_IT_MEANS,
+    CandidateVerdicts,
+    ModelVerdict,
+    Safety,
+)
+from dashboard.notifications.transports.compose import SCHEMA
+from dashboard.notifications.transports.message import Message
+
+_MOST_SUBJECT = 200
+_MOST_MODELS = 30  # of one word, with their reasons
+_MOST_SENTENCES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateEntry:
+    """One comparison that has ended. url: absolute, of its page. flavours: what else differs
+    between the builds, in words; empty for nothing.
+    """
+
+    base: str
+    new: str
+    machine: str
+    track: str | None
+    url: str
+    flavours: str
+    verdicts: CandidateVerdicts
+
+    @property
+    def subject(self) -> str:
+        return f"PyTorch {self.new} on {self.machine}: {self.verdicts.text}"[:_MOST_SUBJECT]
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """As in webhook.v1.json."""
+        fields = {name: getattr(self, name) for name in ("base", "new", "machine", "track")}
+        models = [asdict(model) for model in self.verdicts.models]
+        return {
+            **fields,
+            "flavours": self.flavours,
+            "text": self.verdicts.text,
+            "why_none": self.verdicts.why_none,
+            "models": models,
+        }
+
+
+def candidate_message(entry: CandidateEntry, at: datetime) -> Message:
+    """at: when it had ended."""
+    context = {
+        "entry": entry,
+        "sections": _sections(entry.verdicts),
+        "meaning": WHAT_IT_MEANS,
+        "footer": f"Sent by Compilewatch for a comparison that had ended at "
+        f"{at:%Y-%m-%d %H:%M} UTC. Its rules say who is notified.",
+    }
+    document = {
+        "schema": SCHEMA,
+        "kind": "candidate",
+        "subject": entry.subject,
+        "url": entry.url,
+        "at": at.isoformat(timespec="seconds"),
+        "alerts": [],
+        "candidate": entry.document,
+    }
+    return Message(
+        subject=entry.subject,
+        text=render_to_string("notifications/candidate.txt", context).strip(),
+        html=render_to_string("notifications/candidate.html", context),
+        url=entry.url,
+        document=document,
+    )
+
+
+def _sections(verdicts: CandidateVerdicts) -> list[tuple[Safety, list[dict[str, Any]], int]]:
+    """The words that occur, each with its models and how many more there are."""
+    sections = []
+    for safety in SAFETIES:
+        models = verdicts.of(safety)
+        if models:
+            shown = [_shown(model) for model in models[:_MOST_MODELS]]
+            sections.append((safety, shown, len(models) - len(shown)))
+    return sections
+
+
+def _shown(model: ModelVerdict) -> dict[str, Any]:
+    sentences: Sequence[str] = model.sentences[:_MOST_SENTENCES]
+    return {"title": model.title, "why": " ".join(sentences)}

@@ -1,0 +1,224 @@
+"""Release candidates, reminders, hand-overs and the triage report as messages."""
+
+import json
+from collections.abc import Iterator
+from datetime import time, timedelta
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from django.contrib.auth.models import User
+from django.test import override_settings
+
+from dashboard.alerts.services import assignments
+from dashboard.alerts.services.reminders import remind
+from dashboard.comparisons.core.candidate_verdicts import WHAT_IT_MEANS
+from dashboard.comparisons.services.comparisons import cancel_comparison
+from dashboard.models import AlertEvent, Channel, Delivery
+from dashboard.notifications.admin.rules import RuleForm
+from dashboard.notifications.selectors.channels import conditions
+from dashboard.notifications.services import deliveries
+from dashboard.notifications.services.candidates import enqueue_candidates
+from dashboard.notifications.transports import webhook
+from tests.builders import alerting, candidates
+from tests.builders.notifications import NOW, channel, confirmed, rule
+from tests.builders.receivers import Mailbox, Receiver, receiver
+
+pytestmark = pytest.mark.django_db
+SCHEMA = json.loads(Path(webhook.__file__).with_name("webhook.v1.json").read_text())
+
+
+@pytest.fixture
+def hook() -> Iterator[Receiver]:
+    with receiver() as made, override_settings(ALLOW_PRIVATE_WEBHOOKS=True):
+        yield made
+
+
+@pytest.fixture
+def ada() -> User:
+    return User.objects.create_user("ada", email="ada@example.org")
+
+
+def send_all() -> None:
+    for delivery in deliveries.due(now=NOW + timedelta(days=30)):
+        deliveries.send(delivery_id=delivery, now=NOW + timedelta(days=30))
+
+
+def document(hook: Receiver) -> dict[str, Any]:
+    """Of the only message, which fits the schema."""
+    ((_, body),) = hook.requests
+    posted: dict[str, Any] = json.loads(body)
+    jsonschema.validate(posted, SCHEMA, format_checker=jsonschema.FormatChecker())
+    return posted
+
+
+# --- Release candidates
+
+
+def test_ended_candidate_is_one_message_with_its_verdicts(hook: Receiver) -> None:
+    comparison = candidates.ended(2.4)
+    rule(channel(hook.url), subjects=["candidates"])
+    assert enqueue_candidates(now=NOW) == 1
+    assert enqueue_candidates(now=NOW) == 0
+    send_all()
+    posted = document(hook)
+    assert posted["subject"] == f"PyTorch {comparison.new} on cpu-2c: not safe for 1"
+    assert posted["candidate"]["models"][0]["safety"] == "not safe"
+
+
+def test_mail_says_what_is_not_safe_and_what_the_words_mean(inbox: Mailbox, settings: Any) -> None:
+    settings.ALLOW_PRIVATE_WEBHOOKS = True
+    candidates.ended(2.4)
+    rule(channel(inbox.url), subjects=["candidates"])
+    enqueue_candidates(now=NOW)
+    send_all()
+    (mail,) = inbox.mails
+    assert "not safe for 1" in mail["Subject"]
+    (part,) = inbox.parts("text/html")
+    html = part.get_content()
+    assert "mlp inference" in html
+    assert WHAT_IT_MEANS[:30] in html
+
+
+def test_rule_for_alerts_hears_nothing_of_candidates() -> None:
+    candidates.ended(2.0)
+    rule(channel())
+    rule(channel(), subjects=["candidates"], families=["llm"])
+    assert enqueue_candidates(now=NOW) == 0
+
+
+def test_candidate_that_is_being_measured_is_not_reported() -> None:
+    rule(channel(), subjects=["candidates"])
+    candidates.started()
+    assert enqueue_candidates(now=NOW) == 0
+
+
+def test_cancelled_comparison_is_not_reported() -> None:
+    rule(channel(), subjects=["candidates"])
+    cancel_comparison(comparison=candidates.started())
+    assert enqueue_candidates(now=NOW) == 0
+
+
+# --- Reminders and hand-overs
+
+
+def late_alert(**fields: Any) -> AlertEvent:
+    """The reminder of a confirmed alert that is late."""
+    group = confirmed(**fields).group
+    deliveries.enqueue_deliveries(now=NOW)
+    Delivery.objects.all().delete()
+    group.refresh_from_db()
+    remind(now=group.due_at + timedelta(hours=1))
+    return group.events.get(action="late")
+
+
+def test_late_alert_is_reported_by_a_rule_for_reminders(hook: Receiver) -> None:
+    rule(channel(hook.url), subjects=["reminders"])
+    rule(channel())
+    late_alert()
+    assert deliveries.enqueue_deliveries(now=NOW) == 1
+    send_all()
+    posted = document(hook)
+    assert posted["subject"].startswith("Late [medium]: ")
+    assert posted["alerts"][0]["due_at"]
+
+
+def test_reminder_does_not_need_a_state_that_the_rule_names() -> None:
+    rule(channel(), subjects=["reminders"], states=["recovered"])
+    late_alert()
+    assert deliveries.enqueue_deliveries(now=NOW) == 1
+
+
+def test_hand_over_reaches_both_people_without_a_rule(
+    ada: User, inbox: Mailbox, settings: Any
+) -> None:
+    settings.EMAIL_URL = "smtp://127.0.0.1"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", inbox.port
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    grace = User.objects.create_user("grace", email="grace@example.org")
+    group = alerting.group(assignee=ada)
+    alerting.alert(group)
+    assignments.hand_over(group=group, to=grace, by=ada, note="reverted, please watch")
+    assert deliveries.enqueue_deliveries(now=NOW) == 2
+    send_all()
+    assert {mail["To"] for mail in inbox.mails} == {"ada@example.org", "grace@example.org"}
+    assert "reverted, please watch" in inbox.mails[0].as_string()
+
+
+def test_person_without_an_address_or_a_mail_server_gets_no_channel(ada: User) -> None:
+    group = alerting.group(assignee=ada)
+    assignments.assign(group=group, to=None, by=None)
+    assert deliveries.enqueue_deliveries(now=NOW) == 0
+    assert not Channel.objects.exists()
+
+
+def test_own_channel_that_an_administrator_made_is_used(ada: User) -> None:
+    own = channel(person=ada)
+    group = alerting.group()
+    assignments.assign(group=group, to=ada, by=None)
+    deliveries.enqueue_deliveries(now=NOW)
+    assert Delivery.objects.get().channel == own
+
+
+# --- The triage report
+
+
+def weekly(**fields: Any) -> Any:
+    made = {"when": "weekly", "at": time(8), "weekday": NOW.weekday(), **fields}
+    return rule(**made)
+
+
+def test_report_is_sent_by_the_rules_time_also_when_nothing_happened(hook: Receiver) -> None:
+    made = weekly(subjects=["report"], last_digest_at=NOW - timedelta(days=8))
+    made.channels.set([channel(hook.url)])
+    assert deliveries.make_digests(now=NOW) == 1
+    assert deliveries.make_digests(now=NOW) == 0
+    send_all()
+    posted = document(hook)
+    assert posted["kind"] == "report"
+    assert posted["subject"].endswith("0 new, 0 late, 0 open")
+
+
+def test_mail_of_the_report_has_markdown_and_html(inbox: Mailbox, settings: Any) -> None:
+    settings.ALLOW_PRIVATE_WEBHOOKS = True
+    made = weekly(subjects=["report"], last_digest_at=NOW - timedelta(days=8))
+    made.channels.set([channel(inbox.url)])
+    confirmed(title="the slow one")
+    deliveries.make_digests(now=NOW)
+    send_all()
+    (part,) = inbox.parts("text/html")
+    assert "How often we were wrong" in part.get_content()
+
+
+def test_digest_and_report_are_two_messages() -> None:
+    made = weekly(subjects=["alerts", "report"], last_digest_at=NOW - timedelta(days=8))
+    made.channels.set([channel()])
+    confirmed()
+    AlertEvent.objects.update(at=NOW - timedelta(days=7, hours=1))
+    assert deliveries.make_digests(now=NOW) == 2
+
+
+# --- Rules in words and in the form
+
+
+def test_subjects_of_a_rule_in_words() -> None:
+    made = rule(subjects=["candidates", "report"])
+    assert conditions(made) == ["release candidates", "the triage report"]
+
+
+@pytest.mark.parametrize(
+    ("when", "subjects", "field"),
+    [("daily", ["candidates"], "subjects"), ("at_once", ["report"], "when")],
+)
+def test_form_refuses_what_cannot_be_sent_so(when: str, subjects: list[str], field: str) -> None:
+    data = {
+        "channels": [channel().pk],
+        "subjects": subjects,
+        "minimum_severity": "low",
+        "when": when,
+        "at": "08:00",
+        "time_zone": "UTC",
+        "minimum_effect_percent": 0,
+    }
+    assert field in RuleForm(data).errors
