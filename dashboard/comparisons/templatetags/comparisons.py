@@ -11,9 +11,9 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from dashboard.comparisons.core.candidate_verdicts import TONES, CandidateVerdicts, Safety
 from dashboard.comparisons.core.factorial import ArmLevel, FactorEffect
 from dashboard.comparisons.core.factorial_words import title_of
-from dashboard.comparisons.core.candidate_verdicts import TONES, CandidateVerdicts, Safety
 from dashboard.comparisons.core.matching import ComparisonRow
 from dashboard.comparisons.core.means import MetricMean, mean_name
 from dashboard.comparisons.core.metric_effects import Effect
