@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from dashboard.alerts.core.ready_issue import ReadyIssue
+from dashboard.alerts.core.ready_issue import IssueFacts, ReadyIssue, write
 from dashboard.alerts.selectors import alert_page, alerts, evidence_bundle, evidence_jobs
 from dashboard.alerts.selectors.alerts import AlertSummary
 from dashboard.alerts.selectors.evidence_bundle import Bundle
-from dashboard.alerts.selectors.ready_issue import issue_of
+from dashboard.alerts.selectors.ready_issue import issue_facts
 from dashboard.models import AlertGroup
 
 
@@ -21,9 +21,19 @@ class Report:
 
 def report_of(main: AlertSummary) -> Report:
     """The report about one alert of a group."""
-    group = alert_page.groups().get(pk=main.alert.group_id)
-    rows = alerts.alerts_of([group.pk])
+    group = _group(main)
     sides = evidence_jobs.sides(main.alert)
-    issue = issue_of(group, rows, main, sides)
+    issue = write(issue_facts(group, alerts.alerts_of([group.pk]), main, sides))
     text = f"# {issue.title}\n\n{issue.body}"
     return Report(group, issue, evidence_bundle.contents(main.alert, sides, text))
+
+
+def facts_of_report(main: AlertSummary) -> IssueFacts:
+    """What the ready issue is made of, without the archive."""
+    group = _group(main)
+    sides = evidence_jobs.sides(main.alert)
+    return issue_facts(group, alerts.alerts_of([group.pk]), main, sides)
+
+
+def _group(main: AlertSummary) -> AlertGroup:
+    return alert_page.groups().get(pk=main.alert.group_id)
