@@ -7,8 +7,6 @@ site, then run that. A site of a later version may add fields.
 from typing import Any, Literal, TypedDict
 
 AlertAction = Literal[
-    "evidence",
-    "issue",
     "move",
     "again",
     "assign",

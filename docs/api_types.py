@@ -83,7 +83,10 @@ def module(description: Mapping[str, Any]) -> str:
         for inner in references(schema):
             documents[inner] = typed_dict(inner, schemas[inner])
         documents[name] = typed_dict(name, schema)
-    actions = [path.removeprefix(ALERT) for path in description["paths"] if path.startswith(ALERT)]
+    actions = []
+    for path, calls in description["paths"].items():
+        if path.startswith(ALERT) and "post" in calls:
+            actions.append(path.removeprefix(ALERT))
     return "\n\n".join([HEADER.format(actions=actions), *documents.values()])
 
 

@@ -9,6 +9,7 @@ from compilewatch_client.commands import (
     bisections,
     comparisons,
     gate,
+    mcp,
     runs,
     schedules,
     series,
@@ -51,4 +52,5 @@ SUBCOMMANDS = {
     "schedules": Subcommand(
         "what is triggered by itself, and trigger it now", schedules.add_arguments, schedules.run
     ),
+    "mcp": Subcommand("serve agents on stdin and stdout", mcp.add_arguments, mcp.run),
 }
