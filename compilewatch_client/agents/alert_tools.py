@@ -78,9 +78,7 @@ class AlertTools:
         ] = 0,
         with_issue: Annotated[
             bool,
-            Field(
-                description="Add the ready text for PyTorch's issue tracker: 3,000 characters or so."
-            ),
+            Field(description="Add the ready text for PyTorch's issue tracker; it is long."),
         ] = False,
     ) -> AlertAnswer:
         """One alert with its evidence: how sure, likely cause and what speaks for it, what was

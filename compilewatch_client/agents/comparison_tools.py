@@ -29,7 +29,9 @@ class ComparisonTools:
         self,
         base: Annotated[str, Field(description="The older build: 2.11.0.")] = "",
         new: Annotated[str, Field(description="The newer build: 2.15.0.")] = "",
-        models: Annotated[list[str], Field(description="Names of models: gpt2; empty: all.")] = [],  # noqa: B006 - read alone
+        models: Annotated[
+            Sequence[str], Field(description="Names of models: gpt2; empty: all.")
+        ] = (),
         machine: Annotated[
             str, Field(description="A machine's key; empty: the one with the most builds.")
         ] = "",

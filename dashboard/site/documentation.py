@@ -22,6 +22,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "export",
         "command-line",
         "gate",
+        "agents",
         "alerts",
         "builds",
         "offline",

@@ -85,7 +85,9 @@ class RankedOut(Schema):
     amount: float = Field(
         alias="amount.value", description="Seconds for `steps`, or number of steps in `hours`."
     )
-    low: float = Field(alias="amount.low", description="Lower end of the 95% interval, as it.")
+    low: float = Field(
+        alias="amount.low", description="Lower end of the 95% interval, in the same unit."
+    )
     high: float | None = Field(description="Upper end of it, in the same unit.")
     chance: float = Field(description="How likely it is the best, as a share of 1.")
 

@@ -50,7 +50,7 @@ class RunProgress(RunOut):
     is_active: bool = Field(alias="progress.is_active")
     seconds_left: float | None = Field(
         alias="progress.seconds_left",
-        description="Roughly; null while nothing is known, or nobody works.",
+        description="Seconds, roughly; null while nothing is known, or nobody works.",
     )
 
 

@@ -29,7 +29,9 @@ class ScheduleOut(Schema):
     families: list[str] = Field(description="Names of families of models.")
     benchmarks: list[str] = Field(description="Names of benchmarks.")
     configs: list[str] = Field(description="Names of configs.")
-    repeats: int = Field(description="Runs after which a build is measured enough; 0: never.")
+    repeats: int = Field(
+        description="Number of runs after which a build is measured enough; 0: never."
+    )
     problem: str = Field(
         description="Why it triggered nothing when it was last due; empty if it did."
     )

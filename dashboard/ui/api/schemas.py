@@ -114,7 +114,9 @@ class SeriesLimit(Answer):
         description='"wanders": its level moves by itself. "bursts": points stray and come back.'
     )
     percent: float | None = Field(description="Smaller changes are not reported.")
-    points: int | None = Field(description="A new level is reported after so many of its points.")
+    points: int | None = Field(
+        description="Number of points of a new level after which it is reported."
+    )
 
 
 class SeriesNoisier(Answer):
@@ -133,13 +135,13 @@ class SeriesOut(Schema):
     metric: str
     unit: str
     lower_is_better: bool = Field(description="Whether a smaller value is better.")
-    count: int = Field(description="How many data it has.")
+    count: int = Field(description="Number of its points.")
     at: datetime | None = Field(alias="last_at")
     value: float | None = Field(
         alias="last_value", description="The newest value, in `unit`; null where the case failed."
     )
     low: float | None = Field(
-        alias="last_low", description="Lower end of the 95% interval within the process."
+        alias="last_low", description="Lower end of the 95% interval within the process, in `unit`."
     )
     high: float | None = Field(alias="last_high", description="Upper end of it, in `unit`.")
     status: str = Field(alias="last_status")
@@ -187,7 +189,7 @@ class Datum(Schema):
         description="Lower end of the 95% interval within the process, in that unit."
     )
     high: float | None = Field(description="Upper end of it, in that unit.")
-    count: int = Field(description="Samples that it was made from.")
+    count: int = Field(description="Number of samples that it was made from.")
     job: UUID = Field(alias="job_id")
 
 
@@ -198,7 +200,7 @@ class Arm(Schema):
     single: bool = Field(description="Steps timed one by one, for percentiles.")
     values: list[float] = Field(description="In milliseconds.")
     order: list[int] | None = Field(
-        description="Each sample's place in the interleaved sequence of both arms."
+        description="Number of each sample in the interleaved sequence of both arms."
     )
 
 
