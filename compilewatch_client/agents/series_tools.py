@@ -99,10 +99,11 @@ class SeriesTools:
             data = list(self._client.data(number, since=start))
             answer["columns"] = COLUMNS
             answer["rows"] = [_row(datum) for datum in data[-points:]]
-            answer["left_out"] = (
-                f"{max(len(data) - points, 0)} older points since {start[:10]}; "
-                f"{series['count']} in all: points up to {MOST_POINTS}, or since"
-            )
+            if series["count"] > len(answer["rows"]):
+                answer["left_out"] = (
+                    f"{series['count'] - len(answer['rows'])} older points: raise points (up to "
+                    f"{MOST_POINTS}), or set since, which was {start[:10]}"
+                )
         return answer
 
     def advise_config(

@@ -1,8 +1,9 @@
 """`compilewatch mcp`: a real session over stdio with a real site, with tokens of each scope."""
 
 import json
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -18,6 +19,7 @@ from tests.builders import alerting, comparisons, site
 from tests.builders.api import token
 from tests.builders.docker_files import ROOT
 from tests.builders.local_site import free_port
+from tests.client.conftest import RunCommand
 
 pytestmark = pytest.mark.django_db(transaction=True)
 READING = {
@@ -36,17 +38,19 @@ MEASURING = {"trigger_run", "start_comparison"}
 RUN = {"build": site.BUILD, "benchmarks": [site.MLP]}
 COMPARISON = {"base": "2.11.0", "new": "2.13.0", "benchmarks": [site.MLP]}
 
+PAGE = (ROOT / "docs" / "agents.md").read_text()
+
 Call = tuple[str, dict[str, Any]]
 
 
 class Agent:
     """Starts `compilewatch mcp` as an agent's program does, and talks to it."""
 
-    def __init__(self, url: str, token: str = "") -> None:
+    def __init__(self, url: str, token: str = "", arguments: Sequence[str] = ("mcp",)) -> None:
         environment = {"COMPILEWATCH_URL": url, "COMPILEWATCH_TOKEN": token}
         self._server = StdioServerParameters(
             command=sys.executable,
-            args=["-m", "compilewatch_client", "mcp"],
+            args=["-m", "compilewatch_client", *arguments],
             env=environment | {"COMPILEWATCH_CONFIG": "/nonexistent", "PYTHONPATH": str(ROOT)},
         )
 
@@ -278,7 +282,9 @@ def test_nothing_is_measured_beyond_what_was_agreed_on(operator: Agent) -> None:
     assert not Run.objects.exists()
 
 
-@pytest.mark.parametrize(("tool", "fields"), [("trigger_run", RUN), ("start_comparison", COMPARISON)])
+@pytest.mark.parametrize(
+    ("tool", "fields"), [("trigger_run", RUN), ("start_comparison", COMPARISON)]
+)
 def test_token_without_the_scope_is_told_which_one(
     reader: Agent, tool: str, fields: dict[str, Any]
 ) -> None:
@@ -318,3 +324,30 @@ def test_misspelt_name_is_refused_with_near_ones(operator: Agent) -> None:
 def test_site_that_is_down_is_named() -> None:
     url = f"http://127.0.0.1:{free_port()}"
     assert f"{url} did not answer" in Agent(url).error("list_alerts")
+
+
+def test_command_without_the_package_says_how_to_install_it(
+    compilewatch: RunCommand, online: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    monkeypatch.delitem(sys.modules, "compilewatch_client.agents.server", raising=False)
+    result = compilewatch("mcp")
+    assert result.code == 2
+    assert "pip install 'mcp>=2.3,<3'" in result.err
+
+
+# --- docs/agents.md
+
+
+def test_documented_configuration_starts_the_server(live_server: LiveServer) -> None:
+    [block] = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    server = json.loads(block)["mcpServers"]["compilewatch"]
+    assert server["command"] == "compilewatch"
+    assert server["env"].keys() == {"COMPILEWATCH_URL", "COMPILEWATCH_TOKEN"}
+    agent = Agent(live_server.url, token("read"), server["args"])
+    assert agent.answer("list_alerts") == {"alerts": []}
+
+
+def test_every_tool_is_on_the_page() -> None:
+    rows = "".join(line for line in PAGE.splitlines() if line.startswith("| `"))
+    assert set(re.findall(r"`(\w+_\w+|search|catalog)`", rows)) == READING | MEASURING

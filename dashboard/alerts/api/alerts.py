@@ -109,7 +109,7 @@ class AlertOut(Paged):
 
     @staticmethod
     def resolve_sentence(group: AlertGroup) -> str:
-        main = alerts.main_of(alerts.in_order(map(alerts.summarize, group.alerts.all())))
+        main = alerts.main_of(_changes(group))
         return main.sentence if main else ""
 
     @staticmethod
@@ -221,7 +221,7 @@ class AlertDetail(AlertOut):
 
     @staticmethod
     def resolve_changes(group: AlertGroup) -> Sequence[AlertSummary]:
-        return alerts.alerts_of([group.pk])
+        return _changes(group)
 
     @staticmethod
     def resolve_events(group: AlertGroup) -> Sequence[Any]:
@@ -265,7 +265,13 @@ def show(request: HttpRequest, pk: int) -> AlertGroup:
 
 
 def detail(pk: int) -> AlertGroup:
-    return one(alerts.with_counts(alert_page.groups()), "alert", pk=pk)
+    groups = alerts.with_alerts(alerts.with_counts(alert_page.groups()))
+    return one(groups, "alert", pk=pk)
+
+
+def _changes(group: AlertGroup) -> list[AlertSummary]:
+    """group: of `with_alerts`."""
+    return alerts.in_order(map(alerts.summarize, group.alerts.all()))
 
 
 def _series(group: AlertGroup) -> list[int]:

@@ -42,9 +42,7 @@ def test_row_has_its_change_with_the_interval(caller: Caller) -> None:
 
 def test_rows_cost_no_query_each(caller: Caller, django_assert_max_num_queries: MaxQueries) -> None:
     for number in range(6):
-        alerting.alert(
-            alerting.group(), planned_at=alerting.FIRST + timedelta(hours=number)
-        )
+        alerting.alert(alerting.group(), planned_at=alerting.FIRST + timedelta(hours=number))
     with django_assert_max_num_queries(12):
         assert len(caller.all("alerts")) == 6
 
@@ -75,7 +73,9 @@ def test_suspected_alert_says_that_nobody_measured_it_again(caller: Caller) -> N
     assert evidence["how_sure"] == [
         "It has not been confirmed by measuring both builds again in turn."
     ]
-    assert evidence["since"][0] == f"Last build without it: {group.base}; first with it: {group.new}."
+    assert (
+        evidence["since"][0] == f"Last build without it: {group.base}; first with it: {group.new}."
+    )
 
 
 def test_change_of_another_alert_is_not_found(caller: Caller) -> None:
