@@ -9,9 +9,7 @@ from typing import Any, Literal, TypedDict
 AlertAction = Literal[
     "move",
     "again",
-    "evidence",
     "assign",
-    "hand-over",
     "note",
     "link",
     "nudge",
@@ -42,6 +40,7 @@ class SeriesNoisierDocument(TypedDict):
 class SeriesDocument(TypedDict):
     """A case on a machine and a track in one metric, with its newest datum."""
 
+    # Number of the series, as other calls take it.
     id: int
     benchmark: str
     config: str
@@ -49,16 +48,22 @@ class SeriesDocument(TypedDict):
     track: str
     metric: str
     unit: str
+    # Whether a smaller value is better.
     lower_is_better: bool
     # How many data it has.
     count: int
     at: str | None
+    # The newest value, in `unit`; null where the case failed.
     value: float | None
     # Lower end of the 95% interval within the process.
     low: float | None
+    # Upper end of it, in `unit`.
     high: float | None
     status: str
     job: str | None
+    # The smallest change in percent that detection shows here in nine of ten cases; null: not known
+    # yet, or the metric is not judged.
+    can_show_percent: float | None
     # Why changes of its level are not reported, or late; null where they are.
     limit: SeriesLimitDocument | None
     # When its spread grew while its level stayed, if that is news.
@@ -72,8 +77,11 @@ class DatumDocument(TypedDict):
     purpose: str
     # A case that failed is data: its value is null.
     status: str
+    # In the unit of the series' metric; null where the case failed.
     value: float | None
+    # Lower end of the 95% interval within the process, in that unit.
     low: float | None
+    # Upper end of it, in that unit.
     high: float | None
     # Samples that it was made from.
     count: int
@@ -81,13 +89,19 @@ class DatumDocument(TypedDict):
 
 
 class CountsDocument(TypedDict):
-    """How many jobs are where. failed: ended with any status but pass, cancelled ones apart."""
+    """How many jobs are where."""
 
+    # Number of jobs.
     total: int
+    # Number of jobs that passed.
     passed: int
+    # Number of jobs that ended with any other status; cancelled ones apart.
     failed: int
+    # Number of jobs that a worker has now.
     running: int
+    # Number of jobs that no worker has yet.
     waiting: int
+    # Number of jobs that were cancelled.
     cancelled: int
 
 
@@ -111,16 +125,21 @@ class RunDocument(TypedDict):
 
 
 class PlanDocument(TypedDict):
-    """What a trigger would measure."""
+    """What a trigger would measure, and what that costs."""
 
     build: str
     machine: str
     # Benchmark and config of each job.
     cases: list[tuple[str, str]]
+    # Number of jobs.
+    jobs: int
+    # Seconds of one worker's time, roughly, without installing the build: the budget of each job,
+    # not a measurement.
+    expected_s: float
 
 
 class JobDocument(TypedDict):
-    """One case on one build on one machine, once. status: empty until it ended."""
+    """One case on one build on one machine, once."""
 
     url: str
     id: str
@@ -142,85 +161,36 @@ class JobDocument(TypedDict):
 
 class ComparisonDocument(TypedDict):
     url: str
+    # As in its address.
     id: str
     label: str
     base: str
     new: str
     machine: str
-    track: str | None
-    # Processes for each case and build.
+    # Number of processes for each case and build.
     repeats: int
+    # Versions of the libraries of both builds; empty: each build's own.
     libraries: dict[str, str]
     created_by: str | None
     created_at: str
-    # As a run's.
+    # planned, queued, running, completed, failed or cancelled.
     state: str
     jobs: CountsDocument
+    # Whether it is still being measured.
     is_active: bool
     seconds_left: float | None
-
-
-class FactorialDocument(TypedDict):
-    url: str
-    id: str
-    label: str
-    machine: str
-    benchmark: str
-    config: str
-    # Rounds: processes of each arm.
-    repeats: int
-    factors: list[dict[str, Any]]
-    # `cell`: the place of each factor's level.
-    arms: list[dict[str, Any]]
-    excluded: list[dict[str, Any]]
-    created_by: str | None
-    created_at: str
-    # As a run's.
-    state: str
-    jobs: CountsDocument
-    is_active: bool
-    seconds_left: float | None
-
-
-class FactorialPlanDocument(TypedDict):
-    """What would be measured. aliased: effects that these arms cannot show.
-
-    processes: of the effect that rests on fewest, of the side that has fewer; six make a change
-    certain. to_install: environments that no worker of the machine has yet."""
-
-    arms: list[str]
-    excluded: list[dict[str, str]]
-    effects: list[str]
-    aliased: list[str]
-    processes: int
-    jobs: int
-    expected_s: float
-    to_install: int
-
-
-class FactorialReportDocument(TypedDict):
-    """Which factor moved it, from what has been measured so far.
-
-    metrics: each with its effects, what the arms cannot show, and the arms' own values. left_out:
-    combinations without a value. so_far: how much has ended, while it is measured; else empty."""
-
-    answer: str
-    sentence: str
-    so_far: str
-    metrics: list[dict[str, Any]]
-    left_out: list[dict[str, str]]
-    url: str
 
 
 class BisectionDocument(TypedDict):
-    """steps: the builds that were measured, and which end each is like. builds_left: how many more
-    at most."""
+    """A search and how far it is."""
 
     url: str
     id: int
     base: str
     new: str
+    # Label of the newest build that is known to be like base.
     low: str
+    # Label of the oldest build that is known to be like new.
     high: str
     machine: str
     benchmark: str
@@ -233,31 +203,90 @@ class BisectionDocument(TypedDict):
     created_at: str
     finished_at: str | None
     label: str
+    # The builds that were measured, and which end each is like.
     steps: list[dict[str, Any]]
+    # Address of PyTorch's commits between `low` and `high`; empty: not known.
     commit_range: str
     jobs: CountsDocument
     is_active: bool
     seconds_left: float | None
+    # Number of further builds that are measured, at most.
     builds_left: int
 
 
 class ScheduleDocument(TypedDict):
     """families, benchmarks and configs all empty: the default selection of the machine's size."""
 
+    # Number of the schedule, as `trigger` takes it.
     id: int
     name: str
+    # Whether it triggers by itself.
     enabled: bool
     # A crontab with its time zone.
     when: str
     machine: str
     track: str
+    # Names of families of models.
     families: list[str]
+    # Names of benchmarks.
     benchmarks: list[str]
+    # Names of configs.
     configs: list[str]
     # Runs after which a build is measured enough; 0: never.
     repeats: int
     # Why it triggered nothing when it was last due; empty if it did.
     problem: str
+
+
+class ModelAnswerDocument(TypedDict):
+    """Of one model in one mode."""
+
+    # Move, Stay, No change, Stay: new failures, Not enough data, …
+    answer: str
+    # Why, with 95% intervals.
+    sentence: str
+
+
+class ReportedCaseDocument(TypedDict):
+    """One metric of one case in both builds. Numbers are null where the case was left out."""
+
+    benchmark: str
+    config: str
+    family: str
+    mode: str
+    metric: str
+    # Of `base` and `new`.
+    unit: str
+    # The level of the older build, in `unit`.
+    base: float | None
+    # The level of the newer build, in `unit`.
+    new: float | None
+    # New against base, in percent.
+    change_percent: float | None
+    # Lower end of the 95% interval, in percent; null: there is none.
+    low_percent: float | None
+    # Upper end of it, in percent.
+    high_percent: float | None
+    # better, worse, same or unknown.
+    verdict: str | None
+    # At a false discovery rate of 5% over all cases and metrics.
+    significant: bool | None
+    # suspected: it would be significant if each side had six processes.
+    evidence: Literal["significant", "suspected", "no change found", "not enough data"] | None
+    # The smallest false discovery rate at which it is significant, as a share.
+    q: float | None
+    # Number of processes of the older build.
+    base_processes: int | None
+    # Number of processes of the newer build.
+    new_processes: int | None
+    # What the interval rests on. repeats: several processes measured in turn; else it has none.
+    spread_from: str | None
+    # How much eager changed in the same processes, in percent.
+    in_eager_percent: float | None
+    # How much the compiled part changed beyond eager, in percent.
+    compiled_only_percent: float | None
+    # Why it was not compared; empty: it was.
+    left_out: str
 
 
 class CaseKernelsDocument(TypedDict):
@@ -267,84 +296,516 @@ class CaseKernelsDocument(TypedDict):
     benchmark: str
     config: str
     metric: str
+    # Which kernels, in words.
     sentence: str
+    # Of the older build.
     base_job: str
+    # Of the newer build.
     new_job: str
 
 
 class ReportDocument(TypedDict):
-    """Every case in every metric, and the answer in words. flavours: what else differs where the
-    builds are of different flavours (CPU, CUDA). address: of the page. kernels: of the cases whose
-    latency or device time changed. so_far: how much has ended, while it is measured; else empty."""
+    """The answer in words, that of each model, and every case in every metric."""
 
+    # What is answered.
     question: str
+    # For all models together.
     answer: str
+    # Why, with 95% intervals.
     sentence: str
+    # How much has ended, while it is measured; else empty.
     so_far: str
+    # What else differs where the builds are of different flavours (CPU, CUDA).
     flavours: str
+    # Of the page.
     address: str
-    models: dict[str, dict[str, str]]
-    cases: list[dict[str, Any]]
+    # By model and mode: "gpt2 training". Training and inference are not averaged.
+    models: dict[str, ModelAnswerDocument]
+    # Metric by metric, the largest changes first.
+    cases: list[ReportedCaseDocument]
+    # Of the cases whose latency or device time changed; 40 at most.
     kernels: list[CaseKernelsDocument]
 
 
+class GateFindingDocument(TypedDict):
+    """One metric of one case in both builds."""
+
+    benchmark: str
+    config: str
+    metric: str
+    # Of `base` and `new`.
+    unit: str
+    # The level of the older build, in `unit`.
+    base: float
+    # The level of the newer build, in `unit`.
+    new: float
+    # In words, with its 95% interval where it has one.
+    change: str
+    # New against base, in percent.
+    percent: float | None
+    # Lower end of the 95% interval, in percent; null: there is none.
+    low_percent: float | None
+    # Upper end of it, in percent.
+    high_percent: float | None
+    # Number of processes of the older build.
+    base_processes: int
+    # Number of processes of the newer build.
+    new_processes: int
+    # Whether eager moved as well, or the compiled part alone.
+    which_part: str
+
+
+class NotComparedDocument(TypedDict):
+    benchmark: str
+    config: str
+    # In words.
+    why: str
+
+
 class GateDocument(TypedDict):
-    """exit_code: 0 passed, 1 a regression, 3 not known yet. advice: what would make it known.
-    so_far: how much has ended, while it is measured; else empty."""
+    """May this change go in? What is suspected or open is neither a regression nor a pass."""
 
     state: Literal["passed", "regression", "unknown"]
+    # Code for a shell: 0 passed, 1 a regression, 3 not known yet.
     exit_code: int
+    # The answer in a line.
     sentence: str
+    # What would make known what is not; empty where all is known.
     advice: str
+    # Number of processes for each case and build that should settle it; null: nothing is open, or
+    # more data would not settle it.
     processes_needed: int | None
-    regressions: list[dict[str, Any]]
-    unknown: list[dict[str, Any]]
-    improvements: list[dict[str, Any]]
+    # What got worse, significantly.
+    regressions: list[GateFindingDocument]
+    # What is suspected or open.
+    unknown: list[GateFindingDocument]
+    # What got better, significantly.
+    improvements: list[GateFindingDocument]
+    # Number of results that are no worse than the bound.
     unchanged: int
+    # Cases that fail now and passed on the base.
     broken: list[str]
-    not_compared: list[dict[str, str]]
+    # Cases that only one side has.
+    not_compared: list[NotComparedDocument]
+    # How much has ended, while it is measured; else empty.
     so_far: str
+    # The answer for a pull request.
     markdown: str
     url: str
 
 
 class AlertDocument(TypedDict):
-    """Every series that changed with the same likely cause. series: how many.
-
-    evidence_state: how sure it is. workflow_state: what people make of it. state: either.
-    due_at: until when people have to answer it; null where nobody has to. is_late: that is over."""
+    """Every series that changed with the same likely cause."""
 
     url: str
+    # Number of the alert, as in its address.
     id: int
+    # As people read it; without an interval.
     title: str
+    # step, drift, status, environment or silence.
     kind: str
+    # The workflow; while that is new, the evidence.
     state: str
+    # How sure it is. suspected: a detector saw it, nobody measured it again. confirmed: both builds
+    # were measured again in turn, and it was there.
     evidence_state: str
+    # What people make of it.
     workflow_state: str
+    # regression, improvement, trade_off or neutral.
     direction: str
     severity: str
+    # Likely cause; unknown without positive evidence.
     cause: str
+    # The same for people.
+    cause_in_words: str
+    # The change that stands for the alert, with its 95% interval; empty where nothing was measured.
+    sentence: str
     machine: str | None
     track: str | None
+    # The last build without the change.
     base: str | None
+    # The first build with it.
     new: str | None
+    # Null: nobody has it.
     assignee: str | None
-    due_at: str | None
-    is_late: bool
+    # Number of series that changed.
     series: int
+    # When it was opened; ISO 8601.
     created_at: str
+    # Null while it is open.
     closed_at: str | None
 
 
+class ChangeDocument(TypedDict):
+    """One series of the group: new minus base, once it is confirmed as the confirmation measured
+    it."""
+
+    # Number of the change: what `split` takes.
+    id: int
+    # Number of the series.
+    series: int
+    # The change in words, with its 95% interval.
+    sentence: str
+    benchmark: str
+    config: str
+    metric: str
+    # regression, improvement or neutral.
+    direction: str
+    # In `unit`.
+    effect: float | None
+    # Lower end of the 95% interval, in `unit`.
+    low: float | None
+    # Upper end of the 95% interval, in `unit`.
+    high: float | None
+    # percent, or difference: in the metric's own unit.
+    unit: str
+    # As the detector first estimated it, in the metric's unit; null where it was not kept, and for
+    # a status.
+    level_before: float | None
+    # The same after the change, in the metric's unit.
+    level_after: float | None
+    # What measuring this series again showed: confirmed, not_reproduced or inconclusive; empty: it
+    # was not measured again.
+    confirmation: str
+    # Confirmed, but less than half of the first estimate.
+    smaller: bool
+    # As the detector first estimated it, in `unit`.
+    first_effect: float | None
+    # Of the first point of the new level.
+    at: str
+
+
+class EventDocument(TypedDict):
+    at: str
+    # Null: the system.
+    by: str | None
+    # What was done: opened, moved, noted, …
+    action: str
+    # The alert's state afterwards.
+    state: str
+    # Why, or the note; written by a person or by the system.
+    text: str
+
+
+class LinkDocument(TypedDict):
+    # Of an issue or a pull request.
+    url: str
+    # As whoever linked it wrote it; may be empty.
+    title: str
+
+
+class MutedDocument(TypedDict):
+    # Number of the series.
+    series: int
+    # From then on it raises alerts again.
+    until: str
+    # As whoever muted it wrote it.
+    reason: str
+    # Null: the system.
+    by: str | None
+
+
+class LeftOutDocument(TypedDict):
+    """A point that a person took out of detection."""
+
+    # Number of the point: what `bring-back` takes.
+    id: int
+    # Number of the series.
+    series: int
+    job: str
+    # As whoever took it out wrote it.
+    reason: str
+    # Null: the system.
+    by: str | None
+
+
+class AlertDetailDocument(TypedDict):
+    """An alert with all that its page lists. How sure it is and what caused it, in sentences: `GET
+    alerts/{pk}/evidence`."""
+
+    url: str
+    # Number of the alert, as in its address.
+    id: int
+    # As people read it; without an interval.
+    title: str
+    # step, drift, status, environment or silence.
+    kind: str
+    # The workflow; while that is new, the evidence.
+    state: str
+    # How sure it is. suspected: a detector saw it, nobody measured it again. confirmed: both builds
+    # were measured again in turn, and it was there.
+    evidence_state: str
+    # What people make of it.
+    workflow_state: str
+    # regression, improvement, trade_off or neutral.
+    direction: str
+    severity: str
+    # Likely cause; unknown without positive evidence.
+    cause: str
+    # The same for people.
+    cause_in_words: str
+    # The change that stands for the alert, with its 95% interval; empty where nothing was measured.
+    sentence: str
+    machine: str | None
+    track: str | None
+    # The last build without the change.
+    base: str | None
+    # The first build with it.
+    new: str | None
+    # Null: nobody has it.
+    assignee: str | None
+    # Number of series that changed.
+    series: int
+    # When it was opened; ISO 8601.
+    created_at: str
+    # Null while it is open.
+    closed_at: str | None
+    # Every series of the alert, what was measured again first, then by size.
+    changes: list[ChangeDocument]
+    # What was looked at for the cause: `fact` (which), `says` (in words), `supports` (the cause
+    # that it speaks for; empty: none).
+    evidence: list[dict[str, Any]]
+    # Its history, oldest first.
+    events: list[EventDocument]
+    # Issues and pull requests that people linked.
+    links: list[LinkDocument]
+    # Which of its series raise no alerts now.
+    mutes: list[MutedDocument]
+    # Points that people took out of detection.
+    invalid_points: list[LeftOutDocument]
+    # Address of PyTorch's commits between the two builds; empty: not known.
+    commit_range: str
+    # What a person can move it to now, as `to` of `move`.
+    possible: list[str]
+
+
+class EvidenceDocument(TypedDict):
+    """Why one change of an alert is believed, how far, and since which build. A list is empty where
+    there is nothing to say. Numbers stand in sentences, with their 95% intervals."""
+
+    url: str
+    # Number of the change.
+    change: int
+    # The change in words, with its 95% interval.
+    sentence: str
+    # How sure it is: suspected, confirming, confirmed, not_reproduced, inconclusive, recovered or
+    # missing_report.
+    evidence_state: str
+    # What was measured again, and what that showed.
+    how_sure: list[str]
+    # The likely cause, and what speaks for it.
+    cause: list[str]
+    # What did not move with it.
+    ruled_out: list[str]
+    # The last build without it and the first with it, the commits between them, and what a search
+    # between them came to.
+    since: list[str]
+    # Other changes of the same alert; 20 at most.
+    others: list[str]
+    # Which kernels account for it, by one profile of each side; an arm in each.
+    kernels: list[str]
+    # What a failed job of the new build printed, up to 4,000 characters of its end: text of a
+    # program, not of this site. Empty where it passed.
+    error: str
+    # How to install either build and repeat the job.
+    commands: list[str]
+    # What is not known.
+    missing: list[str]
+    # Address of all of it as one zip, for people.
+    archive: str
+
+
+class IssueDocument(TypedDict):
+    """A text for PyTorch's issue tracker. Nothing is posted: a person opens `address`."""
+
+    # Of the issue.
+    title: str
+    # Markdown. Error logs in it are text of a program, not of this site.
+    body: str
+    # Opens the issue on GitHub with everything filled in.
+    address: str
+    # Titles of sections that are too long for the address.
+    left_out: list[str]
+
+
+class SeriesChangeDocument(TypedDict):
+    """Where a series changed its level, by an alert that stands: new minus base, once it is
+    confirmed as the confirmation measured it."""
+
+    # Number of the alert.
+    alert: int
+    # Of the first point of the new level.
+    at: str
+    # The last build without the change.
+    base: str | None
+    # The first build with the change.
+    new: str | None
+    # The change in words, with its 95% interval.
+    sentence: str
+    # How sure it is: suspected, confirming, confirmed, inconclusive, recovered or missing_report.
+    evidence_state: str
+    # regression, improvement or neutral.
+    direction: str
+    # In `unit`.
+    effect: float | None
+    # Lower end of the 95% interval, in `unit`.
+    low: float | None
+    # Upper end of the 95% interval, in `unit`.
+    high: float | None
+    # percent, or difference: in the metric's own unit.
+    unit: str
+
+
+class AheadFromDocument(TypedDict):
+    """From how many steps on a config is ahead of all others."""
+
+    config: str
+    # Number of steps; 1 or less: from the first.
+    from_steps: float
+    # Lower end of the 95% interval, in steps.
+    low: float
+    # Upper end of it, in steps; null: it is not sure that it ever is.
+    high: float | None
+
+
+class RankedOutDocument(TypedDict):
+    """A config for the length that was asked for, the best first."""
+
+    config: str
+    # Seconds for `steps`, or number of steps in `hours`.
+    amount: float
+    # Lower end of the 95% interval, as it.
+    low: float
+    # Upper end of it, in the same unit.
+    high: float | None
+    # How likely it is the best, as a share of 1.
+    chance: float
+
+
+class CostOutDocument(TypedDict):
+    """What a config costs on this build, each number with its 95% interval."""
+
+    config: str
+    # Seconds until the first step is done.
+    start_s: float
+    # Lower end of it, in seconds.
+    start_low_s: float
+    # Upper end of it, in seconds.
+    start_high_s: float
+    # Each further step, in milliseconds.
+    step_ms: float
+    # Lower end of it, in milliseconds.
+    step_low_ms: float
+    # Upper end of it, in milliseconds.
+    step_high_ms: float
+    # The highest peak of compiling and running, in GB; null: not measured.
+    memory_gb: float | None
+
+
+class UnusableOutDocument(TypedDict):
+    config: str
+    # Why it cannot be used, in words.
+    text: str
+
+
+class AdviceDocument(TypedDict):
+    """Which config to use, from what was measured of it on one machine and build."""
+
+    benchmark: str
+    machine: str
+    build: str
+    start: Literal["cold", "warm", "restored"]
+    # The advice.
+    sentence: str
+    # How sure each break-even is, what may be better, what intervals assume.
+    certainty: list[str]
+    # For `steps` or `hours`; empty where neither was asked for.
+    verdict: str
+    # From few steps to many.
+    ahead: list[AheadFromDocument]
+    # For `steps`, else for `hours`; empty where neither was asked for.
+    ranking: list[RankedOutDocument]
+    # Of each config that can be used.
+    costs: list[CostOutDocument]
+    # Configs that cannot be used.
+    unusable: list[UnusableOutDocument]
+    url: str
+
+
+class HitDocument(TypedDict):
+    # model, benchmark, config, build, alert or run.
+    kind: str
+    # Its name, label or number, as other calls take it.
+    key: str
+    # What it is, in words; titles and labels are people's.
+    text: str
+    url: str
+
+
+class SearchDocument(TypedDict):
+    # At most 5 of each kind, the best first.
+    hits: list[HitDocument]
+
+
+class ComparisonPlanDocument(TypedDict):
+    """What `POST comparisons` would measure, and what that costs."""
+
+    base: str
+    new: str
+    machine: str
+    # Benchmark and config of each case.
+    cases: list[tuple[str, str]]
+    # Number of jobs: each case in each build, `repeats` times; more where the new build is also
+    # measured under its own libraries.
+    jobs: int
+    # Seconds of one worker's time, roughly, without installing builds: the budget of each job, not
+    # a measurement.
+    expected_s: float
+
+
+class JobDetailDocument(TypedDict):
+    """A job with all that it reported, and the command that repeats it."""
+
+    url: str
+    id: str
+    run: int
+    benchmark: str
+    config: str
+    build: str
+    machine: str
+    state: str
+    status: str
+    message: str
+    attempt: int
+    worker: str | None
+    phase: str
+    planned_at: str
+    claimed_at: str | None
+    finished_at: str | None
+    # The end of what the job printed: text of programs, not of this site.
+    log_tail: str
+    # The command that repeats it by hand.
+    reproduce: str
+    # The document (result.v1) without its samples, its units in the names of metrics; null where
+    # the job brought none.
+    result: dict[str, Any] | None
+
+
 class RefusalDocument(TypedDict):
+    # Which file or line.
     source: str
+    # What is wrong, in words.
     reason: str
 
 
 class ReceiptDocument(TypedDict):
-    """known: results that were here already. left_out: unknown metrics, and how often."""
+    """What became of the results."""
 
+    # Number of results that are new.
     added: int
+    # Number of results that were here already.
     known: int
+    # Results that were not taken.
     refused: list[RefusalDocument]
+    # Unknown metrics: number of values of each.
     left_out: dict[str, int]

@@ -8,21 +8,29 @@ from typing import Any, TypeVar, cast
 import httpx
 
 from compilewatch_client.api_types import (
+    AdviceDocument,
     AlertAction,
+    AlertDetailDocument,
     AlertDocument,
     BisectionDocument,
     ComparisonDocument,
+    ComparisonPlanDocument,
     DatumDocument,
+    EvidenceDocument,
     FactorialDocument,
     FactorialPlanDocument,
     FactorialReportDocument,
     GateDocument,
+    HitDocument,
+    IssueDocument,
+    JobDetailDocument,
     JobDocument,
     PlanDocument,
     ReceiptDocument,
     ReportDocument,
     RunDocument,
     ScheduleDocument,
+    SeriesChangeDocument,
     SeriesDocument,
 )
 from compilewatch_client.errors import ApiError, Unreachable
@@ -81,8 +89,18 @@ class Client:
         """Filters: model, family, size, mode, dtype."""
         return self._list("benchmarks", Document, filters)
 
+    def configs(self) -> Iterator[Document]:
+        return self._list("configs", Document)
+
+    def tracks(self) -> Iterator[Document]:
+        return self._list("tracks", Document)
+
     def metrics(self) -> list[Document]:
         return self._get("metrics", list[Document])
+
+    def search(self, words: str) -> list[HitDocument]:
+        """Models, benchmarks, configs, builds, alerts and runs whose names have every word."""
+        return cast(list[HitDocument], self._get("search", Document, {"q": words})["hits"])
 
     # --- Results
 
@@ -90,12 +108,25 @@ class Client:
         """Filters: benchmark, model, family, mode, config, machine, track, metric."""
         return self._list("series", SeriesDocument, filters)
 
+    def one_series(self, series: int) -> SeriesDocument:
+        return self._get(f"series/{series}", SeriesDocument)
+
     def data(self, series: int, **filters: str) -> Iterator[DatumDocument]:
         """The data of a series, the oldest first.
 
         Filters: since, until (ISO 8601), build, purpose, status.
         """
         return self._list(f"series/{series}/data", DatumDocument, filters)
+
+    def changes(self, series: int) -> list[SeriesChangeDocument]:
+        """Where a series changed its level, oldest first."""
+        return self._get(f"series/{series}/changes", list[SeriesChangeDocument])
+
+    def advice(self, benchmark: str, **filters: Any) -> AdviceDocument:
+        """Which config for how many steps; filters: machine, build, start, steps, hours,
+        memory_gb.
+        """
+        return self._get(f"benchmarks/{benchmark}/advice", AdviceDocument, filters)
 
     def figure(self, benchmark: str, *, config: Sequence[str] = (), **filters: str) -> Document:
         """The trend of a benchmark as a Plotly figure; filters: metric, machine, track."""
@@ -106,9 +137,9 @@ class Client:
         """Filters: run, state, status, benchmark, config, build, machine."""
         return self._list("jobs", JobDocument, filters)
 
-    def job(self, job: str) -> Document:
+    def job(self, job: str) -> JobDetailDocument:
         """One job with its result document and the command that repeats it."""
-        return self._get(f"jobs/{job}", Document)
+        return self._get(f"jobs/{job}", JobDetailDocument)
 
     def samples(self, job: str) -> list[Document]:
         """The raw samples of a job by arm, in milliseconds per step."""
@@ -179,8 +210,22 @@ class Client:
         body = {"base": base, "new": new, **fields}
         return self._post("comparisons", ComparisonDocument, body)
 
-    def report(self, comparison: str) -> ReportDocument:
-        return self._get(f"comparisons/{comparison}/report", ReportDocument)
+    def plan_comparison(self, base: str, new: str, **fields: Any) -> ComparisonPlanDocument:
+        """What `compare` would measure with the same fields, and how long that takes."""
+        body = {"base": base, "new": new, **fields}
+        return self._post("comparisons/plan", ComparisonPlanDocument, body)
+
+    def report(self, comparison: str, models: Sequence[str] = (), show: str = "") -> ReportDocument:
+        """show: "changed" for the cases that changed alone."""
+        part = {"model": [*models], "show": show}
+        return self._get(f"comparisons/{comparison}/report", ReportDocument, part)
+
+    def stored_report(
+        self, base: str, new: str, *, machine: str = "", models: Sequence[str] = (), show: str = ""
+    ) -> ReportDocument:
+        """Of two builds from all that is stored; measures nothing."""
+        query = {"base": base, "new": new, "machine": machine, "model": [*models], "show": show}
+        return self._get("compare", ReportDocument, query)
 
     def report_markdown(self, comparison: str) -> str:
         return self._request("GET", f"comparisons/{comparison}/report.md").text
@@ -254,23 +299,31 @@ class Client:
     # --- Alerts
 
     def alerts(self, **filters: str) -> Iterator[AlertDocument]:
-        """Filters: state, severity, cause, direction, kind, machine, track, family, assignee;
-        `all` for everything.
+        """Filters: state, severity, cause, direction, kind, machine, track, family, assignee,
+        opened, q; `all` for everything.
         """
         return self._list("alerts", AlertDocument, filters)
 
-    def alert(self, alert: int) -> Document:
+    def alert(self, alert: int) -> AlertDetailDocument:
         """One group with its series, evidence and history."""
-        return self._get(f"alerts/{alert}", Document)
+        return self._get(f"alerts/{alert}", AlertDetailDocument)
 
-    def triage(self, alert: int, action: AlertAction, **fields: Any) -> Document:
+    def evidence(self, alert: int, change: int | None = None) -> EvidenceDocument:
+        """Why one change of it is believed; change: None for the one that stands for it."""
+        return self._get(f"alerts/{alert}/evidence", EvidenceDocument, {"change": change})
+
+    def issue(self, alert: int, change: int | None = None) -> IssueDocument:
+        """It as an issue for PyTorch; nothing is posted."""
+        return self._get(f"alerts/{alert}/issue", IssueDocument, {"change": change})
+
+    def triage(self, alert: int, action: AlertAction, **fields: Any) -> AlertDetailDocument:
         """Act on an alert as its page does.
 
         Fields: those of the call, such as to="acknowledged", why="known".
         """
         # Not _post: a field may be null here, as nobody in assign
         response = self._request("POST", f"alerts/{alert}/{action}", json=fields)
-        return cast(Document, response.json())
+        return cast(AlertDetailDocument, response.json())
 
     # --- HTTP. `kind` is the type of what is answered; it is not checked
 

@@ -5,12 +5,15 @@ A test holds that they are current.
 
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import django
 from reference import ROOT  # which also sets what Django needs to start without a site
+
+from dashboard.ui.api.words import COMMON
 
 Schemas = Mapping[str, Mapping[str, Any]]
 
@@ -42,8 +45,17 @@ CALLS = {
     "Report": ("get", "comparisons/{uuid}/report"),
     "Gate": ("get", "comparisons/{uuid}/gate"),
     "Alert": ("get", "alerts"),
+    "AlertDetail": ("get", "alerts/{pk}"),
+    "Evidence": ("get", "alerts/{pk}/evidence"),
+    "Issue": ("get", "alerts/{pk}/issue"),
+    "SeriesChange": ("get", "series/{pk}/changes"),
+    "Advice": ("get", "benchmarks/{name}/advice"),
+    "Search": ("get", "search"),
+    "ComparisonPlan": ("post", "comparisons/plan"),
+    "JobDetail": ("get", "jobs/{uuid}"),
     "Receipt": ("post", "results"),
 }
+COMMENT_WIDTH = 96
 NAMES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 
 
@@ -74,7 +86,10 @@ def module(description: Mapping[str, Any]) -> str:
         for inner in references(schema):
             documents[inner] = typed_dict(inner, schemas[inner])
         documents[name] = typed_dict(name, schema)
-    actions = [path.removeprefix(ALERT) for path in description["paths"] if path.startswith(ALERT)]
+    actions = []
+    for path, calls in description["paths"].items():
+        if path.startswith(ALERT) and "post" in calls:
+            actions.append(path.removeprefix(ALERT))
     return "\n\n".join([HEADER.format(actions=actions), *documents.values()])
 
 
@@ -104,8 +119,11 @@ def typed_dict(name: str, schema: Mapping[str, Any]) -> str:
     if about := schema.get("description"):
         lines += [f'"""{about}"""', ""]
     for field, value in fields.items():
-        if about := value.get("description"):
-            lines.append(f"# {about}")
+        about = value.get("description")
+        if about and about not in COMMON.values():
+            lines += textwrap.wrap(
+                about, COMMENT_WIDTH, initial_indent="# ", subsequent_indent="# "
+            )
         lines.append(f"{field}: {type_of(value)}")
     return "\n    ".join(lines)
 

@@ -10,6 +10,7 @@ from compilewatch_client.commands import (
     comparisons,
     factorials,
     gate,
+    mcp,
     runs,
     schedules,
     series,
@@ -57,4 +58,5 @@ SUBCOMMANDS = {
     "schedules": Subcommand(
         "what is triggered by itself, and trigger it now", schedules.add_arguments, schedules.run
     ),
+    "mcp": Subcommand("serve agents on stdin and stdout", mcp.add_arguments, mcp.run),
 }

@@ -23,6 +23,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "command-line",
         "gate",
         "factorials",
+        "agents",
         "alerts",
         "builds",
         "offline",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dashboard.advisor.core import advice_text
-from dashboard.advisor.core.advice import Advice, advise, by_steps, by_time
+from dashboard.advisor.core.advice import Advice, RankedCandidate, advise, by_steps, by_time
 from dashboard.advisor.core.advice_export import EXPORT_FIELDS, export_rows, total_times
 from dashboard.advisor.core.advice_rows import advice_row, ordered
 from dashboard.advisor.selectors import advice as selector
@@ -104,6 +104,16 @@ def _plans(selection: AdviceSelection, advice: Advice) -> dict[str, Any]:
         ranked = by_time(advice, seconds)
         plans["by_time"] = advice_text.verdict_by_time(ranked, seconds), ranked
     return plans
+
+
+def ranking(selection: AdviceSelection, advice: Advice) -> tuple[str, list[RankedCandidate]]:
+    """For the steps that were requested, else for the hours: the verdict, and the configs.
+
+    Nothing of either where none was requested, or no config can be used.
+    """
+    plans = _plans(selection, advice)
+    verdict, ranked = plans.get("by_steps") or plans.get("by_time") or ("", [])
+    return verdict, ranked
 
 
 def export_table(selection: AdviceSelection) -> list[Sequence[Any]]:

@@ -2,22 +2,23 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
 from ninja import Field, Query, Router, Schema
 from ninja.pagination import paginate
 
 from dashboard.accounts.access import READ
-from dashboard.alerts.selectors import alert_page, alerts
+from dashboard.alerts.selectors import alert_page, alerts, facts, inbox
 from dashboard.alerts.selectors.alerts import AlertSummary
 from dashboard.alerts.services import triage
 from dashboard.catalog.core.plan import require_known
 from dashboard.models import AlertGroup
 from dashboard.ui.api.paging import Pages
-from dashboard.ui.api.parameters import Name, one
+from dashboard.ui.api.parameters import Name, Text, one
 from dashboard.ui.api.schemas import Answer, Paged
 
 router = Router(auth=READ, tags=["alerts"])
@@ -28,126 +29,208 @@ class AlertFilter(Schema):
     for everything.
     """
 
-    state: Name | None = None
-    evidence_state: Name | None = None
-    workflow_state: Name | None = None
-    severity: Name | None = None
-    cause: Name | None = None
-    direction: Name | None = None
-    kind: Name | None = None
+    state: Name | None = Field(
+        None,
+        description="Evidence or workflow in one word: suspected, confirming, confirmed, "
+        "acknowledged, fixed, wontfix, invalid, not_reproduced, inconclusive, recovered, "
+        "missing_report, or all. Left out: open ones.",
+    )
+    evidence_state: Name | None = Field(
+        None,
+        description="How sure it is: suspected, confirming, confirmed, not_reproduced, "
+        "inconclusive, recovered or missing_report.",
+    )
+    workflow_state: Name | None = Field(
+        None,
+        description="What people make of it: new, acknowledged, fixed, wontfix or invalid.",
+    )
+    severity: Name | None = Field(None, description="high, medium or low.")
+    cause: Name | None = Field(
+        None,
+        description="Likely cause: compiler, eager, machine, library, benchmark or unknown.",
+    )
+    direction: Name | None = Field(
+        None,
+        description="regression, improvement, trade_off, neutral, or all. Left out: all but "
+        "improvements.",
+    )
+    kind: Name | None = Field(
+        None, description="step, drift, status, environment or silence (nothing was reported)."
+    )
     machine: Name | None = None
     track: Name | None = None
     family: Name | None = None
-    assignee: Name | None = None
-    due: Name | None = Field(None, description="late, or within_a_week.")
+    assignee: Name | None = Field(None, description="Name of an account, or nobody.")
+    opened: Literal["day", "week", "release"] | None = Field(
+        None,
+        description="Opened in the last 24 hours, the last 7 days, or since the newest release "
+        "was first run here.",
+    )
+    q: Text = Field(
+        "",
+        description="Words that must all be found: parts of a model's, benchmark's, config's, "
+        "metric's, cause's, machine's or new build's name, or of the title.",
+        examples=["gpt2 latency"],
+    )
+    due: Name | None = Field(
+        None,
+        description="late, or within_a_week: by the date until which people have to answer it.",
+    )
 
 
 class AlertOut(Paged):
-    """Every series that changed with the same likely cause. series: how many.
+    """Every series that changed with the same likely cause."""
 
-    evidence_state: how sure it is. workflow_state: what people make of it. state: either.
-    due_at: until when people have to answer it; null where nobody has to. is_late: that is over.
-    """
-
-    id: int
-    title: str
-    kind: str
-    state: str
-    evidence_state: str
-    workflow_state: str
-    direction: str
-    severity: str
-    cause: str
+    id: int = Field(description="Number of the alert, as in its address.")
+    title: str = Field(description="As people read it; without an interval.")
+    kind: str = Field(description="step, drift, status, environment or silence.")
+    state: str = Field(description="The workflow; while that is new, the evidence.")
+    evidence_state: str = Field(
+        description="How sure it is. suspected: a detector saw it, nobody measured it again. "
+        "confirmed: both builds were measured again in turn, and it was there."
+    )
+    workflow_state: str = Field(description="What people make of it.")
+    direction: str = Field(description="regression, improvement, trade_off or neutral.")
+    severity: str = Field(description="high, medium or low.")
+    cause: str = Field(description="Likely cause; unknown without positive evidence.")
+    cause_in_words: str = Field(description="The same for people.")
+    sentence: str = Field(
+        description="The change that stands for the alert, with its 95% interval; empty where "
+        "nothing was measured."
+    )
     machine: str | None = Field(None, alias="machine.key")
     track: str | None = Field(None, alias="track.key")
-    base: str | None = Field(None, alias="base.label")
-    new: str | None = Field(None, alias="new.label")
-    assignee: str | None = Field(None, alias="assignee.username")
+    base: str | None = Field(
+        None, alias="base.label", description="The last build without the change."
+    )
+    new: str | None = Field(None, alias="new.label", description="The first build with it.")
+    assignee: str | None = Field(
+        None, alias="assignee.username", description="Null: nobody has it."
+    )
     from_imports: bool = Field(description="Another system measured it: it is never confirmed.")
-    due_at: datetime | None
-    is_late: bool
-    series: int
-    created_at: datetime
-    closed_at: datetime | None
+    due_at: datetime | None = Field(
+        description="Until when people have to answer it; null: nobody has to."
+    )
+    is_late: bool = Field(description="Whether that is over.")
+    series: int = Field(description="Number of series that changed.")
+    created_at: datetime = Field(description="When it was opened; ISO 8601.")
+    closed_at: datetime | None = Field(description="Null while it is open.")
+
+    @staticmethod
+    def resolve_sentence(group: AlertGroup) -> str:
+        main = alerts.main_of(_changes(group))
+        return main.sentence if main else ""
+
+    @staticmethod
+    def resolve_cause_in_words(group: AlertGroup) -> str:
+        return facts.cause_in_words(group)
 
 
-class Change(Schema):
-    """One series of the group. effect, low, high: new minus base, in unit (percent or difference);
-    once it is confirmed, as the confirmation measured it.
-
-    level_before, level_after: as the detector first estimated them, in the metric's own unit; null
-    where they were not kept, and for a status.
+class Change(Answer):
+    """One series of the group: new minus base, once it is confirmed as the confirmation measured
+    it.
     """
 
-    id: int = Field(alias="alert.pk", description="What `split` takes.")
-    series: int = Field(alias="alert.series_id")
-    sentence: str
+    id: int = Field(alias="alert.pk", description="Number of the change: what `split` takes.")
+    series: int = Field(alias="alert.series_id", description="Number of the series.")
+    sentence: str = Field(description="The change in words, with its 95% interval.")
     benchmark: str = Field(alias="alert.series.benchmark.name")
     config: str = Field(alias="alert.series.config.name")
     metric: str = Field(alias="alert.series.metric")
-    direction: str = Field(alias="alert.direction")
-    effect: float | None = Field(alias="alert.size.effect")
-    low: float | None = Field(alias="alert.size.low")
-    high: float | None = Field(alias="alert.size.high")
-    unit: str = Field(alias="alert.size.unit")
-    level_before: float | None = Field(None, alias="alert.levels.0")
-    level_after: float | None = Field(None, alias="alert.levels.1")
-    confirmation: str = Field(alias="alert.confirmation")
+    direction: str = Field(
+        alias="alert.direction", description="regression, improvement or neutral."
+    )
+    effect: float | None = Field(alias="alert.size.effect", description="In `unit`.")
+    low: float | None = Field(
+        alias="alert.size.low", description="Lower end of the 95% interval, in `unit`."
+    )
+    high: float | None = Field(
+        alias="alert.size.high", description="Upper end of the 95% interval, in `unit`."
+    )
+    unit: str = Field(
+        alias="alert.size.unit",
+        description="percent, or difference: in the metric's own unit.",
+    )
+    level_before: float | None = Field(
+        None,
+        alias="alert.levels.0",
+        description="As the detector first estimated it, in the metric's unit; null where it was "
+        "not kept, and for a status.",
+    )
+    level_after: float | None = Field(
+        None, alias="alert.levels.1", description="The same after the change, in the metric's unit."
+    )
+    confirmation: str = Field(
+        alias="alert.confirmation",
+        description="What measuring this series again showed: confirmed, not_reproduced or "
+        "inconclusive; empty: it was not measured again.",
+    )
     smaller: bool = Field(
         alias="alert.is_smaller",
         description="Confirmed, but less than half of the first estimate.",
     )
     first_effect: float | None = Field(
-        alias="alert.effect", description="As the detector first estimated it, in unit."
+        alias="alert.effect", description="As the detector first estimated it, in `unit`."
     )
-    at: datetime = Field(alias="alert.planned_at")
+    at: datetime = Field(
+        alias="alert.planned_at", description="Of the first point of the new level."
+    )
 
 
 class Event(Answer):
     at: datetime
     by: str | None = Field(None, alias="by.username", description="Null: the system.")
-    action: str
-    state: str
-    text: str
+    action: str = Field(description="What was done: opened, moved, noted, …")
+    state: str = Field(description="The alert's state afterwards.")
+    text: str = Field(description="Why, or the note; written by a person or by the system.")
 
 
 class Link(Schema):
-    url: str
-    title: str
+    url: str = Field(description="Of an issue or a pull request.")
+    title: str = Field(description="As whoever linked it wrote it; may be empty.")
 
 
 class Muted(Answer):
-    series: int = Field(alias="series_id")
-    until: datetime
-    reason: str
-    by: str | None = Field(None, alias="by.username")
+    series: int = Field(alias="series_id", description="Number of the series.")
+    until: datetime = Field(description="From then on it raises alerts again.")
+    reason: str = Field(description="As whoever muted it wrote it.")
+    by: str | None = Field(None, alias="by.username", description="Null: the system.")
 
 
 class LeftOut(Answer):
     """A point that a person took out of detection."""
 
-    id: int = Field(alias="pk", description="What `bring-back` takes.")
-    series: int = Field(alias="series_id")
+    id: int = Field(alias="pk", description="Number of the point: what `bring-back` takes.")
+    series: int = Field(alias="series_id", description="Number of the series.")
     job: UUID = Field(alias="job_id")
-    reason: str
-    by: str | None = Field(None, alias="by.username")
+    reason: str = Field(description="As whoever took it out wrote it.")
+    by: str | None = Field(None, alias="by.username", description="Null: the system.")
 
 
 class AlertDetail(AlertOut):
-    """possible: what a person can move it to now, as `to` of `move`."""
+    """An alert with all that its page lists. How sure it is and what caused it, in sentences: `GET
+    alerts/{pk}/evidence`.
+    """
 
-    changes: list[Change]
-    evidence: list[dict[str, Any]]
-    events: list[Event]
-    links: list[Link]
-    mutes: list[Muted]
-    invalid_points: list[LeftOut]
-    commit_range: str
-    possible: list[str]
+    changes: list[Change] = Field(
+        description="Every series of the alert, what was measured again first, then by size."
+    )
+    evidence: list[dict[str, Any]] = Field(
+        description="What was looked at for the cause: `fact` (which), `says` (in words), "
+        "`supports` (the cause that it speaks for; empty: none)."
+    )
+    events: list[Event] = Field(description="Its history, oldest first.")
+    links: list[Link] = Field(description="Issues and pull requests that people linked.")
+    mutes: list[Muted] = Field(description="Which of its series raise no alerts now.")
+    invalid_points: list[LeftOut] = Field(description="Points that people took out of detection.")
+    commit_range: str = Field(
+        description="Address of PyTorch's commits between the two builds; empty: not known."
+    )
+    possible: list[str] = Field(description="What a person can move it to now, as `to` of `move`.")
 
     @staticmethod
     def resolve_changes(group: AlertGroup) -> Sequence[AlertSummary]:
-        return alerts.alerts_of([group.pk])
+        return _changes(group)
 
     @staticmethod
     def resolve_events(group: AlertGroup) -> Sequence[Any]:
@@ -173,22 +256,31 @@ class AlertDetail(AlertOut):
 @router.get("alerts", response=list[AlertOut])
 @paginate(Pages)
 def listing(request: HttpRequest, chosen: Query[AlertFilter]) -> QuerySet[AlertGroup]:
-    """Alert groups, the newest first."""
+    """Alerts, the newest first: without filters, what is open and got worse. Each is a group of
+    series that changed with the same likely cause.
+    """
     filters = {name: value for name, value in chosen.model_dump().items() if value}
     choices = alerts.choices(chosen.machine or "", chosen.track or "") if filters else {}
-    for name, value in filters.items():
-        require_known(name, [value], choices[name])
-    return alerts.with_counts(alerts.listing(filters))
+    for name in filters.keys() & choices.keys():
+        require_known(name, [filters[name]], choices[name])
+    groups = alerts.with_counts(inbox.listing(filters, timezone.now()))
+    return alerts.with_alerts(groups)
 
 
 @router.get("alerts/{int:pk}", response=AlertDetail)
 def show(request: HttpRequest, pk: int) -> AlertGroup:
-    """One group with its series, the evidence for its cause, and its history."""
+    """One alert with its series, the evidence for its cause, and its history."""
     return detail(pk)
 
 
 def detail(pk: int) -> AlertGroup:
-    return one(alerts.with_counts(alert_page.groups()), "alert", pk=pk)
+    groups = alerts.with_alerts(alerts.with_counts(alert_page.groups()))
+    return one(groups, "alert", pk=pk)
+
+
+def _changes(group: AlertGroup) -> list[AlertSummary]:
+    """group: of `with_alerts`."""
+    return alerts.in_order(map(alerts.summarize, group.alerts.all()))
 
 
 def _series(group: AlertGroup) -> list[int]:

@@ -23,7 +23,7 @@ class Why(Schema):
 
 
 class Move(Why):
-    to: AlertState
+    to: AlertState = Field(description="One of `possible` of the alert.")
 
 
 class Assign(Why):
@@ -36,12 +36,14 @@ class HandOver(Schema):
 
 
 class Note(Schema):
-    text: str = Field(min_length=1, max_length=10_000, pattern=r"^[^\x00]*$")
+    text: str = Field(
+        min_length=1, max_length=10_000, pattern=r"^[^\x00]*$", description="The remark."
+    )
 
 
 class Issue(Schema):
     url: Name = Field(max_length=500)
-    title: Text = Field("", max_length=200)
+    title: Text = Field("", max_length=200, description="Shown for the address; may be empty.")
 
 
 class Nudge(Why):
@@ -59,7 +61,7 @@ class Merge(Why):
 class Invalidate(Schema):
     series: Id = Field(description="The id of one of the group's series.")
     job: UUID
-    reason: Name
+    reason: Name = Field(description="Why it does not count; kept in the history.")
 
 
 class BringBack(Schema):
@@ -69,7 +71,7 @@ class BringBack(Schema):
 class MuteFor(Schema):
     series: Id = Field(description="The id of one of the group's series.")
     until: Moment
-    reason: Text = ""
+    reason: Text = Field("", description="Why; kept in the history.")
 
 
 class Unmute(Schema):

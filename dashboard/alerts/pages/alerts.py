@@ -148,11 +148,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _main(request: HttpRequest, rows: list[AlertSummary]) -> AlertSummary | None:
     """The alert that the page draws: the one of the address, else the first; None where none is."""
-    key = request.GET.get("alert", "")
-    for row in rows:
-        if str(row.alert.pk) == key:
-            return row
-    return rows[0] if rows else None
+    return alerts.main_of(rows, request.GET.get("alert", ""))
 
 
 def change(request: HttpRequest, pk: int) -> HttpResponse:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from math import isfinite
 
 from django.contrib.auth import get_user_model
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
 from django.utils import timezone
 
 from dashboard.catalog.selectors.lookups import offered_keys
@@ -48,6 +48,17 @@ _PLAIN = {  # filter -> the field that it compares
     "machine": "machine__key",
     "track": "track__key",
 }
+_RELATED = (
+    "series__benchmark",
+    "series__config",
+    "series__machine",
+    "series__track",
+    "series__detector",
+    "job",
+    "base",
+    "new",
+    "group",
+)
 FILTERS = (
     "state",
     "evidence_state",
@@ -175,6 +186,13 @@ def tally(groups: QuerySet[AlertGroup]) -> Tally:
     return Tally(causes, rows, sum(counts.values()))
 
 
+def with_alerts(groups: QuerySet[AlertGroup]) -> QuerySet[AlertGroup]:
+    """Each group with all that `summarize` reads of its alerts. One query more."""
+    return groups.prefetch_related(
+        Prefetch("alerts", queryset=Alert.objects.select_related(*_RELATED))
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class AlertSummary:
     """One alert in words.
@@ -265,21 +283,36 @@ def summarize(alert: Alert) -> AlertSummary:
 
 def alerts_of(groups: Iterable[int]) -> list[AlertSummary]:
     """Every alert of the groups: what was measured again first, then by size. One query."""
-    alerts = Alert.objects.filter(group__in=list(groups)).select_related(
-        "series__benchmark",
-        "series__config",
-        "series__machine",
-        "series__track",
-        "series__detector",
-        "job",
-        "base",
-        "new",
-        "group",
-    )
+    alerts = Alert.objects.filter(group__in=list(groups)).select_related(*_RELATED)
+    return in_order(map(summarize, alerts))
+
+
+def in_order(rows: Iterable[AlertSummary]) -> list[AlertSummary]:
+    """What was measured again first, then by size."""
     return sorted(
-        map(summarize, alerts),
+        rows,
         key=lambda row: (not row.alert.confirmation, not row.words, -row.size),
     )
+
+
+def main_of(rows: Sequence[AlertSummary], key: str = "") -> AlertSummary | None:
+    """The alert with this id, else the first; None where there is none."""
+    for row in rows:
+        if str(row.alert.pk) == key:
+            return row
+    return rows[0] if rows else None
+
+
+def changes_of(series: int) -> list[AlertSummary]:
+    """Where a series changed its level, oldest first: alerts that stand, whoever closed them.
+
+    Without those that were not reproduced, and those that a person called no regression. One query.
+    """
+    standing = Alert.objects.filter(series=series).exclude(
+        Q(group__workflow_state=WorkflowState.INVALID)
+        | Q(group__evidence_state=EvidenceState.NOT_REPRODUCED)
+    )
+    return list(map(summarize, standing.select_related(*_RELATED).order_by("planned_at", "pk")))
 
 
 def by_direction(rows: Iterable[AlertSummary]) -> dict[str, list[AlertSummary]]:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.urls import reverse
 
-from dashboard.alerts.core.ready_issue import IssueFacts, ReadyIssue, VersionRow, write
+from dashboard.alerts.core.ready_issue import IssueFacts, VersionRow
 from dashboard.alerts.selectors import alert_page
 from dashboard.alerts.selectors.alerts import AlertSummary
 from dashboard.alerts.selectors.evidence_jobs import Side
@@ -50,10 +50,10 @@ _VERSIONS = (
 )
 
 
-def issue_of(
+def issue_facts(
     group: AlertGroup, rows: Sequence[AlertSummary], main: AlertSummary, sides: Sequence[Side]
-) -> ReadyIssue:
-    """The text about one alert of a group.
+) -> IssueFacts:
+    """What is to be said about one alert of a group.
 
     rows: all of its alerts.
     sides: base and new, of `evidence_jobs.sides`.
@@ -64,7 +64,7 @@ def issue_of(
     series = main.alert.series
     compiled = "eager" if series.config.name == "eager" else "torch.compile"
     others = [row.sentence for row in rows if row.alert.pk != main.alert.pk]
-    facts = IssueFacts(
+    return IssueFacts(
         title=f"[{compiled}] {group.title}",
         summary=_summary(group, main, base, new),
         page=f"{settings.SITE_URL}{group.get_absolute_url()}",
@@ -79,7 +79,6 @@ def issue_of(
         links=_links(main, sides),
         missing=_missing(group, base, new),
     )
-    return write(facts)
 
 
 def _summary(group: AlertGroup, main: AlertSummary, base: Side, new: Side) -> str:

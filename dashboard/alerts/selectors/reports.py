@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dashboard.alerts.core.ready_issue import ReadyIssue
+from dashboard.alerts.core.ready_issue import IssueFacts, ReadyIssue, write
 from dashboard.alerts.selectors import (
     alert_page,
     alerts,
@@ -13,7 +13,7 @@ from dashboard.alerts.selectors import (
 from dashboard.alerts.selectors.alerts import AlertSummary
 from dashboard.alerts.selectors.collected_evidence import CollectedEvidence
 from dashboard.alerts.selectors.evidence_bundle import Bundle
-from dashboard.alerts.selectors.ready_issue import issue_of
+from dashboard.alerts.selectors.ready_issue import issue_facts
 from dashboard.models import AlertGroup
 
 
@@ -29,11 +29,21 @@ class Report:
 
 def report_of(main: AlertSummary) -> Report:
     """The report about one alert of a group."""
-    group = alert_page.groups().get(pk=main.alert.group_id)
-    rows = alerts.alerts_of([group.pk])
+    group = _group(main)
     sides = evidence_jobs.sides(main.alert)
-    issue = issue_of(group, rows, main, sides)
+    issue = write(issue_facts(group, alerts.alerts_of([group.pk]), main, sides))
     text = f"# {issue.title}\n\n{issue.body}"
     collected = collected_evidence.of_group(group)
     bundle = evidence_bundle.contents(main.alert, sides, text, collected)
     return Report(group, issue, bundle, collected)
+
+
+def facts_of_report(main: AlertSummary) -> IssueFacts:
+    """What the ready issue is made of, without the archive."""
+    group = _group(main)
+    sides = evidence_jobs.sides(main.alert)
+    return issue_facts(group, alerts.alerts_of([group.pk]), main, sides)
+
+
+def _group(main: AlertSummary) -> AlertGroup:
+    return alert_page.groups().get(pk=main.alert.group_id)

@@ -30,16 +30,17 @@ class BisectionFilter(FilterSchema):
 
 
 class BisectionOut(Paged):
-    """The search for the pair of neighbouring builds between which one case changed. low, high:
-    where it stands, the newest build that is known to be like base and the oldest that is known to
-    be like new.
-    """
+    """The search for the pair of neighbouring builds between which one case changed."""
 
     id: int
     base: str = Field(alias="base.label")
     new: str = Field(alias="new.label")
-    low: str = Field(alias="low.label")
-    high: str = Field(alias="high.label")
+    low: str = Field(
+        alias="low.label", description="Label of the newest build that is known to be like base."
+    )
+    high: str = Field(
+        alias="high.label", description="Label of the oldest build that is known to be like new."
+    )
     machine: str = Field(alias="machine.key")
     benchmark: str = Field(alias="benchmark.name")
     config: str = Field(alias="config.name")
@@ -52,17 +53,22 @@ class BisectionOut(Paged):
 
 
 class BisectionProgress(BisectionOut):
-    """steps: the builds that were measured, and which end each is like. builds_left: how many more
-    at most.
-    """
+    """A search and how far it is."""
 
     label: str
-    steps: list[dict[str, Any]]
-    commit_range: str
+    steps: list[dict[str, Any]] = Field(
+        description="The builds that were measured, and which end each is like."
+    )
+    commit_range: str = Field(
+        description="Address of PyTorch's commits between `low` and `high`; empty: not known."
+    )
     jobs: Counts = Field(alias="progress.counts")
     is_active: bool
     seconds_left: float | None = Field(alias="progress.seconds_left")
-    builds_left: int = Field(alias="progress.builds_left")
+    builds_left: int = Field(
+        alias="progress.builds_left",
+        description="Number of further builds that are measured, at most.",
+    )
 
     @staticmethod
     def resolve_label(bisection: Bisection) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils import timezone
 from ninja import Field, FilterLookup, FilterSchema, Query, Router, Schema, Status
 from ninja.pagination import paginate
@@ -15,7 +15,6 @@ from dashboard.catalog.core.plan import Selection, require_known
 from dashboard.catalog.selectors import lookups
 from dashboard.catalog.selectors.lookups import named_build, only_machine
 from dashboard.comparisons.core import gate as gating
-from dashboard.comparisons.core import upgrade_report
 from dashboard.comparisons.core.candidate_verdicts import Safety
 from dashboard.comparisons.core.judgement import JUDGED_METRICS, PART_METRICS, State
 from dashboard.comparisons.core.shortfall import MAX_REPEATS
@@ -25,6 +24,7 @@ from dashboard.comparisons.services.comparisons import (
     REPEATS,
     cancel_comparison,
     measure_more,
+    plan_comparison,
     start_comparison,
 )
 from dashboard.language.metrics import METRICS
@@ -37,8 +37,12 @@ router = Router(auth=READ, tags=["comparisons"])
 
 
 class ComparisonFilter(FilterSchema):
-    base: Annotated[Name | None, FilterLookup("base__label")] = None
-    new: Annotated[Name | None, FilterLookup("new__label")] = None
+    base: Annotated[Name | None, FilterLookup("base__label")] = Field(
+        None, description="Label of the older build, in full: 2.11.0+cpu."
+    )
+    new: Annotated[Name | None, FilterLookup("new__label")] = Field(
+        None, description="Label of the newer build, in full."
+    )
     machine: Annotated[Name | None, FilterLookup("machine__key")] = None
     track: Annotated[Name | None, FilterLookup("track__key")] = None
 
@@ -49,23 +53,37 @@ class ComparisonOut(Paged):
     track: of release candidates, where it started the comparison; else null.
     """
 
-    id: UUID = Field(alias="uuid")
+    id: UUID = Field(alias="uuid", description="As in its address.")
     label: str
-    base: str = Field(alias="base.label")
-    new: str = Field(alias="new.label")
+    base: str = Field(alias="base.label", description="Label of the older build.")
+    new: str = Field(alias="new.label", description="Label of the newer build.")
     machine: str = Field(alias="machine.key")
-    track: str | None = Field(None, alias="track.key")
-    repeats: int = Field(description="Processes for each case and build.")
-    libraries: dict[str, str]
+    track: str | None = Field(
+        None,
+        alias="track.key",
+        description="Of release candidates, the track that started the comparison; else null.",
+    )
+    repeats: int = Field(description="Number of processes for each case and build.")
+    libraries: dict[str, str] = Field(
+        description="Versions of the libraries of both builds; empty: each build's own."
+    )
     created_by: str | None = Field(None, alias="created_by.username")
     created_at: datetime
 
 
 class ComparisonProgress(ComparisonOut):
-    state: str = Field(alias="progress.state", description="As a run's.")
-    jobs: Counts = Field(alias="progress.counts")
-    is_active: bool = Field(alias="progress.is_active")
-    seconds_left: float | None = Field(alias="progress.seconds_left")
+    state: str = Field(
+        alias="progress.state",
+        description="planned, queued, running, completed, failed or cancelled.",
+    )
+    jobs: Counts = Field(alias="progress.counts", description="How many jobs are where.")
+    is_active: bool = Field(
+        alias="progress.is_active", description="Whether it is still being measured."
+    )
+    seconds_left: float | None = Field(
+        alias="progress.seconds_left",
+        description="Seconds, roughly; null while nothing is known, or nobody works.",
+    )
 
 
 class ModelSafety(Schema):
@@ -95,75 +113,108 @@ class Start(Schema):
     """
 
     base: Name = Field(
-        description="A label of a build; a version is enough where one build has it."
+        description="A label of a build; a version is enough where one build has it.",
+        examples=["2.11.0"],
     )
-    new: Name
+    new: Name = Field(description="The newer one, in the same way.", examples=["2.13.0"])
     machine: Text = Field("", description="A key; may be left out where there is one machine.")
-    models: Names = []
-    families: Names = []
-    benchmarks: Names = []
-    configs: Names = []
-    repeats: int = Field(REPEATS, ge=1, le=MAX_REPEATS)
-    label: Text = Field("", max_length=200)
+    models: Names = Field([], description="Names of models.", examples=[["gpt2"]])
+    families: Names = Field([], description="Names of families of models.")
+    benchmarks: Names = Field([], description="Names of benchmarks.")
+    configs: Names = Field(
+        [], description="Names of configs; none: the default ones of each benchmark."
+    )
+    repeats: int = Field(
+        REPEATS,
+        ge=1,
+        le=MAX_REPEATS,
+        description="Processes for each case and build. With one the spread between processes "
+        "stays unknown; from six on a change can be called certain.",
+    )
+    label: Text = Field("", max_length=200, description="Shown as its title; may be empty.")
+
+
+class PlannedComparison(Schema):
+    """What `POST comparisons` would measure, and what that costs."""
+
+    base: str = Field(alias="comparison.base.label", description="Label of the older build.")
+    new: str = Field(alias="comparison.new.label", description="Label of the newer build.")
+    machine: str = Field(alias="comparison.machine.key")
+    cases: list[tuple[str, str]] = Field(description="Benchmark and config of each case.")
+    jobs: int = Field(
+        description="Number of jobs: each case in each build, `repeats` times; more where the new "
+        "build is also measured under its own libraries."
+    )
+    expected_s: float = Field(
+        description="Seconds of one worker's time, roughly, without installing builds: the budget "
+        "of each job, not a measurement."
+    )
+
+    @staticmethod
+    def resolve_cases(plan: Any) -> list[tuple[str, str]]:
+        return [(case.benchmark, case.config) for case in plan.cases]
 
 
 class More(Schema):
-    repeats: int = Field(ge=1, le=MAX_REPEATS)
+    repeats: int = Field(
+        ge=1, le=MAX_REPEATS, description="Further processes for each case and build."
+    )
 
 
 class Gated(Schema):
-    metric: Names = list(JUDGED_METRICS)
+    metric: Names = Field(
+        list(JUDGED_METRICS), description="Keys of the metrics that decide; may be repeated."
+    )
 
 
-class GateOut(Schema):
-    """exit_code: 0 passed, 1 a regression, 3 not known yet. advice: what would make it known.
-    so_far: how much has ended, while it is measured; else empty.
-    """
-
-    state: State
-    exit_code: int
-    sentence: str
-    advice: str
-    processes_needed: int | None
-    regressions: list[dict[str, Any]]
-    unknown: list[dict[str, Any]]
-    improvements: list[dict[str, Any]]
-    unchanged: int
-    broken: list[str]
-    not_compared: list[dict[str, str]]
-    so_far: str
-    markdown: str
-    url: str
-
-
-class CaseKernels(Schema):
-    """Which kernels account for the change of one case, by one job of each side: that whose device
-    time is nearest the median.
-    """
+class GateFinding(Schema):
+    """One metric of one case in both builds."""
 
     benchmark: str
     config: str
     metric: str
-    sentence: str
-    base_job: UUID
-    new_job: UUID
+    unit: str = Field(description="Of `base` and `new`.")
+    base: float = Field(description="The level of the older build, in `unit`.")
+    new: float = Field(description="The level of the newer build, in `unit`.")
+    change: str = Field(description="In words, with its 95% interval where it has one.")
+    percent: float | None = Field(description="New against base, in percent.")
+    low_percent: float | None = Field(
+        description="Lower end of the 95% interval, in percent; null: there is none."
+    )
+    high_percent: float | None = Field(description="Upper end of it, in percent.")
+    base_processes: int = Field(description="Number of processes of the older build.")
+    new_processes: int = Field(description="Number of processes of the newer build.")
+    which_part: str = Field(description="Whether eager moved as well, or the compiled part alone.")
 
 
-class Answered(Schema):
-    """Every case in every metric, and the answer in words. flavours: what else differs where the
-    builds are of different flavours (CPU, CUDA). address: of the page. kernels: of the cases whose
-    latency or device time changed. so_far: how much has ended, while it is measured; else empty.
-    """
+class NotCompared(Schema):
+    benchmark: str
+    config: str
+    why: str = Field(description="In words.")
 
-    question: str
-    answer: str
-    sentence: str
-    so_far: str
-    flavours: str
-    address: str
-    models: dict[str, dict[str, str]]
-    cases: list[dict[str, Any]]
-    kernels: list[CaseKernels]
+
+class GateOut(Schema):
+    """May this change go in? What is suspected or open is neither a regression nor a pass."""
+
+    state: State
+    exit_code: int = Field(
+        description="Code for a shell: 0 passed, 1 a regression, 3 not known yet."
+    )
+    sentence: str = Field(description="The answer in a line.")
+    advice: str = Field(description="What would make known what is not; empty where all is known.")
+    processes_needed: int | None = Field(
+        description="Number of processes for each case and build that should settle it; null: "
+        "nothing is open, or more data would not settle it."
+    )
+    regressions: list[GateFinding] = Field(description="What got worse, significantly.")
+    unknown: list[GateFinding] = Field(description="What is suspected or open.")
+    improvements: list[GateFinding] = Field(description="What got better, significantly.")
+    unchanged: int = Field(description="Number of results that are no worse than the bound.")
+    broken: list[str] = Field(description="Cases that fail now and passed on the base.")
+    not_compared: list[NotCompared] = Field(description="Cases that only one side has.")
+    so_far: str = Field(description="How much has ended, while it is measured; else empty.")
+    markdown: str = Field(description="The answer for a pull request.")
+    url: str
 
 
 @router.get("comparisons", response=list[ComparisonOut])
@@ -176,49 +227,22 @@ def listing(request: HttpRequest, chosen: Query[ComparisonFilter]) -> QuerySet[C
 @router.post("comparisons", response={201: ComparisonProgress}, auth=ADD_RUN)
 def start(request: HttpRequest, body: Start) -> Any:
     """Measure two builds in turn; follow it at `GET comparisons/{id}`."""
-    machine = only_machine(body.machine)
-    benchmarks = [*body.benchmarks, *lookups.benchmarks_of_models(body.models, machine)]
     comparison = start_comparison(
-        base=named_build(body.base, machine).label,
-        new=named_build(body.new, machine).label,
-        machine=machine.key,
-        selection=Selection(tuple(body.families), tuple(benchmarks), tuple(body.configs)),
-        repeats=body.repeats,
-        label=body.label,
-        user=caller_of(request),
+        **_sides_and_cases(body), label=body.label, user=caller_of(request)
     )
     return Status(201, _with_progress(comparison))
+
+
+@router.post("comparisons/plan", response=PlannedComparison, auth=READ)
+def plan(request: HttpRequest, body: Start) -> Any:
+    """What `POST comparisons` would measure and how long that takes, without measuring it."""
+    return plan_comparison(**_sides_and_cases(body))
 
 
 @router.get("comparisons/{uuid:uuid}", response=ComparisonProgress)
 def show(request: HttpRequest, uuid: UUID) -> Comparison:
     """One comparison and how far it is."""
     return _with_progress(_comparison(uuid))
-
-
-@router.get("comparisons/{uuid:uuid}/report", response=Answered)
-def full_report(request: HttpRequest, uuid: UUID) -> dict[str, Any]:
-    """Should we upgrade, and what will it cost? From what has been measured so far."""
-    comparison = _comparison(uuid)
-    report = comparisons_read.report(comparison)
-    return upgrade_report.document(
-        report,
-        comparisons_read.kernels(comparison, report),
-        comparisons_read.subject(comparison, absolute(comparison.get_absolute_url())),
-    )
-
-
-@router.get("comparisons/{uuid:uuid}/report.md")
-def markdown(request: HttpRequest, uuid: UUID) -> HttpResponse:
-    """The same as Markdown, for a pull request or a mail."""
-    comparison = _comparison(uuid)
-    report = comparisons_read.report(comparison)
-    text = upgrade_report.markdown(
-        report,
-        comparisons_read.kernels(comparison, report),
-        comparisons_read.subject(comparison, absolute(comparison.get_absolute_url())),
-    )
-    return HttpResponse(text, content_type="text/markdown; charset=utf-8")
 
 
 @router.get("comparisons/{uuid:uuid}/gate", response=GateOut)
@@ -270,6 +294,19 @@ def more(request: HttpRequest, uuid: UUID, body: More) -> Comparison:
     comparison = _comparison(uuid)
     measure_more(comparison=comparison, repeats=body.repeats)
     return _with_progress(comparison)
+
+
+def _sides_and_cases(body: Start) -> dict[str, Any]:
+    """What the services take. Raises PlanError."""
+    machine = only_machine(body.machine)
+    benchmarks = [*body.benchmarks, *lookups.benchmarks_of_models(body.models, machine)]
+    return {
+        "base": named_build(body.base, machine).label,
+        "new": named_build(body.new, machine).label,
+        "machine": machine.key,
+        "selection": Selection(tuple(body.families), tuple(benchmarks), tuple(body.configs)),
+        "repeats": body.repeats,
+    }
 
 
 def _comparison(uuid: UUID) -> Comparison:

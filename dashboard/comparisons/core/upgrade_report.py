@@ -1,9 +1,9 @@
 """A comparison as files: rows for CSV and JSON, and the report as Markdown. Pure."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from dashboard.comparisons.core.matching import ComparedCase, ComparisonRow
 from dashboard.comparisons.core.means import MetricMean
@@ -14,6 +14,8 @@ from dashboard.language.metrics import METRICS, Metric
 from dashboard.language.wording import plural, quantity
 from dashboard.results.core.kernel_words import ONE_PROFILE
 
+Evidence = Literal["significant", "suspected", "no change found", "not enough data"]
+"""suspected: it would be significant if each side had six processes."""
 FIELDS = (
     "benchmark",
     "config",
@@ -28,6 +30,7 @@ FIELDS = (
     "high_percent",
     "verdict",
     "significant",
+    "evidence",
     "q",
     "base_processes",
     "new_processes",
@@ -108,11 +111,20 @@ def _numbers(effect: Effect) -> tuple[Any, ...]:
         high,
         effect.verdict,
         effect.is_significant,
+        _evidence(effect),
         None if math.isnan(effect.q) else effect.q,
         effect.base.n,
         effect.new.n,
         ratio.basis if ratio else "values",
     )
+
+
+def _evidence(effect: Effect) -> Evidence:
+    if effect.is_significant:
+        return "significant"
+    if effect.is_changed:
+        return "suspected"
+    return "no change found" if effect.verdict == "same" else "not enough data"
 
 
 def _percent(effect: Effect | None) -> float | None:
@@ -141,6 +153,34 @@ def document(
         "models": models,
         "cases": [dict(zip(FIELDS, row, strict=True)) for row in rows(report)],
         "kernels": [_kernels_document(each) for each in kernels],
+    }
+
+
+def narrowed(
+    full: dict[str, Any], report: UpgradeReport, models: Collection[str], *, only_changed: bool
+) -> dict[str, Any]:
+    """The document with some of its models (none: all), and of the cases those that changed.
+
+    The answers stay those of the whole report: what is significant depends on all of its cases.
+    """
+    titles, benchmarks = set(), set()
+    for group in report.models:
+        if not models or group.name in models:
+            titles.add(group.title)
+    for table in report.tables.values():
+        for row in [*table.rows, *table.left_out]:
+            if not models or row.case.model in models:
+                benchmarks.add(row.case.benchmark)
+    cases = []
+    for case in full["cases"]:
+        is_shown = not only_changed or case["evidence"] in {"significant", "suspected"}
+        if is_shown and case["benchmark"] in benchmarks:
+            cases.append(case)
+    return {
+        **full,
+        "models": {title: each for title, each in full["models"].items() if title in titles},
+        "cases": cases,
+        "kernels": [each for each in full["kernels"] if each["benchmark"] in benchmarks],
     }
 
 

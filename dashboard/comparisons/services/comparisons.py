@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -59,26 +60,60 @@ def start_comparison(
     newest set that both builds take. Raises PlanError: unknown names, one build twice, nothing to
     measure.
     """
+    comparison = _comparison(base, new, machine, selection, repeats, libraries)
+    comparison.label = label
+    comparison.created_by_id = user.pk if user else None
+    cases = _planned(comparison)
+    with transaction.atomic():
+        comparison.save()
+        _measure(comparison, cases, repeats)
+    return comparison
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedComparison:
+    """What `start_comparison` would measure, and how long that takes one worker, roughly."""
+
+    comparison: Comparison  # not saved
+    cases: list[Case]
+    jobs: int
+    expected_s: float
+
+
+def plan_comparison(
+    *, base: str, new: str, machine: str, selection: Selection, repeats: int = REPEATS
+) -> PlannedComparison:
+    """Without measuring it. Raises PlanError, as `start_comparison`."""
+    comparison = _comparison(base, new, machine, selection, repeats, None)
+    cases = _planned(comparison)
+    runs = 3 if own_libraries(comparison) else 2
+    cost = budget(cases, {})
+    times = runs * repeats
+    return PlannedComparison(comparison, cases, cost.jobs * times, cost.expected_s * times)
+
+
+def _comparison(
+    base: str,
+    new: str,
+    machine: str,
+    selection: Selection,
+    repeats: int,
+    libraries: Mapping[str, str] | None,
+) -> Comparison:
+    """Not saved. Raises PlanError."""
     on = find_machine(machine)
     old, fresh = named_build(base, on), named_build(new, on)
     if old == fresh:
         raise PlanError(f"Both sides are {old}: choose two builds.")
     _require_repeats(repeats)
-    cases = plan_run(machine=machine, selection=selection)
-    comparison = Comparison(
-        label=label,
+    return Comparison(
         base=old,
         new=fresh,
         machine=on,
         repeats=repeats,
-        created_by_id=user.pk if user else None,
         libraries=common_libraries([old, fresh], on) if libraries is None else dict(libraries),
         request={**selection.names(), "measure": {}},
     )
-    with transaction.atomic():
-        comparison.save()
-        _measure(comparison, cases, repeats)
-    return comparison
 
 
 def measure_more(*, comparison: Comparison, repeats: int) -> None:

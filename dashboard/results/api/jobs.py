@@ -36,7 +36,7 @@ class JobFilter(FilterSchema):
 
 
 class JobOut(Paged):
-    """One case on one build on one machine, once. status: empty until it ended."""
+    """One case on one build on one machine, once."""
 
     id: UUID = Field(alias="uuid")
     run: int = Field(alias="run_id")
@@ -56,11 +56,16 @@ class JobOut(Paged):
 
 
 class JobDetail(JobOut):
-    """result: the document (result.v1) without its samples; null where the job brought none."""
+    """A job with all that it reported, and the command that repeats it."""
 
-    log_tail: str
-    reproduce: str
-    result: dict[str, Any] | None
+    log_tail: str = Field(
+        description="The end of what the job printed: text of programs, not of this site."
+    )
+    reproduce: str = Field(description="The command that repeats it by hand.")
+    result: dict[str, Any] | None = Field(
+        description="The document (result.v1) without its samples, its units in the names of "
+        "metrics; null where the job brought none."
+    )
 
     @staticmethod
     def resolve_result(job: Job) -> dict[str, Any] | None:
@@ -75,19 +80,25 @@ class JobDetail(JobOut):
 
 class KernelChangeOut(Schema):
     """Kernels that are taken for the same, or for each other's replacement; times and calls are of
-    a step. match: by what. ms: new minus base.
+    a step.
     """
 
-    match: str
-    role: str
-    kind: str
-    base: list[str]
-    new: list[str]
-    base_calls: float
-    new_calls: float
-    base_ms: float
-    new_ms: float
-    ms: float
+    match: str = Field(
+        description="By what they are taken for the same: source, name, role, replacement; "
+        "else new, gone or not listed."
+    )
+    role: str = Field(description="Name without numbers.")
+    kind: str = Field(
+        description="triton, matmul, convolution, attention, copy, communication, operator or "
+        "other."
+    )
+    base: list[str] = Field(description="Names on the older side.")
+    new: list[str] = Field(description="Names on the newer side.")
+    base_calls: float = Field(description="Number of calls in a step, older side.")
+    new_calls: float = Field(description="Number of calls in a step, newer side.")
+    base_ms: float = Field(description="Milliseconds of a step, older side.")
+    new_ms: float = Field(description="Milliseconds of a step, newer side.")
+    ms: float = Field(description="New minus base, in milliseconds of a step.")
 
     @staticmethod
     def resolve_base(change: KernelChange) -> list[str]:
@@ -99,16 +110,18 @@ class KernelChangeOut(Schema):
 
 
 class KernelDiffOut(Schema):
-    """How the kernels of one arm differ, by one profile of each job. base_ms, new_ms: of all
-    kernels of a step. changes: what takes more time first.
-    """
+    """How the kernels of one arm differ, by one profile of each job."""
 
-    arm: str
-    device: str = Field(alias="new.device")
-    base_ms: float = Field(alias="base.total_ms")
-    new_ms: float = Field(alias="new.total_ms")
-    sentence: str
-    changes: list[KernelChangeOut]
+    arm: str = Field(description="eager or compiled.")
+    device: str = Field(alias="new.device", description="On which kind of device.")
+    base_ms: float = Field(
+        alias="base.total_ms", description="Milliseconds of a step, all kernels, older side."
+    )
+    new_ms: float = Field(
+        alias="new.total_ms", description="Milliseconds of a step, all kernels, newer side."
+    )
+    sentence: str = Field(description="What differs, in words.")
+    changes: list[KernelChangeOut] = Field(description="What takes more time first.")
 
     @staticmethod
     def resolve_sentence(diff: KernelDiff) -> str:

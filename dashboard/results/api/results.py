@@ -52,20 +52,18 @@ class ImportTarget(Schema):
 
 
 class Refusal(Schema):
-    source: str
-    reason: str
+    source: str = Field(description="Which file or line.")
+    reason: str = Field(description="What is wrong, in words.")
 
 
 class Taken(Schema):
-    """known: results that were here already. left_out: unknown metrics, and how often. judged:
-    series that detection will judge.
-    """
+    """What became of the results."""
 
-    added: int
-    known: int
-    refused: list[Refusal]
-    left_out: dict[str, int]
-    judged: int = 0
+    added: int = Field(description="Number of results that are new.")
+    known: int = Field(description="Number of results that were here already.")
+    refused: list[Refusal] = Field(description="Results that were not taken.")
+    left_out: dict[str, int] = Field(description="Unknown metrics: number of values of each.")
+    judged: int = Field(0, description="Number of series that detection will judge.")
 
 
 @router.post("results", response=Taken, auth=POST_RESULTS)

@@ -10,7 +10,7 @@ from ninja import Field, FilterLookup, FilterSchema, Query, Router, Schema, Stat
 from ninja.pagination import paginate
 
 from dashboard.accounts.access import ADD_RUN, CHANGE_RUN, READ, caller_of
-from dashboard.catalog.core.plan import Selection
+from dashboard.catalog.core.plan import Selection, budget
 from dashboard.catalog.selectors.lookups import named_build, only_machine
 from dashboard.models import Purpose, Run, RunState
 from dashboard.runs.selectors import runs as runs_read
@@ -50,7 +50,7 @@ class RunProgress(RunOut):
     is_active: bool = Field(alias="progress.is_active")
     seconds_left: float | None = Field(
         alias="progress.seconds_left",
-        description="Roughly; null while nothing is known, or nobody works.",
+        description="Seconds, roughly; null while nothing is known, or nobody works.",
     )
 
 
@@ -62,18 +62,25 @@ class Trigger(Schema):
     )
     machine: Text = Field("", description="A key; may be left out where there is one machine.")
     track: Name = "local"
-    families: Names = []
-    benchmarks: Names = []
-    configs: Names = []
+    families: Names = Field([], description="Names of families of models.")
+    benchmarks: Names = Field([], description="Names of benchmarks.")
+    configs: Names = Field(
+        [], description="Names of configs; none: the default ones of each benchmark."
+    )
     label: Text = Field("", max_length=200)
 
 
 class Planned(Schema):
-    """What a trigger would measure."""
+    """What a trigger would measure, and what that costs."""
 
     build: str
     machine: str
     cases: list[tuple[str, str]] = Field(description="Benchmark and config of each job.")
+    jobs: int = Field(description="Number of jobs.")
+    expected_s: float = Field(
+        description="Seconds of one worker's time, roughly, without installing the build: the "
+        "budget of each job, not a measurement."
+    )
 
 
 @router.get("runs", response=list[RunOut])
@@ -98,15 +105,17 @@ def trigger(request: HttpRequest, body: Trigger) -> Any:
 
 @router.post("runs/plan", response=Planned, auth=READ)
 def plan(request: HttpRequest, body: Trigger) -> dict[str, Any]:
-    """What `POST runs` would measure, without measuring it."""
+    """What `POST runs` would measure and how long that takes, without measuring it."""
     machine = only_machine(body.machine)
     selection = Selection(tuple(body.families), tuple(body.benchmarks), tuple(body.configs))
     cases = plan_run(machine=machine.key, selection=selection, check_training=True)
-    label = named_build(body.build, machine).label
+    cost = budget(cases, {})
     return {
-        "build": label,
+        "build": named_build(body.build, machine).label,
         "machine": machine.key,
         "cases": [(case.benchmark, case.config) for case in cases],
+        "jobs": cost.jobs,
+        "expected_s": cost.expected_s,
     }
 
 

@@ -20,16 +20,18 @@ router = Router(auth=READ, tags=["runs"])
 class ScheduleOut(Schema):
     """families, benchmarks and configs all empty: the default selection of the machine's size."""
 
-    id: int
+    id: int = Field(description="Number of the schedule, as `trigger` takes it.")
     name: str
-    enabled: bool
+    enabled: bool = Field(description="Whether it triggers by itself.")
     when: str = Field(description="A crontab with its time zone.")
     machine: str = Field(alias="machine.key")
     track: str = Field(alias="track.key")
-    families: list[str]
-    benchmarks: list[str]
-    configs: list[str]
-    repeats: int = Field(description="Runs after which a build is measured enough; 0: never.")
+    families: list[str] = Field(description="Names of families of models.")
+    benchmarks: list[str] = Field(description="Names of benchmarks.")
+    configs: list[str] = Field(description="Names of configs.")
+    repeats: int = Field(
+        description="Number of runs after which a build is measured enough; 0: never."
+    )
     problem: str = Field(
         description="Why it triggered nothing when it was last due; empty if it did."
     )

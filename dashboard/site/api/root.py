@@ -12,13 +12,15 @@ from django.views.decorators.http import conditional_page
 from ninja import NinjaAPI
 from ninja.errors import ValidationError
 from ninja.openapi.schema import OpenAPISchema
+from ninja.operation import Operation
 from ninja.parser import Parser
 
-from dashboard.alerts.api import alerts, triage
+from dashboard.advisor.api import advice
+from dashboard.alerts.api import alerts, evidence, triage
 from dashboard.catalog.api import catalog
 from dashboard.catalog.core.plan import PlanError
 from dashboard.catalog.services.suite_catalog import CatalogError
-from dashboard.comparisons.api import bisections, comparisons, factorials
+from dashboard.comparisons.api import bisections, comparisons, factorials, reports
 from dashboard.language.contracts import Refused, TooLarge
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.results.api import jobs, results, worker
@@ -26,20 +28,27 @@ from dashboard.results.core.artifact_store import StoreUnavailable
 from dashboard.results.core.result_format import parse_json
 from dashboard.runs.api import runs, schedules
 from dashboard.runs.services.leases import Stale
+from dashboard.site.api import description, search
 from dashboard.site.api.pages import SitePage
 from dashboard.trends.api import series
 
 
 class Api(NinjaAPI):
-    """The API; the summary of a call is the first sentence of its description, not its name."""
+    """The API with a description that is enough to use it."""
+
+    def get_openapi_operation_id(self, operation: Operation) -> str:
+        """Its file and its function, as `alerts_listing`: programs keep it, so it must stay."""
+        subject = operation.view_func.__module__.rpartition(".")[2]
+        return f"{subject}_{operation.view_func.__name__}"
 
     def get_openapi_schema(self, **how: Any) -> OpenAPISchema:
+        access = {}
+        for router in self._get_bound_routers():
+            for path in router.path_operations.values():
+                for operation in path.operations:
+                    access[self.get_openapi_operation_id(operation)] = operation.auth_callbacks
         schema = super().get_openapi_schema(**how)
-        for path in schema["paths"].values():
-            for call in path.values():
-                first = call["description"].partition(". ")[0].partition(";")[0].rstrip(".")
-                # A summary is plain text, a description is Markdown
-                call["summary"] = first.replace("`", "")
+        description.complete(schema, access)
         return schema
 
 
@@ -52,6 +61,9 @@ class StrictParser(Parser):
 
 ABOUT = (
     "Everything that the pages show and do. Send `Authorization: Bearer cw_…`.\n"
+    "\n"
+    "An interval (`low`, `high`) is a 95% interval. A change is as sure as its evidence says: "
+    "*suspected* is not *confirmed*.\nA case that fails is data: its value is null, never 0.\n"
     "\n"
     "Lists come in pages: follow `next` until it is null. Answers carry an `ETag`; send it back as "
     "`If-None-Match`, and what\nhas not changed is answered 304 without a body. "
@@ -74,10 +86,14 @@ for module in (
     runs,
     schedules,
     comparisons,
+    reports,
     bisections,
     factorials,
     alerts,
+    evidence,
     triage,
+    advice,
+    search,
     results,
 ):
     api.add_router("", module.router)

@@ -1,13 +1,16 @@
-"""Series, their data, and figures of them."""
+"""Series, their data, where they changed, and figures of them."""
 
+from datetime import datetime
 from typing import Annotated
 
 from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse
-from ninja import FilterLookup, FilterSchema, Query, Router, Schema
+from ninja import Field, FilterLookup, FilterSchema, Query, Router, Schema
 from ninja.pagination import paginate
 
 from dashboard.accounts.access import READ
+from dashboard.alerts.selectors import alerts
+from dashboard.alerts.selectors.alerts import AlertSummary
 from dashboard.models import Datum, Purpose, Series, Status
 from dashboard.trends.pages import series_data
 from dashboard.ui.api import schemas
@@ -34,6 +37,43 @@ class DataFilter(FilterSchema):
     build: Annotated[Name | None, FilterLookup("build__label")] = None
     purpose: Purpose | None = None
     status: Status | None = None
+
+
+class SeriesChange(schemas.Answer):
+    """Where a series changed its level, by an alert that stands: new minus base, once it is
+    confirmed as the confirmation measured it.
+    """
+
+    alert: int = Field(alias="alert.group_id", description="Number of the alert.")
+    at: datetime = Field(
+        alias="alert.planned_at", description="Of the first point of the new level."
+    )
+    base: str | None = Field(
+        None, alias="alert.base.label", description="The last build without the change."
+    )
+    new: str | None = Field(
+        None, alias="alert.new.label", description="The first build with the change."
+    )
+    sentence: str = Field(description="The change in words, with its 95% interval.")
+    evidence_state: str = Field(
+        alias="alert.group.evidence_state",
+        description="How sure it is: suspected, confirming, confirmed, inconclusive, recovered or "
+        "missing_report.",
+    )
+    direction: str = Field(
+        alias="alert.direction", description="regression, improvement or neutral."
+    )
+    effect: float | None = Field(alias="alert.size.effect", description="In `unit`.")
+    low: float | None = Field(
+        alias="alert.size.low", description="Lower end of the 95% interval, in `unit`."
+    )
+    high: float | None = Field(
+        alias="alert.size.high", description="Upper end of the 95% interval, in `unit`."
+    )
+    unit: str = Field(
+        alias="alert.size.unit",
+        description="percent, or difference: in the metric's own unit.",
+    )
 
 
 class FigureChoice(Schema):
@@ -63,6 +103,14 @@ def data(request: HttpRequest, pk: int, chosen: Query[DataFilter]) -> QuerySet[D
     return chosen.filter(one(_series(), "series", pk=pk).data.select_related("build"))
 
 
+@router.get("series/{int:pk}/changes", response=list[SeriesChange])
+def changes(request: HttpRequest, pk: int) -> list[AlertSummary]:
+    """Where a series changed its level, the oldest change first; none: no change was detected that
+    still stands. Smaller changes than `can_show_percent` of the series may have been missed.
+    """
+    return alerts.changes_of(one(_series(), "series", pk=pk).pk)
+
+
 @router.get("benchmarks/{name}/figure")
 def figure(request: HttpRequest, name: str, chosen: Query[FigureChoice]) -> HttpResponse:
     """The trend of a benchmark's configs as its page draws it: a Plotly figure, `{"data": [traces],
@@ -74,5 +122,7 @@ def figure(request: HttpRequest, name: str, chosen: Query[FigureChoice]) -> Http
 def _series() -> QuerySet[Series]:
     related = Series.objects.select_related("benchmark", "config", "machine", "track")
     return related.annotate(
-        limit=F("detector__state__limit"), noisier=F("detector__state__noisier")
+        limit=F("detector__state__limit"),
+        noisier=F("detector__state__noisier"),
+        can_show_percent=F("detector__can_show_percent"),
     )

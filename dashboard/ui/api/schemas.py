@@ -38,9 +38,9 @@ class Paged(Answer):
 
 
 class Machine(Schema):
-    key: str
+    key: str = Field(description="As other calls take it.")
     label: str
-    device_kind: str
+    device_kind: str = Field(description="cpu or cuda.")
     default_size: str = Field(
         description="The size of the benchmarks that a default run measures here."
     )
@@ -52,53 +52,62 @@ class Build(Answer):
     base: str | None = Field(
         None, alias="base.label", description="Of a variant: the build that it varies."
     )
-    variant: dict[str, Any]
-    git_sha: str
-    cuda: str
-    triton: str
-    channel: str
-    released_on: date | None
+    variant: dict[str, Any] = Field(
+        description="Environment variables (`env`) and Inductor settings (`inductor`) that it "
+        "sets; empty: a plain build."
+    )
+    git_sha: str = Field(description="Commit of PyTorch; empty: not known.")
+    cuda: str = Field(description="Version of CUDA; empty: without, or not known.")
+    triton: str = Field(description="Version of Triton; empty: not known.")
+    channel: str = Field(description="release, nightly or source.")
+    released_on: date | None = Field(description="ISO 8601; null: not known.")
 
 
 class Track(Answer):
-    key: str
+    key: str = Field(description="As other calls take it.")
     label: str
-    kind: str
+    kind: str = Field(description="What it follows: local, stable, nightly, pinned or versions.")
     build: str | None = Field(None, alias="build.label", description="Where it stands now.")
     judges_imports: bool = Field(description="Detection judges its imported results.")
 
 
 class Benchmark(Schema):
     name: str
-    version: int
+    version: int = Field(
+        description="Version number of what it does; a new one starts a new segment of its series."
+    )
     model: str
     family: str
-    size: str
+    size: str = Field(description="smoke, standard, …")
     mode: str
-    dtype: str
-    shapes: str
-    batch_size: int
+    dtype: str = Field(description="Of its numbers: float32, bfloat16, …")
+    shapes: str = Field(description="static, dynamic or bucketed.")
+    batch_size: int = Field(description="Number of items in a batch.")
     item: str = Field(description="What throughput counts.")
-    default_configs: list[str]
-    retired: bool
+    default_configs: list[str] = Field(
+        description="Names of the configs that a run measures where none is named."
+    )
+    retired: bool = Field(description="Whether no worker brings it any more.")
 
 
 class Config(Schema):
     name: str
     label: str
-    about: str
-    retired: bool
+    about: str = Field(description="What it does, in a sentence.")
+    retired: bool = Field(description="Whether no worker brings it any more.")
 
 
 class Metric(Schema):
-    key: str
+    key: str = Field(description="As other calls take it.")
     label: str
     unit: str = Field(description="Empty for counts and drift; × for ratios.")
-    lower_is_better: bool
-    threshold_percent: float
-    aggregate: str
+    lower_is_better: bool = Field(description="Whether a smaller value is better.")
+    threshold_percent: float = Field(description="The smallest change worth reporting, in percent.")
+    aggregate: str = Field(
+        description="How values of several cases make one: geomean, median, sum or share."
+    )
     alerts: bool = Field(description="Whether detection judges it.")
-    about: str
+    about: str = Field(description="What it is, in a sentence.")
 
 
 class SeriesLimit(Answer):
@@ -106,7 +115,9 @@ class SeriesLimit(Answer):
         description='"wanders": its level moves by itself. "bursts": points stray and come back.'
     )
     percent: float | None = Field(description="Smaller changes are not reported.")
-    points: int | None = Field(description="A new level is reported after so many of its points.")
+    points: int | None = Field(
+        description="Number of points of a new level after which it is reported."
+    )
 
 
 class SeriesNoisier(Answer):
@@ -117,23 +128,29 @@ class SeriesNoisier(Answer):
 class SeriesOut(Schema):
     """A case on a machine and a track in one metric, with its newest datum."""
 
-    id: int
+    id: int = Field(description="Number of the series, as other calls take it.")
     benchmark: str = Field(alias="benchmark.name")
     config: str = Field(alias="config.name")
     machine: str = Field(alias="machine.key")
     track: str = Field(alias="track.key")
     metric: str
     unit: str
-    lower_is_better: bool
-    count: int = Field(description="How many data it has.")
+    lower_is_better: bool = Field(description="Whether a smaller value is better.")
+    count: int = Field(description="Number of its points.")
     at: datetime | None = Field(alias="last_at")
-    value: float | None = Field(alias="last_value")
-    low: float | None = Field(
-        alias="last_low", description="Lower end of the 95% interval within the process."
+    value: float | None = Field(
+        alias="last_value", description="The newest value, in `unit`; null where the case failed."
     )
-    high: float | None = Field(alias="last_high")
+    low: float | None = Field(
+        alias="last_low", description="Lower end of the 95% interval within the process, in `unit`."
+    )
+    high: float | None = Field(alias="last_high", description="Upper end of it, in `unit`.")
     status: str = Field(alias="last_status")
     job: UUID | None = Field(alias="last_job_id")
+    can_show_percent: float | None = Field(
+        description="The smallest change in percent that detection shows here in nine of ten "
+        "cases; null: not known yet, or the metric is not judged."
+    )
     limit: SeriesLimit | None = Field(
         description="Why changes of its level are not reported, or late; null where they are."
     )
@@ -166,33 +183,39 @@ class Datum(Schema):
     build: str = Field(alias="build.label")
     purpose: str
     status: str = Field(description="A case that failed is data: its value is null.")
-    value: float | None
-    low: float | None
-    high: float | None
-    count: int = Field(description="Samples that it was made from.")
+    value: float | None = Field(
+        description="In the unit of the series' metric; null where the case failed."
+    )
+    low: float | None = Field(
+        description="Lower end of the 95% interval within the process, in that unit."
+    )
+    high: float | None = Field(description="Upper end of it, in that unit.")
+    count: int = Field(description="Number of samples that it was made from.")
     job: UUID = Field(alias="job_id")
 
 
 class Arm(Schema):
     """Raw samples of one arm of a job, in milliseconds per step, in the order taken."""
 
-    arm: str = Field(alias="name")
+    arm: str = Field(alias="name", description="eager or compiled.")
     single: bool = Field(description="Steps timed one by one, for percentiles.")
-    values: list[float]
+    values: list[float] = Field(description="In milliseconds.")
     order: list[int] | None = Field(
-        description="Each sample's place in the interleaved sequence of both arms."
+        description="Number of each sample in the interleaved sequence of both arms."
     )
 
 
 class Counts(Schema):
-    """How many jobs are where. failed: ended with any status but pass, cancelled ones apart."""
+    """How many jobs are where."""
 
-    total: int
-    passed: int
-    failed: int
-    running: int
-    waiting: int
-    cancelled: int
+    total: int = Field(description="Number of jobs.")
+    passed: int = Field(description="Number of jobs that passed.")
+    failed: int = Field(
+        description="Number of jobs that ended with any other status; cancelled ones apart."
+    )
+    running: int = Field(description="Number of jobs that a worker has now.")
+    waiting: int = Field(description="Number of jobs that no worker has yet.")
+    cancelled: int = Field(description="Number of jobs that were cancelled.")
 
 
 class Stopped(Schema):

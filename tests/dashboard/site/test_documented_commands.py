@@ -25,6 +25,7 @@ BEGINS = re.compile(
     r"(?![^=]*—)|[A-Z_]+=\S* |`?manage\.py "
 )
 RUN_BY = {  # page -> the tests that take its commands from its text and run them
+    "agents.md": "tests/client/test_agents.py",
     "api.md": "tests/client/test_docs.py",
     "command-line.md": "tests/client/test_docs.py",
     "gate.md": "tests/client/test_docs.py",
