@@ -7,9 +7,11 @@ site, then run that. A site of a later version may add fields.
 from typing import Any, Literal, TypedDict
 
 AlertAction = Literal[
+    "evidence",
     "move",
     "again",
     "assign",
+    "hand-over",
     "note",
     "link",
     "nudge",
@@ -27,7 +29,7 @@ class SeriesLimitDocument(TypedDict):
     reason: str
     # Smaller changes are not reported.
     percent: float | None
-    # A new level is reported after so many of its points.
+    # Number of points of a new level after which it is reported.
     points: int | None
 
 
@@ -50,12 +52,12 @@ class SeriesDocument(TypedDict):
     unit: str
     # Whether a smaller value is better.
     lower_is_better: bool
-    # How many data it has.
+    # Number of its points.
     count: int
     at: str | None
     # The newest value, in `unit`; null where the case failed.
     value: float | None
-    # Lower end of the 95% interval within the process.
+    # Lower end of the 95% interval within the process, in `unit`.
     low: float | None
     # Upper end of it, in `unit`.
     high: float | None
@@ -83,7 +85,7 @@ class DatumDocument(TypedDict):
     low: float | None
     # Upper end of it, in that unit.
     high: float | None
-    # Samples that it was made from.
+    # Number of samples that it was made from.
     count: int
     job: str
 
@@ -120,7 +122,6 @@ class RunDocument(TypedDict):
     finished_at: str | None
     jobs: CountsDocument
     is_active: bool
-    # Roughly; null while nothing is known, or nobody works.
     seconds_left: float | None
 
 
@@ -167,6 +168,8 @@ class ComparisonDocument(TypedDict):
     base: str
     new: str
     machine: str
+    # Of release candidates, the track that started the comparison; else null.
+    track: str | None
     # Number of processes for each case and build.
     repeats: int
     # Versions of the libraries of both builds; empty: each build's own.
@@ -179,6 +182,71 @@ class ComparisonDocument(TypedDict):
     # Whether it is still being measured.
     is_active: bool
     seconds_left: float | None
+
+
+class FactorialDocument(TypedDict):
+    url: str
+    # As in its address.
+    id: str
+    label: str
+    machine: str
+    benchmark: str
+    config: str
+    # Number of rounds: processes of each arm.
+    repeats: int
+    # What is exchanged, each with its levels.
+    factors: list[dict[str, Any]]
+    # The combinations that are measured. `cell`: the place of each factor's level.
+    arms: list[dict[str, Any]]
+    # Combinations that are impossible, each with the reason.
+    excluded: list[dict[str, Any]]
+    created_by: str | None
+    created_at: str
+    # planned, queued, running, completed, failed or cancelled.
+    state: str
+    jobs: CountsDocument
+    # Whether it is still being measured.
+    is_active: bool
+    seconds_left: float | None
+
+
+class FactorialPlanDocument(TypedDict):
+    """What would be measured."""
+
+    # The combinations, in words.
+    arms: list[str]
+    # Combinations that are impossible: `arm`, and `why`.
+    excluded: list[dict[str, str]]
+    # What these arms can show, in words.
+    effects: list[str]
+    # Effects that these arms cannot show.
+    aliased: list[str]
+    # Number of processes of the effect that rests on fewest, of the side that has fewer; six make a
+    # change certain.
+    processes: int
+    # Number of jobs.
+    jobs: int
+    # Seconds, roughly, by what the cases took before.
+    expected_s: float
+    # Number of environments that no worker of the machine has yet.
+    to_install: int
+
+
+class FactorialReportDocument(TypedDict):
+    """Which factor moved it, from what has been measured so far."""
+
+    # The answer in a word or two.
+    answer: str
+    # The answer with its numbers; empty while nothing is known.
+    sentence: str
+    # How much has ended, while it is measured; else empty.
+    so_far: str
+    # Each with its effects and their 95% intervals, what the arms cannot show, and the arms' own
+    # values, in its `unit`.
+    metrics: list[dict[str, Any]]
+    # Combinations without a value: `arm`, and `why`.
+    left_out: list[dict[str, str]]
+    url: str
 
 
 class BisectionDocument(TypedDict):
@@ -232,7 +300,7 @@ class ScheduleDocument(TypedDict):
     benchmarks: list[str]
     # Names of configs.
     configs: list[str]
-    # Runs after which a build is measured enough; 0: never.
+    # Number of runs after which a build is measured enough; 0: never.
     repeats: int
     # Why it triggered nothing when it was last due; empty if it did.
     problem: str
@@ -407,7 +475,8 @@ class AlertDocument(TypedDict):
     # The workflow; while that is new, the evidence.
     state: str
     # How sure it is. suspected: a detector saw it, nobody measured it again. confirmed: both builds
-    # were measured again in turn, and it was there.
+    # were measured again in turn, and it was there. judged_from_imports: another system measured
+    # it, and nothing is measured again.
     evidence_state: str
     # What people make of it.
     workflow_state: str
@@ -428,6 +497,12 @@ class AlertDocument(TypedDict):
     new: str | None
     # Null: nobody has it.
     assignee: str | None
+    # Another system measured it: it is never confirmed.
+    from_imports: bool
+    # Until when people have to answer it; null: nobody has to.
+    due_at: str | None
+    # Whether that is over.
+    is_late: bool
     # Number of series that changed.
     series: int
     # When it was opened; ISO 8601.
@@ -533,7 +608,8 @@ class AlertDetailDocument(TypedDict):
     # The workflow; while that is new, the evidence.
     state: str
     # How sure it is. suspected: a detector saw it, nobody measured it again. confirmed: both builds
-    # were measured again in turn, and it was there.
+    # were measured again in turn, and it was there. judged_from_imports: another system measured
+    # it, and nothing is measured again.
     evidence_state: str
     # What people make of it.
     workflow_state: str
@@ -554,6 +630,12 @@ class AlertDetailDocument(TypedDict):
     new: str | None
     # Null: nobody has it.
     assignee: str | None
+    # Another system measured it: it is never confirmed.
+    from_imports: bool
+    # Until when people have to answer it; null: nobody has to.
+    due_at: str | None
+    # Whether that is over.
+    is_late: bool
     # Number of series that changed.
     series: int
     # When it was opened; ISO 8601.
@@ -674,7 +756,7 @@ class RankedOutDocument(TypedDict):
     config: str
     # Seconds for `steps`, or number of steps in `hours`.
     amount: float
-    # Lower end of the 95% interval, as it.
+    # Lower end of the 95% interval, in the same unit.
     low: float
     # Upper end of it, in the same unit.
     high: float | None
@@ -809,3 +891,5 @@ class ReceiptDocument(TypedDict):
     refused: list[RefusalDocument]
     # Unknown metrics: number of values of each.
     left_out: dict[str, int]
+    # Number of series that detection will judge.
+    judged: int

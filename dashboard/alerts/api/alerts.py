@@ -33,12 +33,12 @@ class AlertFilter(Schema):
         None,
         description="Evidence or workflow in one word: suspected, confirming, confirmed, "
         "acknowledged, fixed, wontfix, invalid, not_reproduced, inconclusive, recovered, "
-        "missing_report, or all. Left out: open ones.",
+        "missing_report, judged_from_imports, in_hindsight, or all. Left out: open ones.",
     )
     evidence_state: Name | None = Field(
         None,
         description="How sure it is: suspected, confirming, confirmed, not_reproduced, "
-        "inconclusive, recovered or missing_report.",
+        "inconclusive, recovered, missing_report, judged_from_imports or in_hindsight.",
     )
     workflow_state: Name | None = Field(
         None,
@@ -87,7 +87,8 @@ class AlertOut(Paged):
     state: str = Field(description="The workflow; while that is new, the evidence.")
     evidence_state: str = Field(
         description="How sure it is. suspected: a detector saw it, nobody measured it again. "
-        "confirmed: both builds were measured again in turn, and it was there."
+        "confirmed: both builds were measured again in turn, and it was there. judged_from_imports: "
+        "another system measured it, and nothing is measured again."
     )
     workflow_state: str = Field(description="What people make of it.")
     direction: str = Field(description="regression, improvement, trade_off or neutral.")

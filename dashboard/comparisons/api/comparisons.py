@@ -89,21 +89,21 @@ class ComparisonProgress(ComparisonOut):
 class ModelSafety(Schema):
     """One model in one mode."""
 
-    title: str
-    safety: Safety
-    sentences: list[str]
+    title: str = Field(description="Name of the model, and the mode.")
+    safety: Safety = Field(description="Whether moving is: safe, not safe or not known.")
+    sentences: list[str] = Field(description="Why, with numbers and their 95% intervals.")
 
 
 class CandidateOut(Schema):
-    """A move to the new build, model by model: safe where the judgement passed, not safe where it
-    is a regression, else not known. why_none: why there is no model; else empty. so_far: how much
-    has ended, while it is measured; else empty.
-    """
+    """A move to the new build, model by model."""
 
-    text: str
-    models: list[ModelSafety]
-    why_none: str
-    so_far: str
+    text: str = Field(description="The answer in one sentence.")
+    models: list[ModelSafety] = Field(
+        description="Safe where the judgement passed, not safe where it is a regression, else not "
+        "known."
+    )
+    why_none: str = Field(description="Why there is no model; else empty.")
+    so_far: str = Field(description="How much has ended, while it is measured; else empty.")
     url: str
 
 

@@ -40,75 +40,95 @@ class FactorialFilter(FilterSchema):
 class FactorialOut(Paged):
     """One case in every combination of some factors' levels, measured in turn on one machine."""
 
-    id: UUID = Field(alias="uuid")
+    id: UUID = Field(alias="uuid", description="As in its address.")
     label: str
     machine: str = Field(alias="machine.key")
     benchmark: str = Field(alias="benchmark.name")
     config: str = Field(alias="config.name")
-    repeats: int = Field(description="Rounds: processes of each arm.")
-    factors: list[dict[str, Any]]
-    arms: list[dict[str, Any]] = Field(description="`cell`: the place of each factor's level.")
-    excluded: list[dict[str, Any]]
+    repeats: int = Field(description="Number of rounds: processes of each arm.")
+    factors: list[dict[str, Any]] = Field(description="What is exchanged, each with its levels.")
+    arms: list[dict[str, Any]] = Field(
+        description="The combinations that are measured. `cell`: the place of each factor's level."
+    )
+    excluded: list[dict[str, Any]] = Field(
+        description="Combinations that are impossible, each with the reason."
+    )
     created_by: str | None = Field(None, alias="created_by.username")
     created_at: datetime
 
 
 class FactorialProgress(FactorialOut):
-    state: str = Field(alias="progress.state", description="As a run's.")
-    jobs: Counts = Field(alias="progress.counts")
-    is_active: bool = Field(alias="progress.is_active")
-    seconds_left: float | None = Field(alias="progress.seconds_left")
+    state: str = Field(
+        alias="progress.state",
+        description="planned, queued, running, completed, failed or cancelled.",
+    )
+    jobs: Counts = Field(alias="progress.counts", description="How many jobs are where.")
+    is_active: bool = Field(
+        alias="progress.is_active", description="Whether it is still being measured."
+    )
+    seconds_left: float | None = Field(
+        alias="progress.seconds_left",
+        description="Seconds, roughly; null while nothing is known, or nobody works.",
+    )
 
 
 class FactorialRequest(Schema):
-    """What to exchange.
-
-    levels: of `torch` (versions or labels), `cuda` (`cu128`), a library (versions) and `variant`
-    (the part of a label after the `~`; `none`: without one). Two or three of them with two or three
-    levels; a name with one level is the same in every arm.
-    """
+    """What to exchange, of one case."""
 
     machine: Text = Field("", description="A key; may be left out where there is one machine.")
-    benchmark: Name
-    config: Name = "inductor"
-    levels: dict[str, Levels]
-    repeats: int = Field(REPEATS, ge=1, le=MAX_REPEATS)
-    label: Text = Field("", max_length=200)
+    benchmark: Name = Field(description="Name of a benchmark.")
+    config: Name = Field("inductor", description="Name of a config.")
+    levels: dict[str, Levels] = Field(
+        description="Of `torch` (versions or labels), `cuda` (`cu128`), a library (versions) and "
+        "`variant` (the part of a label after the `~`; `none`: without one). Two or three of them "
+        "with two or three levels; a name with one level is the same in every arm.",
+        examples=[{"torch": ["2.11.0", "2.13.0"], "transformers": ["5.17.0", "5.23.0"]}],
+    )
+    repeats: int = Field(
+        REPEATS, ge=1, le=MAX_REPEATS, description="Number of rounds: processes of each arm."
+    )
+    label: Text = Field("", max_length=200, description="What people call it; may be left out.")
 
 
 class FactorialPlanned(Schema):
-    """What would be measured. aliased: effects that these arms cannot show.
+    """What would be measured."""
 
-    processes: of the effect that rests on fewest, of the side that has fewer; six make a change
-    certain. to_install: environments that no worker of the machine has yet.
-    """
-
-    arms: list[str]
-    excluded: list[dict[str, str]]
-    effects: list[str]
-    aliased: list[str]
-    processes: int
-    jobs: int
-    expected_s: float
-    to_install: int
+    arms: list[str] = Field(description="The combinations, in words.")
+    excluded: list[dict[str, str]] = Field(
+        description="Combinations that are impossible: `arm`, and `why`."
+    )
+    effects: list[str] = Field(description="What these arms can show, in words.")
+    aliased: list[str] = Field(description="Effects that these arms cannot show.")
+    processes: int = Field(
+        description="Number of processes of the effect that rests on fewest, of the side that has "
+        "fewer; six make a change certain."
+    )
+    jobs: int = Field(description="Number of jobs.")
+    expected_s: float = Field(description="Seconds, roughly, by what the cases took before.")
+    to_install: int = Field(
+        description="Number of environments that no worker of the machine has yet."
+    )
 
 
 class Rounds(Schema):
-    repeats: int = Field(ge=1, le=MAX_REPEATS)
+    """How much more to measure."""
+
+    repeats: int = Field(ge=1, le=MAX_REPEATS, description="Number of further rounds.")
 
 
 class FactorialReport(Schema):
-    """Which factor moved it, from what has been measured so far.
+    """Which factor moved it, from what has been measured so far."""
 
-    metrics: each with its effects, what the arms cannot show, and the arms' own values. left_out:
-    combinations without a value. so_far: how much has ended, while it is measured; else empty.
-    """
-
-    answer: str
-    sentence: str
-    so_far: str
-    metrics: list[dict[str, Any]]
-    left_out: list[dict[str, str]]
+    answer: str = Field(description="The answer in a word or two.")
+    sentence: str = Field(description="The answer with its numbers; empty while nothing is known.")
+    so_far: str = Field(description="How much has ended, while it is measured; else empty.")
+    metrics: list[dict[str, Any]] = Field(
+        description="Each with its effects and their 95% intervals, what the arms cannot show, and "
+        "the arms' own values, in its `unit`."
+    )
+    left_out: list[dict[str, str]] = Field(
+        description="Combinations without a value: `arm`, and `why`."
+    )
     url: str
 
 

@@ -63,7 +63,7 @@ class Taken(Schema):
     known: int = Field(description="Number of results that were here already.")
     refused: list[Refusal] = Field(description="Results that were not taken.")
     left_out: dict[str, int] = Field(description="Unknown metrics: number of values of each.")
-    judged: int = Field(0, description="Number of series that detection will judge.")
+    judged: int = Field(description="Number of series that detection will judge.")
 
 
 @router.post("results", response=Taken, auth=POST_RESULTS)
