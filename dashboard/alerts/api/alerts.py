@@ -87,8 +87,8 @@ class AlertOut(Paged):
     state: str = Field(description="The workflow; while that is new, the evidence.")
     evidence_state: str = Field(
         description="How sure it is. suspected: a detector saw it, nobody measured it again. "
-        "confirmed: both builds were measured again in turn, and it was there. judged_from_imports: "
-        "another system measured it, and nothing is measured again."
+        "confirmed: both builds were measured again in turn, and it was there. "
+        "judged_from_imports: another system measured it, and nothing is measured again."
     )
     workflow_state: str = Field(description="What people make of it.")
     direction: str = Field(description="regression, improvement, trade_off or neutral.")
