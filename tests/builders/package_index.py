@@ -67,8 +67,9 @@ class PackageIndex:
         wheels = sorted(self.folder.glob(f"{project}-*.whl"), key=_version_of)
         links = []
         for number, path in enumerate(wheels, start=1):
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
             attributes = (
-                f'href="../../files/{path.name}" data-requires-python="&gt;=3.8" '
+                f'href="../../files/{path.name}#sha256={digest}" data-requires-python="&gt;=3.8" '
                 'data-core-metadata="true" '
                 f'data-upload-time="2026-01-{number:02}T10:00:00Z"'
             )

@@ -10,7 +10,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from dashboard.comparisons.services.comparisons import settle
 from dashboard.models import Comparison
-from tests.builders import releases
+from tests.builders import candidates, releases
 from tests.builders.chromium import PHONE, accessibility_violations, drawn, phone_problems
 from tests.builders.comparisons import (
     comparison_jobs,
@@ -154,3 +154,14 @@ def test_a_cell_of_the_matrix_leads_to_the_comparison(page: Page) -> None:
     page.locator("table.releases thead a").click()
     page.wait_for_url(re.compile("/compare/"))
     expect(page.locator("h1")).to_contain_text("to 2.13.0+cu130?")
+
+
+def test_candidates_stand_with_their_verdicts_above_the_versions(page: Page) -> None:
+    comparison = candidates.ended(2.4)
+    address = "/versions/?machine=cpu-2c"
+    assert phone_problems(page, [address]) == []
+    page.goto(address)
+    section = page.get_by_role("region", name="Release candidates")
+    expect(section).to_contain_text("mlp inference")
+    section.get_by_role("link", name=str(comparison.new)).click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text(str(comparison.new))

@@ -198,10 +198,9 @@ def test_confirmation_concerns_who_has_the_alert(ada: User) -> None:
 
 
 def test_inbox_keeps_the_late_ones(reader: Client) -> None:
-    late = confirmed(title="the late one")
-    confirmed(title="the other one")
-    AlertGroup.objects.filter(pk=late.pk).update(due_at=timezone.now() - timedelta(hours=1))
-    AlertGroup.objects.exclude(pk=late.pk).update(due_at=timezone.now() + timedelta(days=30))
+    late = alerting.group(state="confirmed", due_at=timezone.now() - timedelta(hours=1))
+    alerting.group(state="confirmed", due_at=timezone.now() + timedelta(days=30))
+    alerting.group(state="confirmed")
     shown = text(reader, "/alerts/?due=late")
     assert late.get_absolute_url() in shown
     assert shown.count("data-row") == 1
@@ -217,7 +216,7 @@ def test_alert_page_shows_when_it_is_due(reader: Client) -> None:
 def test_api_has_due_date_and_filter(reader: Client) -> None:
     group = confirmed()
     AlertGroup.objects.update(due_at=timezone.now() - timedelta(hours=1))
-    (alert,) = reader.get("/api/v1/alerts?due=late").json()["items"]
+    (alert,) = reader.get("/api/v1/alerts?due=late").json()["results"]
     assert alert["id"] == group.pk
     assert alert["is_late"] is True
     assert alert["due_at"]

@@ -9,6 +9,7 @@ from dashboard.catalog.core.package_page import PackagePageError, Target, parse_
 
 LINUX = "cp311-cp311-manylinux_2_28_x86_64"
 PAGE = "http://index/simple/torch/"
+DIGEST = "0123456789abcdef" * 4
 
 
 def page(*files: dict[str, Any]) -> bytes:
@@ -28,6 +29,7 @@ def test_json_and_html_pages_mean_the_same() -> None:
         "url": f"../../f/{name}",
         "requires-python": ">=3.10",
         "yanked": False,
+        "hashes": {"sha256": DIGEST},
     }
     as_json = parse_releases(
         "application/vnd.pypi.simple.v1+json",
@@ -35,10 +37,19 @@ def test_json_and_html_pages_mean_the_same() -> None:
         PAGE,
     )
     link = (
-        f'<a href="../../f/{name}#sha256=1" data-requires-python="&gt;=3.10" '
+        f'<a href="../../f/{name}#sha256={DIGEST}" data-requires-python="&gt;=3.10" '
         f'data-upload-time="2026-01-02">{name}</a>'
     )
     assert as_json == parse_releases("text/html", link.encode(), PAGE)
+    (release,) = as_json.values()
+    assert release.hashes_for([Target("3.11"), Target("3.12")]) == [DIGEST]
+
+
+@pytest.mark.parametrize("hashes", [None, {}, {"md5": DIGEST}, {"sha256": "1"}, {"sha256": 1}])
+def test_file_without_a_sha256_has_no_hash(hashes: Any) -> None:
+    file = {"filename": f"torch-2.9.0-{LINUX}.whl", "url": "x", "hashes": hashes}
+    (release,) = parse_releases("application/json", page(file), PAGE).values()
+    assert release.hashes_for([Target("3.11")]) == []
 
 
 def test_withdrawn_files_archives_and_odd_names_do_not_count() -> None:

@@ -298,5 +298,5 @@ def test_api_answers_with_the_same_words(reader: Client) -> None:
     answer = reader.get(f"/api/v1/comparisons/{comparison.uuid}/safety").json()
     assert answer["text"] == "not safe for 1"
     assert [model["safety"] for model in answer["models"]] == ["not safe"]
-    (listed,) = reader.get("/api/v1/comparisons?track=test").json()["items"]
+    (listed,) = reader.get("/api/v1/comparisons?track=test").json()["results"]
     assert listed["track"] == "test"
