@@ -106,9 +106,11 @@ class FactorEffect:
     @property
     def lacks(self) -> str:
         """Why it has no interval, in words; empty where it has one."""
+        if self.processes < MIN_PROCESSES:
+            return "one process on a side"
         if self.ratio.basis != "repeats":
-            return "fewer than two processes on a side"
-        return "" if self.ratio.is_known else "the processes of one arm differ by too much"
+            return "no combination was measured twice"
+        return "" if self.ratio.is_known else "the processes of one combination differ by too much"
 
 
 @dataclass(frozen=True, slots=True)
