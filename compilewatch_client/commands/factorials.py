@@ -31,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    request = {
+    request: Document = {
         "benchmark": options.benchmark,
         "config": options.config,
         "levels": _levels(options.level),

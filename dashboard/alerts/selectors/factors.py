@@ -39,11 +39,11 @@ def factorial_lines(group: AlertGroup, main: AlertSummary) -> list[str]:
     analysis = results.analyses.get(main.alert.series.metric) or results.step
     if analysis is None:
         return []
-    said = answer(results.factors, analysis, is_over=not results.so_far)
+    result = answer(results.factors, analysis, is_over=not results.so_far)
     rounds = plural(factorial.repeats, "round")
     address = f"{settings.SITE_URL}{factorial.get_absolute_url()}"
     return [
         f"Factors exchanged one by one ({len(factorial.arms)} combinations, {rounds}, measured in "
-        f"turn): {analysis.metric.label.lower()}: {said.word}. {said.sentence} "
+        f"turn): {analysis.metric.label.lower()}: {result.word}. {result.sentence} "
         f"{results.so_far} {address}".replace("  ", " ")
     ]

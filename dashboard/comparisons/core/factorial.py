@@ -106,9 +106,11 @@ class FactorEffect:
     @property
     def lacks(self) -> str:
         """Why it has no interval, in words; empty where it has one."""
+        if self.processes < MIN_PROCESSES:
+            return "one process on a side"
         if self.ratio.basis != "repeats":
-            return "fewer than two processes on a side"
-        return "" if self.ratio.is_known else "the processes of one arm differ by too much"
+            return "no combination was measured twice"
+        return "" if self.ratio.is_known else "the processes of one combination differ by too much"
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +261,7 @@ def _effects(
     weights[np.abs(weights) < _NEARLY_ZERO] = 0
     logs = weights @ fit.logs
     counts = [_processes(row) for row in weights]
-    known = [count >= MIN_PROCESSES and fit.freedom > 0 for count in counts]
+    has_interval = [count >= MIN_PROCESSES and fit.freedom > 0 for count in counts]
 
     between = fit.variance * np.square(weights).sum(axis=1)
     within = _within(weights, processes)
@@ -269,7 +271,7 @@ def _effects(
     effects = []
     for place, contrast in enumerate(contrasts):
         ratio = replace(with_intervals[place], processes=counts[place])
-        if not known[place]:
+        if not has_interval[place]:
             log, count = float(logs[place]), counts[place]
             ratio = Ratio(log, math.nan, 1.0, math.inf, math.nan, "single", processes=count)
         is_beyond = _is_beyond(ratio.log, weights[place], fit.residuals)

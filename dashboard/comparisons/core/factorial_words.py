@@ -146,7 +146,7 @@ def _rest(factors: Sequence[Factor], analysis: MetricAnalysis) -> list[str]:
         threshold = f"{analysis.metric.threshold_percent:g}%"
         sentences.append(f"Within {threshold}: {'; '.join(same)}.")
     if unknown:
-        sentences.append(f"Not known yet: {'; '.join(unknown)}.")
+        sentences.append(f"Open: {'; '.join(unknown)}.")
     return sentences
 
 

@@ -81,12 +81,18 @@ def listing() -> QuerySet[Comparison]:
 
 def progress(of: Comparison, now: datetime) -> PairProgress:
     """How far it is. Six queries."""
-    runs = list(of.runs.select_related("build", "machine").order_by("pk"))
+    return progress_of(of.runs.all(), of.machine_id, now, is_settled=of.is_settled)
+
+
+def progress_of(
+    of_runs: QuerySet[Run], machine: int, now: datetime, *, is_settled: bool
+) -> PairProgress:
+    """How far runs are that are measured in turn. Six queries."""
+    runs = list(of_runs.select_related("build__base", "machine").order_by("pk"))
     related = Job.objects.select_related("benchmark", "config", "run__build")
-    jobs = list(
-        related.filter(run__comparison=of).defer("spec", "log_tail").order_by("-finished_at")
-    )
-    workers = runs_read.workers_alive(of.machine_id, now)
+    of_jobs = related.filter(run__in=runs).defer("spec", "log_tail")
+    jobs = list(of_jobs.order_by("-finished_at"))
+    workers = runs_read.workers_alive(machine, now)
     expected = runs_read.expected_seconds(runs[0]) if runs else {}
     return PairProgress(
         runs,
@@ -94,16 +100,16 @@ def progress(of: Comparison, now: datetime) -> PairProgress:
         runs_read.seconds_left(jobs, expected, workers, now),
         workers,
         [job for job in jobs if runs_read.failed(job)],
-        of.is_settled,
-        _being_installed(of),
+        is_settled,
+        _being_installed(machine, runs),
     )
 
 
-def _being_installed(of: Comparison) -> list[TorchBuild]:
-    sides = (of.base, of.new)
+def _being_installed(machine: int, runs: Iterable[Run]) -> list[TorchBuild]:
     environments = InstalledEnvironment.objects.filter(
-        worker__machine=of.machine,
-        build__in=[side.base or side for side in sides],  # a variant runs in its base's
+        worker__machine=machine,
+        # A variant runs in its base's
+        build__in={run.build.base_id or run.build_id for run in runs},
         state=InstalledEnvironment.State.BUILDING,
     )
     return [environment.build for environment in environments.select_related("build")]
@@ -117,9 +123,14 @@ def measured_sides(of: Comparison) -> tuple[MeasuredSide, MeasuredSide]:
 
 def so_far(of: Comparison) -> str:
     """How much of it has ended while it is measured, in words; empty afterwards. One query."""
-    states = Counter(Job.objects.filter(run__comparison=of).values_list("state", flat=True))
+    return jobs_so_far(Job.objects.filter(run__comparison=of), is_settled=of.is_settled)
+
+
+def jobs_so_far(jobs: QuerySet[Job], *, is_settled: bool = True) -> str:
+    """How many of the jobs have ended; empty where all have and no more will be planned."""
+    states = Counter(jobs.values_list("state", flat=True))
     ended = sum(count for state, count in states.items() if state in ENDED)
-    if of.is_settled and ended == states.total():
+    if is_settled and ended == states.total():
         return ""
     return f"So far: {ended} of {plural(states.total(), 'job')} ended."
 

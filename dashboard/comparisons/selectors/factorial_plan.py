@@ -186,9 +186,9 @@ class _Arms:
             if libraries.items() <= installed.items():
                 shared = {name: installed[name] for name in ALWAYS if name in installed}
                 return {**shared, **libraries}
-        wanted = ", ".join(f"{name} {version}" for name, version in libraries.items())
+        names = ", ".join(f"{name} {version}" for name, version in libraries.items())
         raise ImpossibleArm(
-            f"{base} is an interpreter that was found on {self._machine}, none has {wanted}, and "
+            f"{base} is an interpreter that was found on {self._machine}, none has {names}, and "
             "the site installs nothing into it"
         )
 

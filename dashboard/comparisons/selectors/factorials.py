@@ -17,12 +17,11 @@ from dashboard.comparisons.core.factorial_words import FactorialAnswer, answer, 
 from dashboard.comparisons.core.failure_words import describe
 from dashboard.comparisons.core.judgement import DEVICE_SHARE
 from dashboard.comparisons.core.sides import INTERVAL_WIDTH
-from dashboard.comparisons.selectors.comparisons import PairProgress
+from dashboard.comparisons.selectors.comparisons import PairProgress, jobs_so_far, progress_of
 from dashboard.language.metrics import METRICS
 from dashboard.language.wording import plural
-from dashboard.models import Factorial, InstalledEnvironment, Job, JobState, Status, TorchBuild
+from dashboard.models import Factorial, Job, JobState, Status
 from dashboard.results.core.level_sql import COUNTED
-from dashboard.runs.selectors import runs as runs_read
 from dashboard.runs.selectors.runs import ENDED
 
 FACTORIAL_METRICS = (
@@ -92,31 +91,7 @@ def cells_of(of: Factorial) -> list[Cell]:
 
 def progress(of: Factorial, now: datetime) -> PairProgress:
     """How far it is. Six queries."""
-    runs = list(of.runs.select_related("build", "machine").order_by("pk"))
-    related = Job.objects.select_related("benchmark", "config", "run__build")
-    jobs = list(
-        related.filter(run__factorial=of).defer("spec", "log_tail").order_by("-finished_at")
-    )
-    workers = runs_read.workers_alive(of.machine_id, now)
-    expected = runs_read.expected_seconds(runs[0]) if runs else {}
-    return PairProgress(
-        runs,
-        runs_read.count_jobs(jobs),
-        runs_read.seconds_left(jobs, expected, workers, now),
-        workers,
-        [job for job in jobs if runs_read.failed(job)],
-        is_settled=True,
-        installing=_being_installed(of),
-    )
-
-
-def _being_installed(of: Factorial) -> list[TorchBuild]:
-    environments = InstalledEnvironment.objects.filter(
-        worker__machine=of.machine,
-        build__in=of.runs.values("build"),
-        state=InstalledEnvironment.State.BUILDING,
-    )
-    return [environment.build for environment in environments.select_related("build")]
+    return progress_of(of.runs.all(), of.machine_id, now, is_settled=True)
 
 
 def results(of: Factorial) -> FactorialResults:
@@ -131,7 +106,7 @@ def results(of: Factorial) -> FactorialResults:
     keys = [key for key in FACTORIAL_METRICS if key in processes]
     judged = judge([analyse(factors, processes[key], METRICS[key]) for key in keys])
     analyses = dict(zip(keys, judged, strict=True))
-    step, so_far = analyses.get("latency_ms"), _so_far(of)
+    step, so_far = analyses.get("latency_ms"), jobs_so_far(Job.objects.filter(run__factorial=of))
     return FactorialResults(
         factors,
         analyses,
@@ -211,12 +186,3 @@ def _failures(of: Factorial) -> dict[int, str]:
         words[arm] = f"{plural(outcomes.total(), 'job')} failed, "
         words[arm] += f"{describe(outcomes, messages[arm])}{detail}"
     return words
-
-
-def _so_far(of: Factorial) -> str:
-    """How much of it has ended while it is measured, in words; empty afterwards."""
-    states = Counter(Job.objects.filter(run__factorial=of).values_list("state", flat=True))
-    ended = sum(count for state, count in states.items() if state in ENDED)
-    if ended == states.total():
-        return ""
-    return f"So far: {ended} of {plural(states.total(), 'job')} ended."

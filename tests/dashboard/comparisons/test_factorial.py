@@ -247,6 +247,7 @@ def test_single_round_has_no_interval_and_no_verdict() -> None:
     effects = judged(drawn(TWO, all_cells(TWO), 1, truth=[0, 0.1, 0, 0])).effects
     assert [effect.ratio.is_known for effect in effects] == [False] * 3
     assert {effect.verdict for effect in effects} == {"unknown"}
+    assert {effect.lacks for effect in effects} == {"no combination was measured twice"}
 
 
 def test_device_time_whose_processes_overlap_is_suspected() -> None:
