@@ -67,11 +67,11 @@ class CollectedEvidence:
     def reason(self) -> str:
         """Why a side has nothing of it, as the list of what is missing says it."""
         if self.state == "collecting":
-            return "It is being collected."
+            return "They are being collected."
         why = [f"{side.name}: {side.why_not}" for side in self.sides if side.why_not]
         if self.sides:
             return " ".join(why) or "The diagnostic rerun was one of another case of this alert."
-        return f"No diagnostic rerun has brought any. {self.why_not or 'One is due.'}"
+        return f"No diagnostic rerun has brought any. {self.why_not or 'They are due.'}"
 
     @property
     def size_bytes(self) -> int:
@@ -102,7 +102,7 @@ def _why_not_yet(group: AlertGroup, now: datetime) -> str:
     workers = Worker.objects.filter(machine=group.machine, paused=False)
     if workers.filter(last_seen__gt=now - ALIVE).exists():
         return ""
-    return "It is due, but no worker of this machine is there."
+    return "They are due, but no worker of this machine is there."
 
 
 def _sides(group: AlertGroup) -> list[DiagnosedSide]:
@@ -158,24 +158,26 @@ def why_never(alert: Alert | None) -> str:
 def why_not_by_itself(group: AlertGroup, now: datetime) -> str:
     """Why the system would not diagnose the group's builds unless a person asks for it."""
     if not settings.EVIDENCE_JOBS_A_DAY:
-        return "Here it is collected only when somebody asks for it (EVIDENCE_JOBS_A_DAY is 0)."
+        return "Here they are collected only when somebody asks for it (EVIDENCE_JOBS_A_DAY is 0)."
     if reason := _why_not_this(group):
         return reason
     confirmation = Confirmation.objects.filter(group=group).first()
     if confirmation is None or confirmation.finished_at is None:
-        return "It is collected once both builds have been measured again."
+        return "They are collected once both builds have been measured again."
     if confirmation.finished_at < now - RECENT:
-        return f"Its confirmation ended more than {RECENT.days} days ago."
+        return (
+            f"The confirmation ended more than {RECENT.days} days ago: a person may ask for them."
+        )
     return ""
 
 
 def _why_not_this(group: AlertGroup) -> str:
     if group.kind not in (Kind.STEP, Kind.STATUS):
-        return "It is collected by itself for changes that came with a build."
+        return "They are collected by themselves only where the change came with a build."
     if group.direction not in (Direction.REGRESSION, Direction.TRADE_OFF):
-        return "It is collected by itself for regressions."
+        return "They are collected by themselves only for regressions."
     if group.evidence_state != EvidenceState.CONFIRMED:
-        return "It is collected once the alert is confirmed."
+        return "They are collected once the alert is confirmed."
     if group.cause not in EXPLAINED:
         cause = group.get_cause_display()
         return f"The likely cause is {cause}, of which the compiler's records say little."

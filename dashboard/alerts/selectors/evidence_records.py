@@ -63,13 +63,18 @@ def add(base: Side, new: Side, files: list[Content], missing: list[Missing], why
         what = "how the FX graphs differ, without comments, paths and addresses"
         files.append(BundleFile("fx-graphs.diff", what, "", read))
     for side, trace in zip((base, new), traces, strict=True):
-        _add_logs(side, files, missing, why)
-        if trace is None:
+        absent = []
+        if trace:
+            _add_trace(side.name, trace, files)
+        else:
+            absent += ["structured trace", "FX graphs"]
+        if log := _artifact(side, LOG):
+            _add_log(side.name, log, files)
+        else:
+            absent.append("compiler log")
+        if absent:
             reason = _why_no_trace(side) or why
-            missing.append(Missing(f"{side.name}: structured trace, FX graphs", reason))
-            continue
-        _add_trace(side.name, trace, files)
-    for side in (base, new):
+            missing.append(Missing(f"{side.name}: {', '.join(absent)}", reason))
         missing += _cut(side)
 
 
@@ -109,14 +114,10 @@ def _encoded(trace: Trace, which: str) -> dict[str, bytes]:
     return {name: text.encode() for name, text in texts.items()}
 
 
-def _add_logs(side: Side, files: list[Content], missing: list[Missing], why: str) -> None:
-    artifact = _artifact(side, LOG)
-    if artifact is None:
-        missing.append(Missing(f"{side.name}: compiler log", why))
-        return
+def _add_log(side: str, artifact: Artifact, files: list[Content]) -> None:
     what = "what TORCH_LOGS writes about a cold compile"
     read = partial(_log_text, artifact)
-    files.append(BundleFile(f"{side.name}/compiler.log", what, str(artifact.job_id), read))
+    files.append(BundleFile(f"{side}/compiler.log", what, str(artifact.job_id), read))
 
 
 def _log_text(artifact: Artifact) -> bytes:

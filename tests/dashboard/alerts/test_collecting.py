@@ -102,7 +102,7 @@ def test_detection_and_confirmation_read_nothing_of_it(confirmed: AlertGroup) ->
         ({"evidence_state": "suspected"}, "once the alert is confirmed"),
         ({"cause": "machine"}, "The likely cause is machine"),
         ({"direction": "improvement"}, "for regressions"),
-        ({"kind": "environment"}, "that came with a build"),
+        ({"kind": "environment"}, "came with a build"),
     ],
 )
 def test_alert_that_it_would_not_explain_is_left_to_people(

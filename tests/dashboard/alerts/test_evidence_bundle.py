@@ -135,8 +135,8 @@ def test_manifest_says_why_code_is_missing(confirmed: AlertGroup, reader: Client
         each["what"]: each["why"] for each in manifest(download(reader, confirmed))["missing"]
     }
     assert "measure.keep_code" in absent["base: generated code"]
-    why = absent["new: structured trace, FX graphs"]
-    assert why == "No diagnostic rerun has brought any. One is due."
+    why = absent["new: structured trace, FX graphs, compiler log"]
+    assert why == "No diagnostic rerun has brought any. They are due."
 
 
 def graph(operator: str) -> str:
