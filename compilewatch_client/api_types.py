@@ -273,6 +273,8 @@ class AlertDocument(TypedDict):
     base: str | None
     new: str | None
     assignee: str | None
+    # Another system measured it: it is never confirmed.
+    from_imports: bool
     series: int
     created_at: str
     closed_at: str | None
@@ -284,9 +286,11 @@ class RefusalDocument(TypedDict):
 
 
 class ReceiptDocument(TypedDict):
-    """known: results that were here already. left_out: unknown metrics, and how often."""
+    """known: results that were here already. left_out: unknown metrics, and how often. judged:
+    series that detection will judge."""
 
     added: int
     known: int
     refused: list[RefusalDocument]
     left_out: dict[str, int]
+    judged: int

@@ -199,8 +199,9 @@ def main() -> int:
     parser.add_argument("tool", choices=OWN_RULE)
     parser.add_argument("path", type=Path)
     parser.add_argument("--one-in", type=int, default=1, help="judge such a share of the series")
+    parser.add_argument("--newest", type=int, default=400, help="of each series so many points")
     options = parser.parse_args()
-    series = histories(options.path, least=LEAST, one_in=options.one_in)
+    series = histories(options.path, least=LEAST, one_in=options.one_in, newest=options.newest)
     if not series:
         sys.exit(f"{options.path} has no series of {LEAST} points or more.")
     positive = [history for history in series if (history.values > 0).all()]

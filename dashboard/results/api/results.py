@@ -65,7 +65,7 @@ class Taken(Schema):
     known: int
     refused: list[Refusal]
     left_out: dict[str, int]
-    judged: int = 0
+    judged: int
 
 
 @router.post("results", response=Taken, auth=POST_RESULTS)

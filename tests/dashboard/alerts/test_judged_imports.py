@@ -1,13 +1,19 @@
 """Imported results are judged where their track asks for it, and their alerts say so."""
 
+import io
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.alerts.selectors import alerts, live_rates, verdicts
 from dashboard.alerts.services import confirmations, triage
+from dashboard.catalog.core.plan import PlanError
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import (
     Alert,
@@ -22,7 +28,8 @@ from dashboard.overview.selectors.overview import open_alerts
 from dashboard.results.services import judged_imports
 from tests.builders import site
 from tests.builders.alerting import measured, noise
-from tests.builders.judged_imports import TRACK, entry, history, imported
+from tests.builders.judged_imports import TRACK, entry, file_of, history, imported
+from tests.builders.reading import page_text
 
 pytestmark = pytest.mark.django_db
 
@@ -202,3 +209,59 @@ def test_judging_starts_once() -> None:
     imported(history(STEPPED[:40]))
     track = Track.objects.get(key=TRACK)
     assert judged_imports.start(track=track) == 2
+
+
+# --- What pages and API say
+
+
+def test_page_of_the_alert_says_who_measured_it(reader: Client) -> None:
+    imported(history(STEPPED))
+    page = page_text(reader.get(AlertGroup.objects.get().get_absolute_url()))
+    assert "another system measured it; never confirmed" in page
+    assert "Not looked for: the results were imported." in page
+    assert "Reproduce" not in page
+    assert "commits unknown" not in page
+
+
+def test_page_in_hindsight_says_that_nobody_was_notified(reader: Client) -> None:
+    imported(history(STEPPED, newest=timezone.now() - YEAR))
+    page = page_text(reader.get(AlertGroup.objects.get().get_absolute_url()))
+    assert "it is kept as history, and nobody was notified." in page
+
+
+def test_trend_says_that_its_changes_are_judged_from_imports(reader: Client) -> None:
+    imported(history(STEPPED))
+    series = Series.objects.get(metric="latency_ms")
+    address = f"/series/{series.benchmark.name}/?track={TRACK}"
+    page = page_text(reader.get(address))
+    assert "another system measured these results" in page
+    assert "where their import asks for it" not in page
+
+
+def test_api_marks_what_is_judged_from_imports(reader: Client) -> None:
+    imported(history(STEPPED))
+    (alert,) = reader.get("/api/v1/alerts").json()["items"]
+    assert alert["from_imports"] is True
+    assert alert["evidence_state"] == "judged_from_imports"
+
+
+def test_badge_counts_imports_only_where_its_filters_ask(reader: Client) -> None:
+    imported(history(STEPPED))
+    address = reverse("alerts_badge")
+    assert "none open" in reader.get(address).text
+    assert "1 open" in reader.get(address, {"track": TRACK}).text
+
+
+def test_nothing_can_be_measured_on_a_judged_track() -> None:
+    imported(history(STEPPED))
+    with pytest.raises(PlanError, match="measure on another track"):
+        site.run(site.MLP, track=TRACK)
+
+
+def test_command_judges_and_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "data.js"
+    path.write_bytes(file_of(history(STEPPED)).body)
+    out = io.StringIO()
+    call_command("import_results", path, "--track", TRACK, "--judge", stdout=out)
+    assert "2 series will be judged" in out.getvalue()
+    assert Track.objects.get(key=TRACK).judges_imports
