@@ -19,6 +19,7 @@ from dashboard.models import (
     Alert,
     AlertEvent,
     AlertGroup,
+    AlertState,
     Confirmation,
     DetectorState,
     Series,
@@ -180,7 +181,7 @@ def test_series_that_is_back_ends_its_alert() -> None:
 def test_person_who_reopens_finds_it_judged_from_imports() -> None:
     imported(history(STEPPED, newest=timezone.now() - YEAR))
     group = AlertGroup.objects.get()
-    triage.move(group=group, to="acknowledged", by=User.objects.create_user("ann"))
+    triage.move(group=group, to=AlertState.ACKNOWLEDGED, by=User.objects.create_user("ann"))
     assert group.evidence_state == "judged_from_imports"
     assert group.is_open
 
