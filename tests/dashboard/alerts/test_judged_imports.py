@@ -241,7 +241,7 @@ def test_trend_says_that_its_changes_are_judged_from_imports(reader: Client) -> 
 
 def test_api_marks_what_is_judged_from_imports(reader: Client) -> None:
     imported(history(STEPPED))
-    (alert,) = reader.get("/api/v1/alerts").json()["items"]
+    (alert,) = reader.get("/api/v1/alerts").json()["results"]
     assert alert["from_imports"] is True
     assert alert["evidence_state"] == "judged_from_imports"
 
