@@ -83,7 +83,7 @@ def test_one_commit_at_a_time_reports_the_same_change_once() -> None:
     for commit in commits[40:]:
         imported([commit])
     assert Alert.objects.count() == 1
-    assert str(Alert.objects.get().job.run.build) == "git-000000000028"
+    assert str(Alert.objects.get().new) == "git-000000000028"
 
 
 def test_old_change_is_kept_in_hindsight_and_nobody_is_notified() -> None:
@@ -105,10 +105,9 @@ def test_history_imported_bit_by_bit_is_kept_in_hindsight_too() -> None:
 
 
 def test_change_that_the_whole_history_does_not_show_is_forgotten() -> None:
-    """Of the first half of the commits, one in three levels is missing."""
+    """Without the commits between, the new level seems to begin with a later one."""
     commits = history(STEPPED, newest=timezone.now() - YEAR)
-    shuffled = [*commits[:30], *commits[44:]]
-    imported(shuffled)
+    imported([*commits[:30], *commits[44:]])
     before = Alert.objects.get().planned_at
     imported(commits)
     alert = Alert.objects.get()
@@ -121,8 +120,8 @@ def test_changes_of_one_build_in_hindsight_are_one_group() -> None:
     first = history(STEPPED, newest=newest)
     second = history(STEPPED, newest=newest, name="bench.py::test_sort")
     both = []
-    for one, other in zip(first, second, strict=True):
-        both.append({**one, "benches": [*one["benches"], *other["benches"]]})
+    for commit, same in zip(first, second, strict=True):
+        both.append({**commit, "benches": [*commit["benches"], *same["benches"]]})
     imported(both)
     assert Alert.objects.count() == 2
     assert AlertGroup.objects.count() == 1
