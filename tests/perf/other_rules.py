@@ -50,12 +50,16 @@ class _Level:
     error: float
 
 
+_Fitted = dict[tuple[int, int], _Level]  # by where a level begins and ends
+
+
 def step_fit(values: Floats) -> list[Alarm]:
     """asv: after each point the regressions of the fit, each reported when it first appears."""
     fits = _fits(values)
+    fitted: _Fitted = {}
     alarms: list[Alarm] = []
     for end in range(ASV_FEWEST, len(values) + 1):
-        levels = _best_levels(values[:end], [bounds[:end] for bounds in fits])
+        levels = _best_levels(values[:end], [bounds[:end] for bounds in fits], fitted)
         for first in _regressions(levels):
             if all(abs(first - alarm.first) > ASV_SAME for alarm in alarms):
                 alarms.append(Alarm(end - 1, first))
@@ -83,7 +87,7 @@ def _fits(values: Floats) -> list[NDArray[np.intp]]:
     return fits
 
 
-def _best_levels(values: Floats, fits: list[NDArray[np.intp]]) -> list[_Level]:
+def _best_levels(values: Floats, fits: list[NDArray[np.intp]], fitted: _Fitted) -> list[_Level]:
     """The fit with the least 4 ln(n) / n × levels + ln(noise + left), over the penalties.
 
     left: sum of |e(i) - r e(i - 1)| over the distances e from the fit, at the best correlation r.
@@ -93,9 +97,9 @@ def _best_levels(values: Floats, fits: list[NDArray[np.intp]]) -> list[_Level]:
     chosen: list[_Level] = []
     least = np.inf
     for last in fits:
-        levels = _levels(values, last)
-        fitted = np.concatenate([np.full(level.end - level.first, level.value) for level in levels])
-        left = values - fitted
+        levels = _levels(values, last, fitted)
+        lengths = [level.end - level.first for level in levels]
+        left = values - np.repeat([level.value for level in levels], lengths)
         sums = np.abs(left[1:] - CORRELATIONS[:, None] * left[:-1]).sum(axis=1)
         objective = 4 * np.log(count) / count * len(levels)
         objective += np.log(_floor(levels) + abs(left[0]) + sums.min())
@@ -104,14 +108,17 @@ def _best_levels(values: Floats, fits: list[NDArray[np.intp]]) -> list[_Level]:
     return chosen
 
 
-def _levels(values: Floats, last: NDArray[np.intp]) -> list[_Level]:
+def _levels(values: Floats, last: NDArray[np.intp], fitted: _Fitted) -> list[_Level]:
     levels = []
     end = len(values)
     while end > 0:
         first = int(last[end - 1])
-        part = values[first:end]
-        middle = float(np.median(part))
-        levels.append(_Level(first, end, middle, float(np.abs(part - middle).mean())))
+        if (first, end) not in fitted:
+            part = values[first:end]
+            middle = float(np.median(part))
+            error = float(np.abs(part - middle).mean())
+            fitted[first, end] = _Level(first, end, middle, error)
+        levels.append(fitted[first, end])
         end = first
     return levels[::-1]
 

@@ -43,11 +43,11 @@ class History:
         return readings
 
 
-def histories(path: Path, *, least: int, one_in: int = 1) -> list[History]:
+def histories(path: Path, *, least: int, one_in: int = 1, newest: int = 0) -> list[History]:
     """The series of a data.js, or of a folder with the results of asv, by name.
 
     least: those with fewer points are left out. one_in: only such a share of the benchmarks, chosen
-    by a checksum of their names.
+    by a checksum of their names. newest: only so many points of each; 0: all.
     """
     values: dict[_Key, dict[str, list[tuple[datetime, float]]]] = defaultdict(dict)
     for file in _files(path):
@@ -60,16 +60,18 @@ def histories(path: Path, *, least: int, one_in: int = 1) -> list[History]:
     series = []
     for (*name, metric), builds in sorted(values.items()):
         if len(builds) >= least:
-            series.append(_history(" ".join(name), metric, builds))
+            series.append(_history(" ".join(name), metric, builds, newest))
     return series
 
 
-def _history(name: str, metric: str, builds: dict[str, list[tuple[datetime, float]]]) -> History:
+def _history(
+    name: str, metric: str, builds: dict[str, list[tuple[datetime, float]]], newest: int
+) -> History:
     points = []
     for repeats in builds.values():
         first = min(at for at, _ in repeats)
         points.append((first, median(value for _, value in repeats)))
-    points.sort()
+    points = sorted(points)[-newest:]
     return History(name, metric, [at for at, _ in points], np.array([value for _, value in points]))
 
 

@@ -13,17 +13,19 @@ What is counted are reports that something got slower (or larger):
   nearer to the level before than to the level that was reported.
 - **found, delay**: of the changes seen in hindsight, and how many points of the new level it took.
 - **at none**: share of the alerts that belong to no change seen in hindsight.
-- **shuffled**: alerts per 1,000 points when the values of each series are put in random order, in
-  which no level can change.
+- **no change**: alerts per 1,000 points of the same noise without a change: the values, each
+  divided by its level in hindsight, in random order.
 
 Hindsight is no ground truth: it is a third rule, with all data on both sides of a change at hand
-(`changes_in_hindsight`). Whether a change was real, only the projects could say.
+(`levels_in_hindsight`). Whether a change was real, only the projects could say.
 """
 
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +35,7 @@ from dashboard.alerts.core.history_replay import changes_of
 from dashboard.language.wording import metric_of
 from dashboard.results.core.series_points import settings_of
 from tests.perf.level_costs import costs_of_beginnings
-from tests.perf.other_rules import Alarm, Floats, previous_value, step_fit
+from tests.perf.other_rules import ASV_THRESHOLD, Alarm, Floats, previous_value, step_fit
 from tests.perf.public_histories import History, histories
 
 LEAST = 100  # points of a series that is judged
@@ -47,9 +49,14 @@ OWN_RULE = {"asv": "asv's step fit", "data.js": "200% of the previous value"}
 Rule = Callable[[History, Floats], list[Alarm]]
 
 
-def our_rule(history: History, values: Floats) -> list[Alarm]:
-    """The detector, as it judges imports: one point a build, without intervals."""
+def our_rule(history: History, values: Floats, percent: float | None = None) -> list[Alarm]:
+    """The detector, as it judges imports: one point a build, without intervals.
+
+    percent: a threshold in place of the metric's own.
+    """
     settings = settings_of(metric_of(history.metric))
+    if percent is not None:
+        settings = replace(settings, threshold_percent=percent)
     readings = history.readings(values)
     place_of = {reading.at: place for place, reading in enumerate(readings)}
     changes = changes_of(readings, history.metric, True, settings)
@@ -59,20 +66,21 @@ def our_rule(history: History, values: Floats) -> list[Alarm]:
 
 RULES: dict[str, Rule] = {
     "this detector": our_rule,
+    "this detector at 5%": partial(our_rule, percent=100 * ASV_THRESHOLD),
     "asv's step fit": lambda _, values: step_fit(values),
     "200% of the previous value": lambda _, values: previous_value(values),
 }
 
 
-def changes_in_hindsight(values: Floats) -> list[int]:
-    """Where the level rose, with all data at hand: the first point of each higher level.
+def levels_in_hindsight(values: Floats) -> list[int]:
+    """Where the level changed, with all data at hand: the first point of each level.
 
     The series is split where two medians fit it best (least absolute distances of the logarithms),
     and each part again. A split counts if at least 10 points lie on either side, the medians of the
     50 points next to it differ by 5%, and their ranks do with p < 0.0001 (Mann and Whitney 1947).
     """
     logs = np.log(values)
-    rises: list[int] = []
+    firsts = [0]
     stretches = [(0, len(values))]
     while stretches:
         first, end = stretches.pop()
@@ -87,9 +95,8 @@ def changes_in_hindsight(values: Floats) -> list[int]:
         if not is_large or mannwhitneyu(before, after).pvalue >= HINDSIGHT_SURE:
             continue
         stretches += [(first, middle), (middle, end)]
-        if ratio > 1:
-            rises.append(middle)
-    return sorted(rises)
+        firsts.append(middle)
+    return sorted(firsts)
 
 
 def _best_split(logs: Floats) -> int | None:
@@ -111,7 +118,7 @@ class Tally:
     at_none: int = 0
     changes: int = 0
     delays: list[int] = field(default_factory=list)
-    shuffled: int = 0
+    no_change: int = 0
 
     def add(self, values: Floats, alarms: Sequence[Alarm], changes: Sequence[int]) -> None:
         self.alerts += len(alarms)
@@ -147,11 +154,19 @@ def compare(series: Sequence[History], rules: dict[str, Rule], seed: int = 1) ->
     tallies = {name: Tally() for name in rules}
     generator = np.random.default_rng(seed)
     for history in series:
-        changes = changes_in_hindsight(history.values)
-        shuffled = generator.permutation(history.values)
+        firsts = levels_in_hindsight(history.values)
+        levels = np.split(history.values, firsts[1:])
+        middles = [float(np.median(level)) for level in levels]
+        rises = []
+        for first, (before, after) in zip(firsts[1:], pairwise(middles), strict=True):
+            if after > before:
+                rises.append(first)
+        lengths = [len(level) for level in levels]
+        noise = history.values / np.repeat(middles, lengths)
+        no_change = middles[0] * generator.permutation(noise)
         for name, rule in rules.items():
-            tallies[name].add(history.values, rule(history, history.values), changes)
-            tallies[name].shuffled += len(rule(history, shuffled))
+            tallies[name].add(history.values, rule(history, history.values), rises)
+            tallies[name].no_change += len(rule(history, no_change))
     return tallies
 
 
@@ -168,7 +183,7 @@ def lines(series: Sequence[History], tallies: dict[str, Tally], own: str) -> lis
         f"{first:%Y-%m-%d} to {last:%Y-%m-%d}, {weeks:.0f} weeks; {changes} rises in hindsight.",
         "",
         "| rule | alerts | a week | per 1,000 points | reverts | found | median delay | at none "
-        "| shuffled |",
+        "| no change |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for name, tally in tallies.items():
@@ -181,7 +196,7 @@ def lines(series: Sequence[History], tallies: dict[str, Tally], own: str) -> lis
             percent(len(tally.delays), tally.changes),
             f"{np.median(tally.delays):.0f}" if tally.delays else "–",
             percent(tally.at_none, tally.alerts),
-            f"{1000 * tally.shuffled / points:.2f}",
+            f"{1000 * tally.no_change / points:.2f}",
         ]
         table.append(f"| {' | '.join(cells)} |")
     return table
@@ -199,8 +214,9 @@ def main() -> int:
     parser.add_argument("tool", choices=OWN_RULE)
     parser.add_argument("path", type=Path)
     parser.add_argument("--one-in", type=int, default=1, help="judge such a share of the series")
+    parser.add_argument("--newest", type=int, default=400, help="of each series so many points")
     options = parser.parse_args()
-    series = histories(options.path, least=LEAST, one_in=options.one_in)
+    series = histories(options.path, least=LEAST, one_in=options.one_in, newest=options.newest)
     if not series:
         sys.exit(f"{options.path} has no series of {LEAST} points or more.")
     positive = [history for history in series if (history.values > 0).all()]

@@ -85,8 +85,16 @@ def _case(
         cpu=str(machine.get("cpu") or "unknown CPU"),
         cores=fields.whole(machine.get("num_cpu") or 1, "params.num_cpu"),
         python=str(machine.get("python") or "").rsplit("/", 1)[-1],
-        memory_gb=round(fields.number(machine.get("ram") or 0, "params.ram") / 1e9, 1),
+        memory_gb=_memory_gb(machine),
     )
+
+
+def _memory_gb(machine: Record) -> float:
+    """0 where it is not known: asv takes what a person writes, such as 7GB."""
+    try:
+        return round(fields.number(machine.get("ram") or 0, "params.ram") / 1e9, 1)
+    except fields.Malformed:
+        return 0.0
 
 
 def _values(benchmark: str, row: Any, columns: list[str]) -> Iterator[tuple[str, float | None]]:

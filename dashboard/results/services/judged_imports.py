@@ -38,7 +38,7 @@ def enqueue(*, key: str, series_ids: Collection[int], judge: bool) -> int:
         if not track.judges_imports:
             return start(track=track)
         of_track = Series.objects.filter(track=track, pk__in=series_ids)
-        return _enqueue(of_track.values_list("pk", flat=True))
+        return _enqueue(list(of_track.values_list("pk", flat=True)))
 
 
 def start(*, track: Track) -> int:
@@ -49,7 +49,7 @@ def start(*, track: Track) -> int:
     require_judgeable(key=track.key)
     track.judges_imports = True
     track.save(update_fields=["judges_imports"])
-    return _enqueue(Series.objects.filter(track=track).values_list("pk", flat=True))
+    return _enqueue(list(Series.objects.filter(track=track).values_list("pk", flat=True)))
 
 
 def _enqueue(series_ids: Collection[int]) -> int:

@@ -1,18 +1,25 @@
 """Imported results are judged where their track asks for it, and their alerts say so."""
 
+import io
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.alerts.selectors import alerts, live_rates, verdicts
 from dashboard.alerts.services import confirmations, triage
+from dashboard.catalog.core.plan import PlanError
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import (
     Alert,
     AlertEvent,
     AlertGroup,
+    AlertState,
     Confirmation,
     DetectorState,
     Series,
@@ -22,7 +29,8 @@ from dashboard.overview.selectors.overview import open_alerts
 from dashboard.results.services import judged_imports
 from tests.builders import site
 from tests.builders.alerting import measured, noise
-from tests.builders.judged_imports import TRACK, entry, history, imported
+from tests.builders.judged_imports import TRACK, entry, file_of, history, imported
+from tests.builders.reading import page_text
 
 pytestmark = pytest.mark.django_db
 
@@ -75,7 +83,7 @@ def test_one_commit_at_a_time_reports_the_same_change_once() -> None:
     for commit in commits[40:]:
         imported([commit])
     assert Alert.objects.count() == 1
-    assert str(Alert.objects.get().job.run.build) == "git-000000000028"
+    assert str(Alert.objects.get().new) == "git-000000000028"
 
 
 def test_old_change_is_kept_in_hindsight_and_nobody_is_notified() -> None:
@@ -97,10 +105,9 @@ def test_history_imported_bit_by_bit_is_kept_in_hindsight_too() -> None:
 
 
 def test_change_that_the_whole_history_does_not_show_is_forgotten() -> None:
-    """Of the first half of the commits, one in three levels is missing."""
+    """Without the commits between, the new level seems to begin with a later one."""
     commits = history(STEPPED, newest=timezone.now() - YEAR)
-    shuffled = [*commits[:30], *commits[44:]]
-    imported(shuffled)
+    imported([*commits[:30], *commits[44:]])
     before = Alert.objects.get().planned_at
     imported(commits)
     alert = Alert.objects.get()
@@ -113,8 +120,8 @@ def test_changes_of_one_build_in_hindsight_are_one_group() -> None:
     first = history(STEPPED, newest=newest)
     second = history(STEPPED, newest=newest, name="bench.py::test_sort")
     both = []
-    for one, other in zip(first, second, strict=True):
-        both.append({**one, "benches": [*one["benches"], *other["benches"]]})
+    for commit, same in zip(first, second, strict=True):
+        both.append({**commit, "benches": [*commit["benches"], *same["benches"]]})
     imported(both)
     assert Alert.objects.count() == 2
     assert AlertGroup.objects.count() == 1
@@ -173,7 +180,7 @@ def test_series_that_is_back_ends_its_alert() -> None:
 def test_person_who_reopens_finds_it_judged_from_imports() -> None:
     imported(history(STEPPED, newest=timezone.now() - YEAR))
     group = AlertGroup.objects.get()
-    triage.move(group=group, to="acknowledged", by=User.objects.create_user("ann"))
+    triage.move(group=group, to=AlertState.ACKNOWLEDGED, by=User.objects.create_user("ann"))
     assert group.evidence_state == "judged_from_imports"
     assert group.is_open
 
@@ -202,3 +209,59 @@ def test_judging_starts_once() -> None:
     imported(history(STEPPED[:40]))
     track = Track.objects.get(key=TRACK)
     assert judged_imports.start(track=track) == 2
+
+
+# --- What pages and API say
+
+
+def test_page_of_the_alert_says_who_measured_it(reader: Client) -> None:
+    imported(history(STEPPED))
+    page = page_text(reader.get(AlertGroup.objects.get().get_absolute_url()))
+    assert "another system measured it; never confirmed" in page
+    assert "Not looked for: the results were imported." in page
+    assert "Reproduce" not in page
+    assert "commits unknown" not in page
+
+
+def test_page_in_hindsight_says_that_nobody_was_notified(reader: Client) -> None:
+    imported(history(STEPPED, newest=timezone.now() - YEAR))
+    page = page_text(reader.get(AlertGroup.objects.get().get_absolute_url()))
+    assert "it is kept as history, and nobody was notified." in page
+
+
+def test_trend_says_that_its_changes_are_judged_from_imports(reader: Client) -> None:
+    imported(history(STEPPED))
+    series = Series.objects.get(metric="latency_ms")
+    address = f"/series/{series.benchmark.name}/?track={TRACK}"
+    page = page_text(reader.get(address))
+    assert "another system measured these results" in page
+    assert "where their import asks for it" not in page
+
+
+def test_api_marks_what_is_judged_from_imports(reader: Client) -> None:
+    imported(history(STEPPED))
+    (alert,) = reader.get("/api/v1/alerts").json()["results"]
+    assert alert["from_imports"] is True
+    assert alert["evidence_state"] == "judged_from_imports"
+
+
+def test_badge_counts_imports_only_where_its_filters_ask(reader: Client) -> None:
+    imported(history(STEPPED))
+    address = reverse("alerts_badge")
+    assert "none open" in reader.get(address).text
+    assert "1 open" in reader.get(address, {"track": TRACK}).text
+
+
+def test_nothing_can_be_measured_on_a_judged_track() -> None:
+    imported(history(STEPPED))
+    with pytest.raises(PlanError, match="measure on another track"):
+        site.run(site.MLP, track=TRACK)
+
+
+def test_command_judges_and_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "data.js"
+    path.write_bytes(file_of(history(STEPPED)).body)
+    out = io.StringIO()
+    call_command("import_results", path, "--track", TRACK, "--judge", stdout=out)
+    assert "2 series will be judged" in out.getvalue()
+    assert Track.objects.get(key=TRACK).judges_imports

@@ -221,6 +221,12 @@ def test_asvs_times_and_peak_memory_are_read_and_the_rest_is_left_out() -> None:
     assert results["speed_time_fails"].status == "fail_to_run"
 
 
+def test_asvs_memory_is_what_a_person_wrote() -> None:
+    value = json.loads((FOLDER / "asv.json").read_text())
+    value["params"]["ram"] = "7GB"
+    assert reasons("asv.json", json.dumps(value), Hints()) == ""
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
