@@ -109,7 +109,7 @@ class SeriesTools:
     def advise_config(
         self,
         benchmark: Annotated[
-            str, Field(pattern=r"^[\w.+-]+$", description="Name of a benchmark, in full.")
+            str, Field(pattern=r"^[^/?#%]+$", description="Name of a benchmark, in full.")
         ],
         steps: Annotated[
             float, Field(ge=0, lt=1e15, description="How many will be run; 0: not known.")
