@@ -89,6 +89,7 @@ class AlertTools:
         answer = _answer(detail, evidence)
         if with_issue:
             issue = self._client.issue(alert, change or None)
+            answer.pop("repeat", None)  # the issue has it
             answer["issue"] = IssueText(
                 title=issue["title"],
                 body=cut(issue["body"], ISSUE_CHARACTERS),
@@ -104,6 +105,7 @@ def _line(alert: AlertDocument) -> AlertLine:
         "evidence": alert["evidence_state"],
         "workflow": alert["workflow_state"],
         "severity": alert["severity"],
+        "direction": alert["direction"],
         "cause": alert["cause_in_words"],
         "machine": alert["machine"] or "",
         "since": from_to(alert["base"], alert["new"]),
@@ -122,9 +124,10 @@ def _answer(detail: AlertDetailDocument, evidence: EvidenceDocument) -> AlertAns
         "direction": detail["direction"],
         "how_sure": strings(evidence["how_sure"], MOST_LINES),
         "cause": strings(evidence["cause"], MOST_LINES),
-        "changes": _changes(detail),
         "url": detail["url"],
     }
+    if len(detail["changes"]) > 1:
+        answer["changes"] = _changes(detail)
     if evidence["ruled_out"]:
         answer["ruled_out"] = strings(evidence["ruled_out"], MOST_LINES)
     if evidence["since"]:

@@ -23,6 +23,7 @@ class AlertLine(TypedDict):
     evidence: str
     workflow: str
     severity: str
+    direction: str
     cause: str
     machine: str
     since: str
@@ -53,7 +54,7 @@ class IssueText(TypedDict):
 
 
 class AlertAnswer(TypedDict):
-    """how_sure, cause, since, …: sentences with their intervals."""
+    """how_sure, cause, since, …: sentences with their intervals. changes: where it has several."""
 
     alert: int
     what: str
@@ -66,7 +67,7 @@ class AlertAnswer(TypedDict):
     ruled_out: NotRequired[list[str]]
     since: NotRequired[list[str]]
     kernels: NotRequired[list[str]]
-    changes: list[ChangeLine]
+    changes: NotRequired[list[ChangeLine]]
     not_known: NotRequired[list[str]]
     repeat: NotRequired[list[str]]
     error: NotRequired[ForeignText]
@@ -98,16 +99,19 @@ class ChangedCase(TypedDict):
 
 
 class MoveAnswer(TypedDict):
-    """answer, why: of all models together. changed: cases, the worse and larger ones first."""
+    """answer_for_all: of all models together; models: of each, by mode. changed: cases, the worse
+    and larger ones first.
+    """
 
     question: str
-    answer: str
-    why: str
+    answer_for_all: str
+    why_for_all: NotRequired[str]
     so_far: NotRequired[str]
     note: NotRequired[str]
     models: list[ModelAnswer]
     changed: list[ChangedCase]
     kernels: NotRequired[list[str]]
+    not_compared: NotRequired[str]
     left_out: NotRequired[list[str]]
     url: str
 

@@ -16,9 +16,12 @@ from compilewatch_client.agents.shortening import (
 from compilewatch_client.api_types import ReportDocument, ReportedCaseDocument
 from compilewatch_client.client import Client
 
-MOST_MODELS = 15
-MOST_KERNELS = 5
-KERNELS_CHARACTERS = 300
+MOST_MODELS = 12
+MOST_KERNELS = 3
+KERNELS_CHARACTERS = 600
+# The site's words, which its core would bring with numpy and scipy
+UNKNOWN = "Not enough data"
+NOTHING_MEASURED = "No case was measured on both sides."
 
 
 class ComparisonTools:
@@ -36,7 +39,11 @@ class ComparisonTools:
             str, Field(description="A machine's key; empty: the one with the most builds.")
         ] = "",
         comparison: Annotated[
-            str, Field(description="Id of a comparison, instead of base and new.")
+            str,
+            Field(
+                pattern=r"^(?:[0-9a-fA-F-]{36})?$",
+                description="Id of a comparison, instead of base and new.",
+            ),
         ] = "",
         most: Annotated[int, Field(ge=1, le=MOST_ROWS, description="Changed cases.")] = 10,
     ) -> MoveAnswer:
@@ -50,23 +57,22 @@ class ComparisonTools:
             report = self._client.stored_report(
                 base, new, machine=machine, models=models, show="changed"
             )
-        return _answer(report, most)
+        return _answer(report, models, most)
 
 
-def _answer(report: ReportDocument, most: int) -> MoveAnswer:
-    models = [
-        ModelAnswer(model=name, answer=each["answer"], why=each["sentence"])
-        for name, each in report["models"].items()
-    ]
+def _answer(report: ReportDocument, models: Sequence[str], most: int) -> MoveAnswer:
+    answers = _model_answers(report)
+    not_compared = len(report["models"]) - len(answers)
     changed = sorted(report["cases"], key=_rank)
     answer: MoveAnswer = {
         "question": report["question"],
-        "answer": report["answer"],
-        "why": report["sentence"],
-        "models": models[:MOST_MODELS],
+        "answer_for_all": report["answer"],
+        "models": answers[:MOST_MODELS],
         "changed": [_changed_case(case) for case in changed[:most]],
         "url": report["address"],
     }
+    if not models:
+        answer["why_for_all"] = report["sentence"]
     if report["so_far"]:
         answer["so_far"] = report["so_far"]
     if report["flavours"]:
@@ -77,8 +83,10 @@ def _answer(report: ReportDocument, most: int) -> MoveAnswer:
     ]
     if kernels:
         answer["kernels"] = [cut(line, KERNELS_CHARACTERS) for line in kernels[:MOST_KERNELS]]
+    if not_compared:
+        answer["not_compared"] = f"{not_compared} by model and mode: {NOTHING_MEASURED}"
     lacking = {
-        "models": (len(models) - MOST_MODELS, "name them in models"),
+        "models": (len(answers) - MOST_MODELS, "name them in models"),
         "changed cases": (len(changed) - most, f"name models, or most up to {MOST_ROWS}"),
         "cases with kernels": (len(kernels) - MOST_KERNELS, "name models"),
     }
@@ -86,6 +94,15 @@ def _answer(report: ReportDocument, most: int) -> MoveAnswer:
     if left_out:
         answer["left_out"] = left_out
     return answer
+
+
+def _model_answers(report: ReportDocument) -> list[ModelAnswer]:
+    """Of the models that were compared, what is decided first."""
+    answers = []
+    for name, each in report["models"].items():
+        if each["sentence"] != NOTHING_MEASURED:
+            answers.append(ModelAnswer(model=name, answer=each["answer"], why=each["sentence"]))
+    return sorted(answers, key=lambda each: each["answer"] == UNKNOWN)
 
 
 def _rank(case: ReportedCaseDocument) -> tuple[bool, bool, float]:
@@ -110,6 +127,8 @@ def _changed_case(case: ReportedCaseDocument) -> ChangedCase:
     }
     if case["change_percent"] is not None:
         line["change_percent"] = rounded(case["change_percent"])
-    if case["low_percent"] is not None and case["high_percent"] is not None:
-        line["interval_percent"] = [rounded(case["low_percent"]), rounded(case["high_percent"])]
+    low, high = case["low_percent"], case["high_percent"]
+    # Values that repeat exactly have no interval; one of no width would pass for certainty
+    if low is not None and high is not None and low != high:
+        line["interval_percent"] = [rounded(low), rounded(high)]
     return line

@@ -9,7 +9,7 @@ from compilewatch_client.agents.answers import CatalogAnswer, Found, FoundList
 from compilewatch_client.agents.shortening import MOST_ROWS, cut, first
 from compilewatch_client.client import Client, Document
 
-TEXT_CHARACTERS = 160
+TEXT_CHARACTERS = 240
 
 Kind = Literal["machines", "builds", "tracks", "benchmarks", "configs", "metrics"]
 
@@ -37,8 +37,8 @@ class FindingTools:
         contains: Annotated[str, Field(description="Part of the name; empty: all.")] = "",
         most: Annotated[int, Field(ge=1, le=MOST_ROWS)] = 20,
     ) -> CatalogAnswer:
-        """What there is of one kind: machines, builds (newest first), tracks, benchmarks, configs,
-        or metrics with their units.
+        """What there is of one kind: machines, builds (added last first), tracks, benchmarks,
+        configs, or metrics with their units.
         """
         read, key, about = _KINDS[kind]
         fitting = (row for row in read(self._client) if contains.lower() in str(row[key]).lower())

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Annotated, Any
+from uuid import UUID
 
 from pydantic import Field
 
@@ -49,7 +50,7 @@ class JobTools:
 
     def show_job(
         self,
-        job: Annotated[str, Field(description="Its id, a UUID.")],
+        job: Annotated[UUID, Field(description="Its id.")],
         all_metrics: Annotated[
             bool, Field(description="All that it measured, not the main ones alone.")
         ] = False,
@@ -57,7 +58,7 @@ class JobTools:
         """One job: how it ended, what it measured, and for a failure its message and the end of its
         log. One process says nothing of how much processes differ.
         """
-        document = self._client.job(job)
+        document = self._client.job(str(job))
         result = document["result"] or {}
         metrics = _metrics(result)
         names = list(metrics) if all_metrics else [name for name in MAIN_METRICS if name in metrics]

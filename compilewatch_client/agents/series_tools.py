@@ -108,7 +108,9 @@ class SeriesTools:
 
     def advise_config(
         self,
-        benchmark: Annotated[str, Field(description="Name of a benchmark, in full.")],
+        benchmark: Annotated[
+            str, Field(pattern=r"^[^/?#%]+$", description="Name of a benchmark, in full.")
+        ],
         steps: Annotated[
             float, Field(ge=0, lt=1e15, description="How many will be run; 0: not known.")
         ] = 0,

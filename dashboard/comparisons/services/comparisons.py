@@ -180,11 +180,6 @@ def cancel_comparison(*, comparison: Comparison) -> int:
     return sum(cancel_run(run=run) for run in comparison.runs.all())
 
 
-def expected_s(*, machine: str, selection: Selection, repeats: int) -> float:
-    """How long a comparison takes, roughly. Raises PlanError."""
-    return budget(plan_run(machine=machine, selection=selection), {}).expected_s * 2 * repeats
-
-
 def common_libraries(builds: Sequence[TorchBuild], machine: Machine) -> dict[str, str]:
     """The newest library set that these builds take, so that only torch differs.
 

@@ -15,7 +15,12 @@ from dashboard.catalog.selectors.lookups import only_machine
 from dashboard.catalog.services.builds import ensure_build
 from dashboard.comparisons.core.upgrade_groups import REPORT_METRICS, UpgradeReport, build_report
 from dashboard.comparisons.selectors import comparisons
-from dashboard.comparisons.services.comparisons import REPEATS, expected_s, settle, start_comparison
+from dashboard.comparisons.services.comparisons import (
+    REPEATS,
+    plan_comparison,
+    settle,
+    start_comparison,
+)
 from dashboard.language.wording import duration, plural
 from dashboard.models import Comparison
 
@@ -65,16 +70,16 @@ class Command(BaseCommand):
         base = ensure_build(options["base"], machine).label
         new = ensure_build(options["new"], machine).label
         selection = selection_of(options)
-        cost = expected_s(machine=machine.key, selection=selection, repeats=options["repeats"])
+        fields: dict[str, Any] = {
+            "base": base,
+            "new": new,
+            "machine": machine.key,
+            "selection": selection,
+            "repeats": options["repeats"],
+        }
+        cost = plan_comparison(**fields).expected_s
         self.stdout.write(f"{base} and {new} on {machine}: about {duration(cost)}")
-        return start_comparison(
-            base=base,
-            new=new,
-            machine=machine.key,
-            selection=selection,
-            repeats=options["repeats"],
-            label=options["label"],
-        )
+        return start_comparison(**fields, label=options["label"])
 
     def follow(self, comparison: Comparison) -> None:
         """Print progress until the runs have ended, then the answer. Ctrl-C leaves them running."""

@@ -240,7 +240,7 @@ def result(request: HttpRequest, job_id: UUID) -> dict[str, str]:
 
 @router.put("jobs/{uuid:job_id}/artifacts/{name}", response=Stored)
 def artifact(request: HttpRequest, job_id: UUID, name: str, attempt: int) -> dict[str, str]:
-    """Store a file of the running job."""
+    """A file that the job left: its generated code, its trace."""
     content = read_body(request, settings.ARTIFACT_LIMIT_BYTES)
     digest = artifacts.store_artifact(
         job_id=job_id, attempt=attempt, worker=worker_of(request), name=name, content=content
