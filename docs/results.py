@@ -31,6 +31,7 @@ from results_summary import (  # noqa: E402
     wall_s,
 )
 
+from benchmarks_suite.configs import CONFIGS  # noqa: E402
 from benchmarks_suite.harness import recorded  # noqa: E402
 from benchmarks_suite.registry import BENCHMARKS  # noqa: E402
 from dashboard.comparisons.core.matching import (  # noqa: E402
@@ -208,7 +209,9 @@ def starts(groups: Groups) -> Iterator[Sequence[str]]:
 
 
 def phases(groups: Groups) -> Iterator[Sequence[str]]:
-    """The last process of each case, in the newest release, that had a cold start."""
+    """The last process of each case, in the newest release, that had a cold start. Not of walks
+    through shapes, whose phases hold the recompiles, too.
+    """
     yield (
         "benchmark",
         "config",
@@ -222,7 +225,7 @@ def phases(groups: Groups) -> Iterator[Sequence[str]]:
     for (benchmark, config), by_release in groups.items():
         processes = chain(*(by_release[release] for release in sorted(by_release)))
         cold = [process for process in processes if "cold" in process.get("starts", {})]
-        if not cold:
+        if not cold or CONFIGS[config].sweep:
             continue
         last = cold[-1:]
         cold_s = median_of(last, "cold_start_s") or 0.0

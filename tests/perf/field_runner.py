@@ -261,8 +261,11 @@ def report(lines: Sequence[Document], results: Sequence[Path]) -> Iterator[str]:
         return
     where = {f"torch {line['torch']}, {line['device']}" for line in measured}
     yield f"{len(measured)} processes, {', '.join(sorted(where))}\n"
-    yield "| name | speedup, theirs | speedup, ours | inside | half width, theirs | ours |"
-    yield "|---|---|---|---|---|---|"
+    yield (
+        "| name | steps, ms, theirs | ours | speedup, theirs | ours | inside | half width, theirs "
+        "| ours |"
+    )
+    yield "|---|---|---|---|---|---|---|---|"
     for name in dict.fromkeys(line["name"] for line in measured):
         yield row(name, [line for line in measured if line["name"] == name])
     yield ""
@@ -275,6 +278,8 @@ def row(name: str, lines: Sequence[Document]) -> str:
     theirs, ours = turns_of(lines, THEIRS), turns_of(lines, OURS)
     cells = [
         name,
+        steps(theirs),
+        steps(ours),
         ", ".join(f"{speedup_of(turn):.4f}" for turn in theirs),
         ", ".join(f"{speedup_of(turn):.4f}" for turn in ours),
         f"{sum(inside(line) for line in lines)} of {len(theirs)}",
@@ -284,8 +289,16 @@ def row(name: str, lines: Sequence[Document]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def steps(turns: Sequence[Document]) -> str:
+    """Eager and compiled milliseconds: the medians of the turns' medians."""
+    eager, compiled = (median(median(turn[arm]) for turn in turns) for arm in ("eager", "compiled"))
+    return f"{eager:.3g}, {compiled:.3g}"
+
+
 def summary_lines(lines: Sequence[Document]) -> Iterator[str]:
-    """Over all names: how far apart, how wide, how well each repeats."""
+    """Over all names: how far apart, how wide, how well each repeats. Of their pairs the interval
+    is made as of ours.
+    """
     turns = sum(len(turns_of([line], THEIRS)) for line in lines)
     yield f"Theirs inside our interval of the same process: {sum(map(inside, lines))} of {turns}"
     names = list(dict.fromkeys(line["name"] for line in lines))
@@ -303,11 +316,11 @@ def summary_lines(lines: Sequence[Document]) -> Iterator[str]:
             widths.append(half_width(turns_of(of_name, way)))
             by_process = [list(map(speedup_of, turns_of([line], way))) for line in of_name]
             within += [range_percent(values) for values in by_process if len(values) > 1]
-            between.append(range_percent([median(values) for values in by_process]))
-        text = (
-            f"{way}: half width of the interval {median(widths):.2f}% (median of the names); "
-            f"processes differ by {median(between):.2f}% (largest {max(between):.2f}%)"
-        )
+            if len(by_process) > 1:
+                between.append(range_percent([median(values) for values in by_process]))
+        text = f"{way}: half width of the interval {median(widths):.2f}% (median of the names)"
+        if between:
+            text += f"; processes differ by {median(between):.2f}% (largest {max(between):.2f}%)"
         if within:
             text += f", two turns of one by {median(within):.2f}% (largest {max(within):.2f}%)"
         yield text

@@ -56,7 +56,7 @@ def test_report_counts_what_lies_in_our_interval() -> None:
         turn(THEIRS, [10.0] * 30, [5.0] * 30), ours, turn(THEIRS, [9.0] * 30, [5.0] * 30)
     )
     text = "\n".join(field_runner.report([line], []))
-    assert "| alexnet | 2.0000, 1.8000 | 2.0000 | 1 of 2 |" in text
+    assert "| alexnet | 9.5, 5 | 10, 5 | 2.0000, 1.8000 | 2.0000 | 1 of 2 |" in text
     assert "Theirs inside our interval of the same process: 1 of 2" in text
     assert "20.0 s a case" in text  # 8 imports, 11 of the process, 1 of a turn
 

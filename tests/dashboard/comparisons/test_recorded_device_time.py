@@ -43,15 +43,6 @@ def test_two_processes_a_side_decide_and_the_kernels_explain_it(reader: Client) 
     assert "94% of the 23.9 ms added come from two kernels: attention, backward" in explained
 
 
-def test_the_newest_release_is_explained_by_two_machines_together(reader: Client) -> None:
-    for name in ("h100_tenth", "h100_eleventh"):
-        call_command("import_results", str(RECORDED.with_name(name)))
-    page = reader.get(COMPARE.replace("2.13.0%2Bcu130", "2.15.0%2Bcu132"))
-    pairs = re.findall(r'href="(/jobs/pair/[^"]*chosen=median)', page.content.decode())
-    explained = page_text(reader.get(html.unescape(pairs[0])))  # of the largest change
-    assert "% of the" in explained
-
-
 def test_one_build_alone_on_another_machine_takes_no_verdict_back(reader: Client) -> None:
     """Its device times differ by 0.9% from those of the machine that measured both."""
     call_command("import_results", str(RECORDED))

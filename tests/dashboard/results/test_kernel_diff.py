@@ -1,5 +1,8 @@
 """Which kernels account for the difference of two profiles."""
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +16,7 @@ from tests.builders.golden_files import GOLDEN
 from tests.builders.kernels import AFTER, BEFORE, kernel, profile
 
 DEVICE_TIME = GOLDEN.parent / "h100_device_time"
+NEWEST = [GOLDEN.parent / name for name in ("h100_tenth", "h100_eleventh")]
 
 
 def diff(base: list[Kernel], new: list[Kernel]) -> KernelDiff:
@@ -121,25 +125,26 @@ def test_fused_kernel_with_nearly_the_same_operators_replaces_the_one_that_is_go
     assert [change.match for change in changes] == ["new", "gone"]
 
 
-@pytest.mark.parametrize(
-    ("base", "new"),
-    [
-        (0, 0),
-        (0, 1),
-        (1, 0),
-        (1, 1),
-    ],
-)
+def training_of_gpt2(folders: list[Path]) -> dict[str, list[ArmProfile]]:
+    """Release -> the compiled arm's profile in each process."""
+    by_release: dict[str, list[ArmProfile]] = {}
+    for folder in folders:
+        for document in recorded.read(folder):
+            if document["benchmark"]["name"].startswith("gpt2.standard.training"):
+                release = document["environment"]["torch"]["version"]
+                by_release.setdefault(release, []).append(arm_profiles(document)["compiled"])
+    return by_release
+
+
+EVERY_PAIR = pytest.mark.parametrize(("base", "new"), [(0, 0), (0, 1), (1, 0), (1, 1)])
+
+
+@EVERY_PAIR
 def test_recorded_regression_of_gpt2s_training_explains_itself(base: int, new: int) -> None:
     """2.13.0 computes its attention by another library: found by nobody but this code, in every
     pair of the recorded processes.
     """
-    by_release: dict[str, list[ArmProfile]] = {}
-    for document in recorded.read(DEVICE_TIME):
-        if document["benchmark"]["name"].startswith("gpt2.standard.training"):
-            release = document["environment"]["torch"]["version"]
-            profile_of_case = arm_profiles(document)["compiled"]
-            by_release.setdefault(release, []).append(profile_of_case)
+    by_release = training_of_gpt2([DEVICE_TIME])
     made = kernel_diff(by_release["2.11.0+cu130"][base], by_release["2.13.0+cu130"][new])
     assert made is not None
     assert 21 < made.ms < 22
@@ -148,6 +153,17 @@ def test_recorded_regression_of_gpt2s_training_explains_itself(base: int, new: i
     assert backward.ms + forward.ms > 0.9 * made.ms
     assert made.share(backward) + made.share(forward) > 90
     assert "fmha_cutlassB_bf16_aligned_64x64_k64_dropout_sm80 in place of cudnn" in sentence(made)
+
+
+@EVERY_PAIR
+def test_the_same_regression_explains_itself_in_the_newest_release(base: int, new: int) -> None:
+    by_release = training_of_gpt2(NEWEST)
+    made = kernel_diff(by_release["2.11.0+cu130"][base], by_release["2.15.0+cu132"][new])
+    assert made is not None
+    assert 22 < made.ms < 23
+    assert re.search(r": 93% of the 27\.[56] ms added come from three kernels: ", sentence(made))
+    roles = [change.role for change in made.changes[:2]]
+    assert roles == ["attention, backward", "attention, forward"]
 
 
 def test_pointwise_kernel_does_not_replace_another_one() -> None:
