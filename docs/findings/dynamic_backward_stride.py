@@ -1,0 +1,58 @@
+"""A compiled backward pass for any length asserts a stride of the length that it was compiled at.
+
+    python dynamic_backward_stride.py    needs torch; a CPU will do
+
+Trains a head over an odd number of words with three lengths. The first is compiled as it is, the
+second for any length (automatic dynamic shapes), and the third stops in the backward pass. The
+head's matmul is padded to a multiple of eight words, so the logits that the forward pass saves
+have another stride than its graph says, and that stride is written into the backward graph as a
+number. On a GPU Inductor pads by itself where that is faster; this forces it (force_shape_pad). A
+CPU never pads: there the check of the device is replaced, and nothing else. Prints a verdict;
+exits with 1 where the third length stops, with 0 where its gradient is that of eager.
+"""
+
+import sys
+
+import torch
+from torch import nn
+from torch._inductor import config
+from torch._inductor.fx_passes import pad_mm
+
+WORDS, WIDTH, BATCH, LENGTHS = 1027, 64, 2, (16, 24, 32)
+
+
+class Head(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(WORDS, WIDTH)
+        self.head = nn.Linear(WIDTH, WORDS, bias=False)
+
+    def forward(self, tokens):
+        return self.head(self.embed(tokens)).logsumexp(-1).mean()
+
+
+def gradient(model, module, tokens):
+    module.zero_grad()
+    model(tokens).backward()
+    return module.head.weight.grad.clone()
+
+
+if __name__ == "__main__":
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    print(f"torch {torch.__version__}, {device}")
+    config.force_shape_pad = True
+    if device == "cpu":
+        pad_mm.can_pad = lambda *_, **__: True
+    torch.manual_seed(0)
+    module = Head().to(device)
+    compiled = torch.compile(module)
+    for length in LENGTHS:
+        tokens = torch.randint(WORDS, (BATCH, length), device=device)
+        try:
+            error = gradient(compiled, module, tokens) - gradient(module, module, tokens)
+        except AssertionError as failure:
+            print(f"length {length}: {str(failure).splitlines()[0]}")
+            print(f"verdict: the backward pass stops at length {length}")
+            sys.exit(1)
+        print(f"length {length}: right, the gradient differs by {error.abs().max().item():.1e}")
+    print("verdict: all lengths run")
