@@ -1,4 +1,4 @@
-"""The pages of docs/ and docs/findings/: their order, their HTML, and the search over them. Pure."""
+"""The pages of docs/ and docs/findings/: their order, HTML, and the search over them. Pure."""
 
 import posixpath
 import re

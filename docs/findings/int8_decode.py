@@ -19,7 +19,12 @@ from torch.nn.functional import linear
 from torch.utils.benchmark import Timer
 
 TOKENS = 8
-SHAPES = ((2048, 2048), (2048, 8192), (8192, 2048), (2048, 128256))  # inputs, outputs; the last: head
+SHAPES = (
+    (2048, 2048),
+    (2048, 8192),
+    (8192, 2048),
+    (2048, 128256),
+)  # inputs, outputs; the last: head
 SLOWER = 1.5
 
 
@@ -60,7 +65,9 @@ def row(inputs, outputs, device):
 
 if __name__ == "__main__":
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    print(f"torch {torch.__version__}, {device}; ms: bfloat16, int8, compiled, with a float32 scale")
+    print(
+        f"torch {torch.__version__}, {device}; ms: bfloat16, int8, compiled, with a float32 scale"
+    )
     for inputs, outputs in SHAPES if device == "cuda" else SHAPES[:1]:
         eager, compiled = row(inputs, outputs, device)
     if device == "cpu":

@@ -48,7 +48,8 @@ if __name__ == "__main__":
     computed = loss_and_gradients(torch.compile(loss_of), *values)
     print(f"torch {torch.__version__}, relative errors against eager:")
     errors = []
-    for name, right, value in zip(("loss", "upsampled", "multiplied"), expected, computed):
+    names = ("loss", "upsampled", "multiplied")
+    for name, right, value in zip(names, expected, computed, strict=True):
         errors.append(((value - right).norm() / right.norm()).item())
         print(f"  {name:12}{errors[-1]:.1e}")
     wrong = max(errors) > LIMIT

@@ -46,7 +46,5 @@ def test_script_says_of_this_torch_what_its_page_says(page: Path, tmp_path: Path
 
 def test_recorded_attention_is_current() -> None:
     script = FOLDER / PRINTED
-    run = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, check=True
-    )
+    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
     assert run.stdout in (FOLDER / "attention-dropout.md").read_text()
