@@ -1,5 +1,6 @@
-"""The pages of docs/: their order, their HTML, and the search over them. Pure."""
+"""The pages of docs/ and docs/findings/: their order, HTML, and the search over them. Pure."""
 
+import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -44,6 +45,12 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "coverage",
     ),
     "Explanation": ("measuring", "detection", "trends", "versions", "advisor", "differences"),
+    "PyTorch's own bugs": (
+        "wrong-gradients",
+        "attention-dropout",
+        "dynamic-backward-stride",
+        "int8-decode",
+    ),
 }
 OTHERS = "How to"
 _NAMED = tuple(chain.from_iterable(SECTIONS.values()))
@@ -92,9 +99,10 @@ class Hit:
 
 def pages(folder: Path = FOLDER) -> dict[str, Page]:
     """Every page by its slug, in reading order; a page that changed on disk is read again."""
-    files = {path.stem: path for path in folder.glob("*.md") if path.stem not in ELSEWHERE}
+    paths = chain(folder.glob("*.md"), folder.glob("findings/*.md"))
+    files = {path.stem: path for path in paths if path.stem not in ELSEWHERE}
     ordered = {slug: files[slug] for slug in _NAMED if slug in files} | files
-    return {slug: _read(path, path.stat().st_mtime_ns) for slug, path in ordered.items()}
+    return {slug: _read(path, folder, path.stat().st_mtime_ns) for slug, path in ordered.items()}
 
 
 def sections(all_pages: dict[str, Page]) -> list[tuple[str, list[Page]]]:
@@ -153,11 +161,11 @@ def _snippet(text: str, words: Sequence[str]) -> str:
 
 
 @cache
-def _read(path: Path, changed_ns: int) -> Page:
+def _read(path: Path, folder: Path, changed_ns: int) -> Page:
     tokens = _markdown().parse(path.read_text(encoding="utf-8"))
     parts = list(_parts(tokens))
     title = parts[0].heading.text if parts else path.stem
-    _link(tokens)
+    _link(tokens, path.parent.relative_to(folder).as_posix())
     below = tokens[3:] if tokens[:1] and tokens[0].tag == "h1" else tokens
     rendered: str = _markdown().renderer.render(below, _markdown().options, {})
     html = rendered.replace("<th></th>", "<td></td>")  # the corner of a table is not a heading
@@ -213,26 +221,29 @@ def _plain(token: Token) -> str:
     return "".join(breaks.get(child.type, child.content) for child in token.children)
 
 
-def _link(tokens: Sequence[Token]) -> None:
-    """Point links and pictures at the site's pages; links to other project files become text."""
+def _link(tokens: Sequence[Token], folder: str) -> None:
+    """Point links and pictures at the site's pages; links to other project files become text.
+
+    folder: the page's, from docs/.
+    """
     for token in tokens:
         for child in token.children or ():
             if child.type == "image":
                 child.attrSet("src", f"/docs/{child.attrs.get('src', '')}")
                 child.attrSet("loading", "lazy")
             elif child.type == "link_open":
-                _link_one(child)
+                _link_one(child, folder)
 
 
-def _link_one(link: Token) -> None:
+def _link_one(link: Token, folder: str) -> None:
     parts = urlsplit(str(link.attrs.get("href", "")))
     if parts.scheme or not parts.path or parts.path.startswith("/"):
         return
-    if parts.path.endswith(".md") and "/" not in parts.path:
-        slug = parts.path.removesuffix(".md")
+    file = posixpath.normpath(posixpath.join("docs", folder, parts.path))  # from the project's root
+    if file.startswith("docs/") and file.endswith(".md"):
+        slug = posixpath.basename(file).removesuffix(".md")
         page = ELSEWHERE.get(slug, f"/docs/{slug}/")
         fragment = f"#{parts.fragment}" if parts.fragment else ""
         link.attrSet("href", f"{page}{fragment}")
     else:
-        title = f"In the project's folder: {parts.path.removeprefix('../')}"
-        link.attrs = {"class": "file", "title": title}
+        link.attrs = {"class": "file", "title": f"In the project's folder: {file}"}

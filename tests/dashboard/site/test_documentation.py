@@ -17,7 +17,7 @@ from tests.builders.local_site import OURS
 from tests.builders.reading import page_text
 
 ROOT = Path(__file__).parents[3]
-FILES = [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md"))]
+FILES = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md"))]
 LINK = re.compile(r"(?<!`)\[[^\]\n]*\]\(([^)\s]+)\)")
 
 
@@ -96,6 +96,16 @@ def test_link_to_the_words_leads_to_the_glossary(tmp_path: Path) -> None:
         in page_of(tmp_path, "# T\n\n[words](reference-words.md)\n").html
     )
     assert "reference-words" not in documentation.pages()
+
+
+def test_findings_and_other_pages_link_each_other(tmp_path: Path) -> None:
+    (tmp_path / "findings").mkdir()
+    (tmp_path / "findings" / "bug.md").write_text("# B\n\n[up](../page.md#a) [script](bug.py)\n")
+    page = page_of(tmp_path, "# T\n\n[bug](findings/bug.md)\n")
+    finding = documentation.pages(tmp_path)["bug"]
+    assert 'href="/docs/bug/"' in page.html
+    assert 'href="/docs/page/#a"' in finding.html
+    assert "folder: docs/findings/bug.py" in finding.html
 
 
 def test_headings_have_the_ids_that_links_use(tmp_path: Path) -> None:

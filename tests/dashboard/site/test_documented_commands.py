@@ -17,7 +17,7 @@ from dashboard.models import Job
 from tests.builders import alerting
 
 ROOT = Path(__file__).parents[3]
-FILES = [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md"))]
+FILES = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md"))]
 IMPORTS = ROOT / "tests" / "data" / "imports"
 SHELL = ("", "sh", "bash", "console")  # languages of blocks that hold commands
 BEGINS = re.compile(

@@ -1,0 +1,50 @@
+"""docs/findings: a script says of the torch at hand what the table on its page says of it."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+FOLDER = Path(__file__).parents[2] / "docs" / "findings"
+PAGES = sorted(FOLDER.glob("*.md"))
+RELEASE = torch.__version__.partition("+")[0]
+PRINTED = "recorded_attention.py"  # makes a table of attention-dropout.md
+
+
+def script_of(page: Path) -> Path:
+    return page.with_name(f"{page.stem.replace('-', '_')}.py")
+
+
+def rows_of(page: Path) -> list[list[str]]:
+    """The cells of every table row of a page."""
+    lines = re.findall(r"^\|(.*)\|$", page.read_text(), re.MULTILINE)
+    return [[cell.strip() for cell in line.split("|")] for line in lines]
+
+
+def test_every_page_has_its_script() -> None:
+    scripts = {path.name for path in FOLDER.glob("*.py")}
+    assert {script_of(page).name for page in PAGES} | {PRINTED} == scripts
+
+
+@pytest.mark.compiles
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_script_says_of_this_torch_what_its_page_says(page: Path, tmp_path: Path) -> None:
+    [row] = [row for row in rows_of(page) if row[0] == f"{RELEASE}, CPU"]
+    run = subprocess.run(
+        [sys.executable, str(script_of(page))],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "verdict: " in run.stdout, run.stderr
+    assert str(run.returncode) == row[1]
+
+
+def test_recorded_attention_is_current() -> None:
+    script = FOLDER / PRINTED
+    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    assert run.stdout in (FOLDER / "attention-dropout.md").read_text()
