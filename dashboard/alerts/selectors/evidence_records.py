@@ -30,6 +30,7 @@ NAMES = (TRACE, LOG)
 _MIB = 2**20
 _MOST_LOG_BYTES = 40 * _MIB  # unpacked: somewhat more than the suite keeps
 _TLPARSE = "tlparse"
+_TLPARSE_COPIES = ("raw.log", "raw.jsonl")  # of the whole trace, which has a folder of its own
 _TLPARSE_S = 20  # that it may take, while somebody waits for the download
 
 
@@ -157,13 +158,14 @@ def _tlparse_pages(trace: Trace) -> dict[str, bytes]:
         except subprocess.CalledProcessError as error:
             words = error.stderr.decode(errors="replace").strip()[-500:]
             raise OSError(f"tlparse could not read the trace: {words}") from error
-        return _files_in(pages)
+        return _pages_in(pages)
 
 
-def _files_in(folder: Path) -> dict[str, bytes]:
+def _pages_in(folder: Path) -> dict[str, bytes]:
     files = {}
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.is_symlink():
+        is_copy = path.name in _TLPARSE_COPIES
+        if path.is_file() and not path.is_symlink() and not is_copy:
             files[path.relative_to(folder).as_posix()] = path.read_bytes()
     return files
 
