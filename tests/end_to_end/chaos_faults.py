@@ -14,7 +14,7 @@ from typing import NamedTuple
 import psutil
 
 from dashboard.local.processes import wait_until
-from tests.builders.local_site import LocalSite
+from tests.builders.local_site import START_S, LocalSite
 
 VICTIMS = {  # name -> what its command line holds
     "web server": "gunicorn",
@@ -30,7 +30,6 @@ FROZEN = ("web server", "dashboard worker", "benchmark worker", "broker")
 FIND_S = 300.0
 FREEZE_S = 15.0  # longer than a lease
 GONE_S = 120.0  # on a busy machine, within which nothing is left of a killed supervisor
-START_S = 600.0
 DISK_MIB = 16
 
 
