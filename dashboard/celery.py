@@ -1,6 +1,7 @@
 """The Celery app of the dashboard worker and the scheduler; benchmark workers have the runner's."""
 
 import ctypes
+import gc
 import os
 import signal
 import sys
@@ -39,7 +40,12 @@ app.conf.update(
     timezone=settings.TIME_ZONE,
     beat_scheduler="dashboard.site.liveness:Scheduler",
     worker_hijack_root_logger=False,
-    imports=["dashboard.tasks", "dashboard.site.liveness", "dashboard.site.log_context"],
+    imports=[
+        "dashboard.tasks",
+        "dashboard.site.liveness",
+        "dashboard.site.log_context",
+        "dashboard.site.progress_lines",
+    ],
 )
 
 
@@ -52,6 +58,8 @@ def keep_djangos_logging(**_: object) -> None:
 def load_statistics(**_: object) -> None:
     """Before the worker forks its children: they judge with it, and share its memory."""
     import scipy.stats  # noqa: F401
+
+    gc.freeze()  # the collector would write to what they share
 
 
 @worker_process_init.connect

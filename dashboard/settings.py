@@ -308,6 +308,8 @@ EMAIL_TIMEOUT = 10
 # --- Monitoring
 alive_file = env.str("ALIVE_FILE", default="")
 ALIVE_FILE = Path(alive_file) if alive_file else None  # site/liveness.py touches it
+# The scheduler prints a line when a job ends
+PRINT_PROGRESS = env.bool("PRINT_PROGRESS", default=False)
 # Reads /metrics; without one, only signed-in staff may
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
 

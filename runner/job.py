@@ -14,6 +14,7 @@ import structlog
 from runner import job_folder
 from runner.commands import CommandRunner, JobStopped
 from runner.device import lock_devices
+from runner.disk_room import missing_room_behind, wait_for_room
 from runner.environments.adopted import SuiteEnvironment
 from runner.environments.provisioning import EnvironmentUnavailable, provide_environment
 from runner.job_context import JobContext
@@ -56,12 +57,16 @@ class WorkerStopping(JobDropped):
     """The worker is stopping: the job is measured again."""
 
 
+class NoRoom(JobDropped):
+    """The job failed on a disk that others have filled: it is measured again."""
+
+
 def run(worker: Worker, job_id: str, attempt: int) -> str:
     """Run one job and deliver how it ended.
 
     Returns the outcome's status word, or `dropped` where there is no outcome. Raises NoTimeLeft.
 
-    1. wait until the site knows us
+    1. wait until the site knows us, and until the disk has room
     2. lock the device
     3. claim the job
     4. make its folder and job file
@@ -96,13 +101,17 @@ def _run_on_device(worker: Worker, job_id: str, attempt: int) -> str:
         _drop_if_stopping(worker)
         if waited_s % ASK_EVERY_S == 0:
             _drop_if_unwanted(worker, job_id, attempt)
+
+    def while_locked(waited_s: float) -> None:
+        while_waiting(waited_s)
         if waited_s % 60 == 0:
             logger.warning(
                 "the device is in use by another worker, or by what is left of a job; waiting",
                 waited_s=waited_s,
             )
 
-    with lock_devices(worker.settings.lock_dir, worker.device_ids, while_waiting) as locks:
+    wait_for_room(worker.settings, while_waiting)
+    with lock_devices(worker.settings.lock_dir, worker.device_ids, while_locked) as locks:
         check_time(worker, job_id, attempt)
         claim = worker.site.claim(job_id, attempt, str(worker.boot_id))
         logger.info(
@@ -128,11 +137,16 @@ def _run_claimed(worker: Worker, job: JobContext) -> str:
     try:
         with heartbeat:
             outcome, result = _measure(worker, job, heartbeat)
+            if missing := missing_room_behind(job, worker.settings, outcome, result):
+                raise NoRoom(missing)
             body = result_body(job.attempt, outcome, result.document)
             _store_outcome(worker, job, heartbeat, body, _artifacts(job, result))
         return outcome.status
     except WorkerStopping:
         hand_back(worker, job)
+        raise
+    except NoRoom:
+        hand_back(worker, job, counts=False)
         raise
     finally:
         job_folder.remove(job.folder)

@@ -32,9 +32,12 @@ def check_time(worker: Worker, job_id: str, attempt: int) -> None:
         raise NoTimeLeft(f"{expected_s:.0f} s are expected, {left_s:.0f} s are left")
 
 
-def hand_back(worker: Worker, job: JobContext) -> None:
-    """Have the job queued again now; where the site does not take that, its lease ends soon."""
+def hand_back(worker: Worker, job: JobContext, counts: bool = True) -> None:
+    """Have the job queued again now; where the site does not take that, its lease ends soon.
+
+    counts: whether the attempt is one of those that the job has.
+    """
     try:
-        worker.site.hand_back(job.job_id, job.attempt)
+        worker.site.hand_back(job.job_id, job.attempt, counts)
     except SiteError as error:
         logger.warning("the job could not be handed back", why=str(error))

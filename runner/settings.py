@@ -40,6 +40,7 @@ class WorkerSettings:
     lock_dir: where device locks are; the same for all workers of one computer.
     environments_dir: where environments are made; workers of one computer may share it.
     environments_gb: the disk that they may take.
+    free_gb: where a disk has less room, no job is begun.
     suite_pythons: further interpreters that have torch.
     package_index_url: where packages come from; empty: what pip is configured with.
     torch_index_url: the same for torch, where a build names no index.
@@ -58,6 +59,7 @@ class WorkerSettings:
     log_format: str
     environments_dir: Path
     environments_gb: float = 50.0
+    free_gb: float = 1.0
     suite_pythons: tuple[str, ...] = ()
     package_index_url: str = ""
     torch_index_url: str = ""
@@ -89,7 +91,10 @@ def read(environment: Mapping[str, str] | None = None) -> WorkerSettings:
         suite_python=_interpreter("SUITE_PYTHON", values.get("SUITE_PYTHON", sys.executable)),
         log_format=_log_format(values.get("LOG_FORMAT", "text")),
         environments_dir=Path(environments_dir).absolute(),
-        environments_gb=_gigabytes(values.get("WORKER_ENVIRONMENTS_GB", "50")),
+        environments_gb=_gigabytes(
+            "WORKER_ENVIRONMENTS_GB", values.get("WORKER_ENVIRONMENTS_GB", "50")
+        ),
+        free_gb=_gigabytes("WORKER_FREE_GB", values.get("WORKER_FREE_GB", "1")),
         suite_pythons=tuple(_interpreter("SUITE_PYTHONS", path) for path in suite_pythons),
         package_index_url=_optional_url("PACKAGE_INDEX_URL", values),
         torch_index_url=_optional_url("TORCH_INDEX_URL", values),
@@ -187,15 +192,13 @@ def _split_paths(paths: str) -> list[str]:
     return [path for path in paths.split(os.pathsep) if path]
 
 
-def _gigabytes(text: str) -> float:
+def _gigabytes(name: str, text: str) -> float:
     try:
         number = float(text)
     except ValueError:
         number = 0.0
     if not 0 < number < math.inf:
-        raise SettingsError(
-            f"WORKER_ENVIRONMENTS_GB is {text!r}: set it to a number of gigabytes above 0"
-        )
+        raise SettingsError(f"{name} is {text!r}: set it to a number of gigabytes above 0")
     return number
 
 

@@ -148,12 +148,12 @@ class Site:
         answer = self._call("hello", patience_s, json=introduction)
         return _parse(Greeting.read, answer)
 
-    def alive(self, boot_id: str) -> tuple[bool, list[dict[str, Any]]]:
+    def alive(self, boot_id: str, full_disk: str = "") -> tuple[bool, list[dict[str, Any]]]:
         """The idle heartbeat: whether a person has paused this worker, and its repositories.
 
-        These are the repositories of own models.
+        These are the repositories of own models. full_disk: why no job is begun.
         """
-        answer = self._call("alive", json={"boot_id": boot_id})
+        answer = self._call("alive", json={"boot_id": boot_id, "full_disk": full_disk})
         return bool(answer.get("paused")), list(answer.get("repositories", []))
 
     def repository(
@@ -186,9 +186,9 @@ class Site:
         expected_s = answer.get("expected_s")  # an older site has none
         return None if expected_s is None else float(expected_s)
 
-    def hand_back(self, job_id: str, attempt: int) -> None:
-        """Have a claimed job queued again at once."""
-        self._call(_job_path(job_id, "hand-back"), json={"attempt": attempt})
+    def hand_back(self, job_id: str, attempt: int, counts: bool) -> None:
+        """Have a claimed job queued again at once; whether the attempt counts."""
+        self._call(_job_path(job_id, "hand-back"), json={"attempt": attempt, "counts": counts})
 
     def heartbeat(self, job_id: str, attempt: int, phase: str, log_tail: str) -> bool:
         """Whether the job is to be cancelled. log_tail: at most 16 kB."""

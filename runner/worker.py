@@ -11,6 +11,7 @@ from typing import Any
 import structlog
 
 from runner import device, host_info, job_folder
+from runner.disk_room import describe_missing_room
 from runner.environments.adopted import SuiteEnvironment
 from runner.environments.reports import report_adopted, report_installed
 from runner.environments.store import EnvironmentRecord, EnvironmentStore
@@ -95,6 +96,7 @@ class Worker:
             "boot_id": str(self.boot_id),
             "device": str(self.settings.device),
             "facts": facts,
+            "full_disk": describe_missing_room(self.settings),
             "catalog": catalog,
             "builds": [environment.build for environment in self.adopted],
             "environments": environments,

@@ -8,6 +8,7 @@ from typing import Any
 
 import structlog
 
+from runner.disk_room import describe_missing_room
 from runner.repositories import Repositories
 from runner.site import SiteError, StaleAttempt
 from runner.worker import Worker
@@ -18,9 +19,9 @@ logger = structlog.get_logger(__name__)
 class WorkerHeartbeat(threading.Thread):
     """Beats every `interval_s` seconds, also while a job runs.
 
-    Each beat reports that the worker is alive, pauses or resumes it, reads newly pinned
-    repositories, and delivers what waits in the outbox. A worker whose time is over ends as by
-    SIGTERM.
+    Each beat reports that the worker is alive and whether its disk is full, pauses or resumes it,
+    reads newly pinned repositories, and delivers what waits in the outbox. A worker whose time is
+    over ends as by SIGTERM.
 
     consume(True | False): start or stop taking messages; whether that was done.
     """
@@ -69,6 +70,7 @@ class WorkerHeartbeat(threading.Thread):
         A site that does not know our boot id (its database was restored) gets a hello.
         """
         try:
-            return self._worker.site.alive(str(self._worker.boot_id))
+            full_disk = describe_missing_room(self._worker.settings)
+            return self._worker.site.alive(str(self._worker.boot_id), full_disk)
         except StaleAttempt:
             return self._worker.greet().paused, []

@@ -22,7 +22,7 @@ WEB_STOP_S = 4
 
 
 def programs(settings: Mapping[str, str], port: int, measuring: bool = True) -> list[Program]:
-    """Web, dashboard worker, scheduler, progress and, if `measuring`, the benchmark worker.
+    """Web, dashboard worker, scheduler and, if `measuring`, the benchmark worker.
 
     settings: added to our own environment.
     """
@@ -35,8 +35,7 @@ def programs(settings: Mapping[str, str], port: int, measuring: bool = True) -> 
     rows = [
         ("web", web, environment, ((term, WEB_STOP_S + 1.0), (quit_, 1.0))),
         ("worker", WORKER, environment, ((term, 5.0), (quit_, 3.0))),
-        ("scheduler", SCHEDULER, environment, ((term, 5.0),)),
-        ("progress", (PYTHON, "manage.py", "follow_runs"), environment, ((term, 2.0),)),
+        ("scheduler", SCHEDULER, {**environment, "PRINT_PROGRESS": "on"}, ((term, 5.0),)),
     ]
     if measuring:
         rows.append(("benchmarks", (PYTHON, "-m", "runner"), without_site, ((term, 10.0),)))

@@ -17,6 +17,8 @@ class Worker(models.Model):
     device = models.CharField(max_length=40, blank=True)  # cpu, cuda:0
     facts = models.JSONField(default=dict)  # what it reported of itself: host, versions, devices
     paused = models.BooleanField(default=False)
+    # Which disk has no room for a job, as it reports: it begins none until there is room again
+    full_disk = models.CharField(max_length=300, blank=True, db_default="", default="")
     created_at = models.DateTimeField(auto_now_add=True)
     last_seen = models.DateTimeField(null=True, blank=True)
 

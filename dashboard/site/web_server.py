@@ -5,6 +5,8 @@ gunicorn --config python:dashboard.site.web_server --bind ADDRESS
 
 wsgi_app = "dashboard.wsgi"
 workers = 2
+# Django and the statistics are loaded once: the processes share their memory
+preload_app = True
 worker_class = "dashboard.site.web_worker.SharingWorker"  # has its threads
 # Longer than clients and proxies keep an idle connection. With 2 s, the default, whoever asks every
 # 2 s now and then sends into a connection that is just being closed, and reads "connection reset".

@@ -31,7 +31,8 @@ BROKEN = "raise ImportError('libtorch.so: cannot open shared object file')\n"
 class PackageIndex:
     """Serves the wheels in `folder`.
 
-    delay_s: before each wheel is sent; calls: the paths that were requested.
+    delay_s: before each wheel is sent; calls: the paths that were requested; sha256: by wheel, a
+    hash that the page gives in place of the wheel's own.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -39,6 +40,7 @@ class PackageIndex:
         folder.mkdir(parents=True, exist_ok=True)
         self.delay_s = 0.0
         self.calls: list[str] = []
+        self.sha256: dict[str, str] = {}
         handler = type("Handler", (_Handler,), {"index": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         serve = partial(self._server.serve_forever, poll_interval=0.02)
@@ -67,7 +69,7 @@ class PackageIndex:
         wheels = sorted(self.folder.glob(f"{project}-*.whl"), key=_version_of)
         links = []
         for number, path in enumerate(wheels, start=1):
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            digest = self.sha256.get(path.name) or hashlib.sha256(path.read_bytes()).hexdigest()
             attributes = (
                 f'href="../../files/{path.name}#sha256={digest}" data-requires-python="&gt;=3.8" '
                 'data-core-metadata="true" '

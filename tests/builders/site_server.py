@@ -39,6 +39,7 @@ class SiteJob:
     artifacts: dict[str, bytes] = field(default_factory=dict)
     expected_s: float | None = None
     requirements: str = ""  # the set that was agreed on
+    handed_back: list[bool] = field(default_factory=list)  # whether the attempt counts
 
     @property
     def outcome(self) -> dict[str, Any]:
@@ -59,6 +60,7 @@ class SiteServer:
     refuse: path fragment -> the status and detail with which calls of that path are answered;
     forgive_after: with this many calls `refuse` is forgotten; 0: never.
     refuse_results: why result documents are answered 422; an outcome without one is taken.
+    full_disk: what the worker last said of it.
     repositories: what workers have to fetch; own_models: what they reported of those.
     """
 
@@ -72,6 +74,7 @@ class SiteServer:
         self.refuse_results = ""
         self.forgive_after = 0
         self.paused = False
+        self.full_disk = ""
         self.repositories: list[dict[str, Any]] = []
         self.own_models: list[dict[str, Any]] = []
         self._boot_id = ""
@@ -136,6 +139,7 @@ class SiteServer:
         if call == "hello":
             return self._hello(json.loads(body))
         if call == "alive":
+            self.full_disk = json.loads(body)["full_disk"]
             return 200, {"paused": self.paused, "repositories": self.repositories}
         if call == "repositories":
             self.own_models.append(json.loads(body))
@@ -193,6 +197,7 @@ class SiteServer:
         if job.state != "running":
             return 409, {"detail": f"the job is {job.state}"}
         job.state, job.attempt = "queued", job.attempt + 1
+        job.handed_back.append(body["counts"])
         return 200, {"state": job.state}
 
     def _claim(self, job: SiteJob, body: dict[str, Any]) -> Response:

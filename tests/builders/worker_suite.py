@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,41 @@ def write_as_the_suite(folder: Path, room_bytes: int) -> None:
     say("phase: write")
     with full_disk(room_bytes):
         sys.exit(run._write(document, folder / "result.json"))
+
+
+def fill(file: Path) -> None:
+    """No byte is free on the disk of this file."""
+    with suppress(OSError), file.open("wb", buffering=0) as filler:
+        while True:
+            filler.write(b"x" * 65_536)
+
+
+def disk_of(folder: Path) -> Path:
+    """The disk that a test has given the worker, from the folder of a job."""
+    return folder.parent.parent
+
+
+def fill_disk(folder: Path) -> None:
+    """With a file of our own: half of it in our folder, half among the temporary files."""
+    (folder / "half").write_bytes(b"x" * 4_000_000)
+    fill(Path(tempfile.mkdtemp()) / "rest")
+    sys.exit(1)
+
+
+def fill_disk_of_others(folder: Path) -> None:
+    """Somebody else fills it while we run."""
+    fill(disk_of(folder) / "other")
+    raise OSError("No space left on device")
+
+
+def fail_to_compile_on_full_disk(folder: Path) -> None:
+    write_result(folder, status="fail_to_compile")
+    fill(disk_of(folder) / "other")
+
+
+def pass_on_full_disk(folder: Path) -> None:
+    write_result(folder)
+    fill(disk_of(folder) / "other")
 
 
 def flood(folder: Path) -> None:

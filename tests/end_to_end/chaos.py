@@ -113,6 +113,7 @@ def environment(folder: Path) -> dict[str, str]:
         "SUITE_PYTHON": str(interpreter),
         "ALLOW_PRIVATE_WEBHOOKS": "true",
         "WORKER_DEVICE": "cpu",
+        "WORKER_FREE_GB": "0.004",  # its disk has 16 MiB
         "HEARTBEAT_S": "1",
         "LEASE_S": "8",
     }

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import psutil
 
 from dashboard.local.processes import wait_until
-from tests.builders.local_site import LocalSite
+from tests.builders.local_site import START_S, LocalSite
 
 VICTIMS = {  # name -> what its command line holds
     "web server": "gunicorn",
@@ -27,10 +27,9 @@ VICTIMS = {  # name -> what its command line holds
     "broker": "valkey-server",
 }
 FROZEN = ("web server", "dashboard worker", "benchmark worker", "broker")
-FIND_S = 60.0
+FIND_S = 300.0
 FREEZE_S = 15.0  # longer than a lease
-GONE_S = 30.0  # within which nothing is left of a killed supervisor
-START_S = 240.0
+GONE_S = 120.0  # on a busy machine, within which nothing is left of a killed supervisor
 DISK_MIB = 16
 
 

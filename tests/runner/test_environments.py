@@ -158,6 +158,21 @@ def test_failure_is_reported_in_the_words_of_the_installer(
     assert provider.names() == []
 
 
+def test_wheel_that_differs_from_the_hash_of_its_index_is_not_installed(
+    provider: Provider,
+) -> None:
+    provider.index.sha256["torch-0.0.1-py3-none-any.whl"] = "0" * 64
+    with pytest.raises(EnvironmentUnavailable, match="Hash mismatch for"):
+        provider.make()
+
+
+@pytest.mark.usefixtures("only_pip")
+def test_pip_compares_a_wheel_with_the_hash_of_its_index(provider: Provider) -> None:
+    provider.index.sha256["torch-0.0.1-py3-none-any.whl"] = "0" * 64
+    with pytest.raises(EnvironmentUnavailable, match="DO NOT MATCH THE HASHES"):
+        provider.make()
+
+
 def test_failed_build_does_not_stop_other_builds(provider: Provider) -> None:
     with pytest.raises(EnvironmentUnavailable):
         provider.make("9.9.9")

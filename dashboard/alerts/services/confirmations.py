@@ -42,6 +42,7 @@ from dashboard.models import (
     TorchBuild,
     Worker,
 )
+from dashboard.runs.selectors.runs import TAKES_JOBS
 from dashboard.runs.services.dispatch import assign_queue_order, dispatch
 from dashboard.runs.services.partitions import ensure_partitions
 from dashboard.runs.services.run_state import ACTIVE, WAITING, refresh_runs
@@ -125,9 +126,9 @@ def reason_to_wait(*, machine: Machine, now: datetime, limited: bool = True) -> 
     if limited and today.exclude(state=Confirmation.State.SKIPPED).count() >= MOST_A_DAY:
         return f"{MOST_A_DAY} confirmations were started on this machine in a day, the limit."
 
-    workers = Worker.objects.filter(machine=machine, paused=False)
+    workers = Worker.objects.filter(TAKES_JOBS, machine=machine)
     if not workers.filter(last_seen__gt=now - WORKER_IS_ALIVE).exists():
-        return "No worker of this machine is there."
+        return "No worker of this machine takes jobs now."
     return ""
 
 

@@ -29,6 +29,7 @@ from dashboard.results.selectors.rollup import (
     Newest,
     case_rollups_of,
 )
+from dashboard.runs.selectors.fleet import worker_state
 from dashboard.runs.selectors.runs import ALIVE, WAITING
 from dashboard.runs.selectors.schedules import due_after
 from dashboard.ui.locations import SeriesLocation
@@ -196,26 +197,18 @@ def fleet(now: datetime) -> list[WorkerLine]:
         waiting=Coalesce(Subquery(per_machine.values("number")), Value(0)), busy=Exists(busy)
     )
     rows = rows.exclude(hidden=True, workers=None).order_by("key", "workers__name")
-    worker = ("workers__name", "workers__device", "workers__last_seen", "workers__paused")
+    worker = [f"workers__{name}" for name in ("name", "device", "last_seen", "paused", "full_disk")]
     lines: list[WorkerLine] = []
-    for key, name, device, seen, paused, is_busy, number in rows.values_list(
+    for key, name, device, seen, paused, full_disk, is_busy, number in rows.values_list(
         "key", *worker, "busy", "waiting"
     ):
-        state = _worker_state(now, name, seen, paused, is_busy)
+        state = ""  # of a machine without a worker
+        if name:
+            alive = seen is not None and now - seen <= ALIVE
+            has_no_room = bool(full_disk)
+            state = worker_state(alive=alive, paused=paused, full_disk=has_no_room, busy=is_busy)
         lines.append(WorkerLine(key, name or "", device or "", seen, state, number))
     return lines
-
-
-def _worker_state(
-    now: datetime, name: str | None, seen: datetime | None, paused: bool, busy: bool
-) -> str:
-    if not name:
-        return ""  # a machine without a worker
-    if seen is None or now - seen > ALIVE:
-        return "silent"
-    if paused:
-        return "paused"
-    return "measuring" if busy else "idle"
 
 
 @dataclass(frozen=True, slots=True)

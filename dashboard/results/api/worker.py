@@ -47,6 +47,7 @@ class Hello(Schema):
     boot_id: str = Field(min_length=1, max_length=64)
     device: str = Field(max_length=40)
     facts: dict[str, Any] = {}
+    full_disk: str = Field("", max_length=300)
     catalog: WorkerCatalog
     builds: list[dict[str, Any]] = Field([], max_length=1_000)
     environments: list[ReportedEnvironment] = Field([], max_length=1_000)
@@ -66,6 +67,10 @@ class Boot(Schema):
     boot_id: str = Field(min_length=1, max_length=64)
 
 
+class IdleHeartbeat(Boot):
+    full_disk: str = Field("", max_length=300)
+
+
 class Claim(Boot):
     attempt: int = Field(ge=1)
 
@@ -78,8 +83,9 @@ class Claimed(Schema):
     timeout_s: float
 
 
-class Attempt(Schema):
+class HandBack(Schema):
     attempt: int = Field(ge=1)
+    counts: bool = True
 
 
 class Waiting(Schema):
@@ -160,9 +166,9 @@ def hello(request: HttpRequest, body: Hello) -> dict[str, Any]:
 
 
 @router.post("alive", response=Alive)
-def alive(request: HttpRequest, body: Boot) -> dict[str, Any]:
+def alive(request: HttpRequest, body: IdleHeartbeat) -> dict[str, Any]:
     """The idle heartbeat; the repositories of own models as they are pinned now."""
-    paused = fleet.idle_heartbeat(worker=worker_of(request), boot_id=body.boot_id)
+    paused = fleet.idle_heartbeat(worker=worker_of(request), **body.model_dump())
     return {"paused": paused, "repositories": own_models.pinned_repositories()}
 
 
@@ -224,9 +230,9 @@ def heartbeat(request: HttpRequest, job_id: UUID, body: Heartbeat) -> dict[str, 
 
 
 @router.post("jobs/{uuid:job_id}/hand-back", response=ReportedState)
-def hand_back(request: HttpRequest, job_id: UUID, body: Attempt) -> dict[str, str]:
-    """The worker stops before the job's end: it is queued again at once."""
-    leases.hand_back(job_id=job_id, attempt=body.attempt, worker=worker_of(request))
+def hand_back(request: HttpRequest, job_id: UUID, body: HandBack) -> dict[str, str]:
+    """The worker cannot measure the job: it is queued again at once."""
+    leases.hand_back(job_id=job_id, worker=worker_of(request), **body.model_dump())
     return {"state": "queued"}
 
 

@@ -90,9 +90,9 @@ def store_delivery(job_id: UUID, worker: Worker, delivery: JobDelivery, digest: 
             raise Stale(why_stale(job, delivery.attempt, worker))
         if job.state == JobState.CANCELLED and delivery.outcome.status == "cancelled":
             return job.state
-        if Result.objects.filter(pk=job_id, attempt=job.attempt, digest=digest).exists():
-            return job.state  # the same delivery again
         if job.state != JobState.RUNNING:
+            if Result.objects.filter(pk=job_id, attempt=job.attempt, digest=digest).exists():
+                return job.state  # the same delivery again
             raise Stale(why_stale(job, delivery.attempt, worker))
         end_job(job, delivery)
         if job.state != JobState.CANCELLED:

@@ -182,7 +182,10 @@ def environment_ids(results: Iterable[ResultDocument | None]) -> dict[str, int]:
             documents[result.environment["fingerprint"]] = result.environment
 
     existing = Environment.objects.filter(fingerprint__in=documents)
-    new = documents.keys() - set(existing.values_list("fingerprint", flat=True))
+    ids = dict(existing.values_list("fingerprint", "pk"))
+    new = documents.keys() - ids.keys()
+    if not new:
+        return ids
     rows = [Environment(fingerprint=key, document=documents[key]) for key in sorted(new)]
     Environment.objects.bulk_create(rows, ignore_conflicts=True)
     return dict(existing.all().values_list("fingerprint", "pk"))

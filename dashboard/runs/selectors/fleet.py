@@ -42,11 +42,23 @@ class WorkerRow:
 
     @property
     def state(self) -> str:
-        if not self.alive:
-            return "silent"
-        if self.worker.paused:
-            return "paused"
-        return "measuring" if self.job else "idle"
+        return worker_state(
+            alive=self.alive,
+            paused=self.worker.paused,
+            full_disk=bool(self.worker.full_disk),
+            busy=self.job is not None,
+        )
+
+
+def worker_state(*, alive: bool, paused: bool, full_disk: bool, busy: bool) -> str:
+    """A word of templatetags' signs."""
+    if not alive:
+        return "silent"
+    if paused:
+        return "paused"
+    if full_disk:
+        return "full_disk"
+    return "measuring" if busy else "idle"
 
 
 @dataclass(slots=True)

@@ -3,20 +3,20 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from dashboard.catalog.core.versions import version_order
 from dashboard.catalog.selectors.lookups import FLAVOURS
-from dashboard.models import InstalledEnvironment, Machine, Purpose, Run, TorchBuild, Track
-from dashboard.runs.selectors.runs import ALIVE
+from dashboard.models import InstalledEnvironment, Machine, Purpose, Run, TorchBuild, Track, Worker
+from dashboard.runs.selectors.runs import ALIVE, TAKES_JOBS
 
 READY = InstalledEnvironment.State.READY
 
 
 def living_machines(now: datetime) -> QuerySet[Machine]:
-    """Machines with a worker that was heard of lately, hidden ones left out."""
-    alive = Q(workers__last_seen__gte=now - ALIVE, workers__paused=False)
-    return Machine.objects.filter(alive, hidden=False).distinct()
+    """Machines with a worker that takes jobs, hidden ones left out."""
+    workers = Worker.objects.filter(TAKES_JOBS, last_seen__gte=now - ALIVE)
+    return Machine.objects.filter(workers__in=workers, hidden=False).distinct()
 
 
 def installable_builds(machines: Sequence[Machine]) -> list[TorchBuild]:

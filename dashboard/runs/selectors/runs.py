@@ -29,6 +29,7 @@ ENDED = (JobState.DONE, JobState.FAILED, JobState.TIMED_OUT, JobState.LOST, JobS
 RETRYABLE = (JobState.FAILED, JobState.TIMED_OUT, JobState.LOST, JobState.CANCELLED)
 # A worker is alive that was heard of within this time: it reports every few seconds
 ALIVE = timedelta(seconds=60)
+TAKES_JOBS = Q(paused=False, full_disk="")  # of workers, where they are alive
 # How a run page orders its jobs: what needs a person first.
 _ORDER = {
     JobState.RUNNING: 1,
@@ -226,9 +227,7 @@ def _seconds(
 
 def workers_alive(machine_id: int, now: datetime) -> int:
     """How many workers of the machine take jobs. One query."""
-    return Worker.objects.filter(
-        machine=machine_id, paused=False, last_seen__gte=now - ALIVE
-    ).count()
+    return Worker.objects.filter(TAKES_JOBS, machine=machine_id, last_seen__gte=now - ALIVE).count()
 
 
 def seconds_left(

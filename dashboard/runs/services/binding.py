@@ -3,7 +3,8 @@
 Two devices of one kind differ, so the sides of a case are compared within a device. All jobs of a
 case in one session, or in one confirmation, therefore wait for the same living worker
 (`Job.bound_to`): their messages go to that worker's own queue, and no other worker may claim them.
-When it falls silent or is paused, the jobs that still wait are released and bound again together.
+When it falls silent, is paused or has a full disk, the jobs that still wait are released and bound
+again together.
 """
 
 from collections import Counter, defaultdict
@@ -16,7 +17,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from dashboard.models import Job, Machine, Run, Worker
-from dashboard.runs.selectors.runs import ACTIVE_RUNS, ALIVE
+from dashboard.runs.selectors.runs import ACTIVE_RUNS, ALIVE, TAKES_JOBS
 from dashboard.runs.services.run_state import WAITING
 
 # A build that is measured alone is compared with what was recorded, on whichever devices that was
@@ -36,7 +37,7 @@ def bind_cases(*, machine_id: int) -> None:
     with transaction.atomic():
         # One at a time: two at once could bind the sides of a case to different workers
         Machine.objects.select_for_update(no_key=True).get(pk=machine_id)
-        living = workers.filter(paused=False, last_seen__gt=timezone.now() - ALIVE)
+        living = workers.filter(TAKES_JOBS, last_seen__gt=timezone.now() - ALIVE)
         has_own_queue = dict(living.values_list("pk", "facts__own_queue"))
         # A worker that is older than own queues reads the machine's alone
         hosts = sorted(worker for worker, has_queue in has_own_queue.items() if has_queue)

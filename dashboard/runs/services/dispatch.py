@@ -25,7 +25,7 @@ from kombu.exceptions import OperationalError
 
 from dashboard.celery import app
 from dashboard.models import Job, JobState, Purpose, Run, Worker
-from dashboard.runs.selectors.runs import ACTIVE_RUNS, ALIVE
+from dashboard.runs.selectors.runs import ACTIVE_RUNS, ALIVE, TAKES_JOBS
 from dashboard.runs.services.binding import bind_cases
 from dashboard.runs.services.run_state import WAITING, refresh_runs
 
@@ -226,13 +226,13 @@ def reset_lost_dispatches() -> int:
     """Mark the jobs whose messages seem lost as not dispatched; how many.
 
     A message counts as lost when it has been out for a minute, in which a living worker that could
-    have taken it and is not paused did nothing.
+    have taken it, is not paused and has room on its disk did nothing.
     """
     since = timezone.now() - LOST_AFTER
     busy = Job.objects.filter(
         Q(state=JobState.RUNNING) | Q(finished_at__gt=since), worker__isnull=False
     )
-    living = Worker.objects.filter(paused=False, last_seen__gt=timezone.now() - ALIVE)
+    living = Worker.objects.filter(TAKES_JOBS, last_seen__gt=timezone.now() - ALIVE)
     idle = living.exclude(pk__in=busy.values("worker"))
     machines = idle.values("machine")
     could_be_taken = Q(bound_to=None, run__machine__in=machines) | Q(bound_to__in=idle)

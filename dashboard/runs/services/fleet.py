@@ -64,6 +64,7 @@ def hello(
     catalog: Document,
     builds: Sequence[Document],
     environments: Sequence[Document] = (),
+    full_disk: str = "",
 ) -> int:
     """Record what a starting worker reports; how many of its earlier claims are void by that.
 
@@ -75,7 +76,8 @@ def hello(
         worker.boot_id = boot_id
         worker.device = device
         worker.facts = dict(facts)
-        worker.save(update_fields=["boot_id", "device", "facts"])
+        worker.full_disk = full_disk
+        worker.save(update_fields=["boot_id", "device", "facts", "full_disk"])
 
         sync_catalog(catalog=without_repositories(catalog), machine=worker.machine)
         record_own_models(machine=worker.machine, catalog=catalog)
@@ -98,11 +100,17 @@ def ensure_local_track(builds: Sequence[TorchBuild]) -> None:
         )
 
 
-def idle_heartbeat(*, worker: Worker, boot_id: str) -> bool:
-    """Whether the worker is paused. Raises Stale for a process that has not said hello."""
+def idle_heartbeat(*, worker: Worker, boot_id: str, full_disk: str = "") -> bool:
+    """Note which of its disks is full; whether the worker is paused.
+
+    Raises Stale for a process that has not said hello.
+    """
     if boot_id != worker.boot_id:
         raise Stale(
             f"This process of worker {worker} has not said hello, or another one has since: say "
             "hello."
         )
+    if worker.full_disk != full_disk:
+        worker.full_disk = full_disk
+        worker.save(update_fields=["full_disk"])
     return worker.paused

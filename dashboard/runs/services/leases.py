@@ -15,7 +15,7 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import F, Q
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -24,6 +24,8 @@ from dashboard.models import Job, JobState, Worker
 from dashboard.runs.services.binding import bind_cases
 from dashboard.runs.services.dispatch import dispatch, send_next
 from dashboard.runs.services.run_state import mark_running, refresh_runs
+
+FULL_DISK = "the disk of its worker was full, which does not count"
 
 logger = structlog.get_logger(__name__)
 
@@ -105,14 +107,19 @@ def renew(job_id: UUID, attempt: int, worker: Worker, **noted: Any) -> bool:
     return bool(held.update(lease_until=new_lease(), **noted))
 
 
-def hand_back(*, job_id: UUID, attempt: int, worker: Worker) -> None:
-    """Queue a job again that its worker has stopped, without waiting for the lease's end.
+def hand_back(*, job_id: UUID, attempt: int, worker: Worker, counts: bool = True) -> None:
+    """Queue a job again that its worker gives up, without waiting for the lease's end.
 
-    Raises Stale.
+    counts: whether the attempt is one of those that the job has; not where the worker's disk was
+    full. Raises Stale.
     """
+    why = "its worker left" if counts else FULL_DISK
     with transaction.atomic():
         held = Job.objects.filter(pk=job_id, attempt=attempt, worker=worker)
-        if not requeue(held.filter(state=JobState.RUNNING).select_for_update(), "its worker left"):
+        running = held.filter(state=JobState.RUNNING)
+        if not counts:
+            running.update(max_attempts=F("max_attempts") + 1)
+        if not requeue(running.select_for_update(), why):
             raise Stale(why_stale(find_job(job_id), attempt, worker))
         transaction.on_commit(partial(dispatch, machine_id=worker.machine_id))
 

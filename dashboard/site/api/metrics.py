@@ -81,10 +81,15 @@ class Figures(Collector):
             "worker_heartbeat_age_seconds", "Since the worker was heard of", "worker", "machine"
         )
         paused = _gauge("worker_paused", "1: a person has paused the worker", "worker", "machine")
-        for worker, machine, is_paused, seconds in watching.heartbeats(self._now):
-            age.add_metric([worker, machine], float("inf") if seconds is None else seconds)
-            paused.add_metric([worker, machine], float(is_paused))
-        yield from (age, paused)
+        full = _gauge(
+            "worker_disk_full", "1: the worker's disk has no room for a job", "worker", "machine"
+        )
+        for report in watching.worker_reports(self._now):
+            labels = [report.worker, report.machine]
+            age.add_metric(labels, float("inf") if report.age_s is None else report.age_s)
+            paused.add_metric(labels, float(report.paused))
+            full.add_metric(labels, float(report.has_full_disk))
+        yield from (age, paused, full)
 
     def _delays(self) -> Iterator[Gauge]:
         lag = watching.ingest_lag_s(self._now)

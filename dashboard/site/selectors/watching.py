@@ -50,13 +50,30 @@ def jobs_of_the_last_day(now: datetime) -> list[tuple[str, str, int]]:
     return list(rows.annotate(Count("pk")))
 
 
-def heartbeats(now: datetime) -> Iterator[tuple[str, str, bool, float | None]]:
-    """(worker, machine, paused, seconds since its last report; None: never) of valid workers."""
+@dataclass(frozen=True, slots=True)
+class WorkerReport:
+    """What a worker last reported. age_s: how long ago; None: never."""
+
+    worker: str
+    machine: str
+    paused: bool
+    has_full_disk: bool
+    age_s: float | None
+
+
+def worker_reports(now: datetime) -> Iterator[WorkerReport]:
+    """Of workers that may sign in. One query."""
     for worker in Worker.objects.exclude(token_hash=None).select_related("machine"):
-        age = None
+        age_s = None
         if worker.last_seen:
-            age = (now - worker.last_seen).total_seconds()
-        yield worker.name, worker.machine.key, worker.paused, age
+            age_s = (now - worker.last_seen).total_seconds()
+        yield WorkerReport(
+            worker=worker.name,
+            machine=worker.machine.key,
+            paused=worker.paused,
+            has_full_disk=bool(worker.full_disk),
+            age_s=age_s,
+        )
 
 
 def ingest_lag_s(now: datetime) -> float | None:

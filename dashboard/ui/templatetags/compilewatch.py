@@ -38,6 +38,7 @@ _SIGNS = {
     "queued": ("quiet", "○"),
     "planned": ("quiet", "○"),
     "paused": ("warn", "‖"),
+    "full_disk": ("bad", "‖"),
     "cancelled": ("quiet", "–"),
     "unsupported": ("quiet", "–"),
     "timeout": ("warn", "!"),

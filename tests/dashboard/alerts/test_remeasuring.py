@@ -73,6 +73,6 @@ def test_suspected_group_and_machine_without_worker_are_not_measured_again() -> 
         ask(group)
     triage.move(group=group, to=AlertState.INCONCLUSIVE)
     Worker.objects.update(last_seen=None)
-    with pytest.raises(ActionNotAllowed, match="No worker of this machine is there"):
+    with pytest.raises(ActionNotAllowed, match="No worker of this machine takes jobs now"):
         ask(group)
     assert AlertGroup.objects.get().state == "inconclusive"

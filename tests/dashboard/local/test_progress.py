@@ -5,8 +5,10 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
+from dashboard.local.programs import programs
 from dashboard.models import Job, JobState, Status, Worker
 from dashboard.runs.selectors.progress import ended_since, lines
+from dashboard.site.progress_lines import follow
 from tests.builders import site
 
 pytestmark = pytest.mark.django_db
@@ -46,6 +48,31 @@ def test_time_left_is_printed_while_a_worker_is_online() -> None:
     Worker.objects.filter(pk=site.worker().pk).update(last_seen=now)
     end(first, now)
     assert "about 1 min left" in lines(ended_since(now - timedelta(seconds=1)), now)[1]
+
+
+class Enough(Exception):
+    """Ends what would go on for ever."""
+
+
+def test_job_is_written_when_it_ends() -> None:
+    job = site.run().jobs.get()
+    end(job, timezone.now() + timedelta(minutes=1))  # after the first look
+    written: list[str] = []
+
+    def write(line: str) -> None:
+        written.append(line)
+        if line.startswith("run "):
+            raise Enough
+
+    with pytest.raises(Enough):
+        follow(write, every_s=0)
+    assert written[0] == f"{site.MLP} eager: pass after 20 s"
+
+
+def test_scheduler_alone_writes_it() -> None:
+    started = {program.name: program for program in programs({}, 8000)}
+    printing = [name for name in started if "PRINT_PROGRESS" in started[name].environment]
+    assert printing == ["scheduler"]
 
 
 def test_ended_job_is_printed_once() -> None:

@@ -91,6 +91,21 @@ def test_alive_of_a_process_that_has_not_said_hello_is_409(api: Api) -> None:
     assert api.post("alive", {"boot_id": "other"}).status_code == 409
 
 
+@pytest.mark.parametrize("full_disk", ["The disk under / has 3 MB free.", ""])
+def test_full_disk_is_noted_with_hello_and_alive(api: Api, full_disk: str) -> None:
+    api.hello(full_disk="The disk under /tmp has 3 MB free.")
+    assert Worker.objects.get().full_disk == "The disk under /tmp has 3 MB free."
+    api.post("alive", {"boot_id": site.BOOT, "full_disk": full_disk})
+    assert Worker.objects.get().full_disk == full_disk
+
+
+def test_job_is_handed_back_without_counting(api: Api) -> None:
+    job = claimed(api)
+    answer = api.post(f"jobs/{job.pk}/hand-back", {"attempt": 1, "counts": False})
+    assert answer.json() == {"state": "queued"}
+    assert site.reload(job).max_attempts == job.max_attempts + 1
+
+
 def test_claim_brings_the_job_file(api: Api) -> None:
     job = site.queued_job()
     answer = api.post(f"jobs/{job.pk}/claim", {"attempt": 1, "boot_id": site.BOOT}).json()

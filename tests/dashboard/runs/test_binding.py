@@ -70,6 +70,10 @@ def is_paused(worker: Worker) -> None:
     Worker.objects.filter(pk=worker.pk).update(paused=True)
 
 
+def has_a_full_disk(worker: Worker) -> None:
+    Worker.objects.filter(pk=worker.pk).update(full_disk="The disk under / has 3 MB free.")
+
+
 def is_resumed(worker: Worker) -> None:
     Worker.objects.filter(pk=worker.pk).update(paused=False)
 
@@ -246,7 +250,7 @@ def is_downgraded(worker: Worker) -> None:
     Worker.objects.filter(pk=worker.pk).update(facts={})
 
 
-@pytest.mark.parametrize("leave", [falls_silent, is_paused, is_downgraded])
+@pytest.mark.parametrize("leave", [falls_silent, is_paused, has_a_full_disk, is_downgraded])
 def test_jobs_of_a_case_move_together(leave: Any, broker: EmbeddedBroker) -> None:
     leaving, *others = [site.living_worker(name) for name in ("w1", "w2", "w3")]
     four_cases(repeats=4)

@@ -233,6 +233,13 @@ def test_message_for_a_busy_worker_alone_is_not_sent_again() -> None:
     assert reset_lost_dispatches() == 0
 
 
+def test_message_that_a_worker_with_a_full_disk_holds_is_not_sent_again() -> None:
+    site.living_worker()
+    Worker.objects.update(full_disk="The disk under / has 3 MB free.")
+    lost_message()
+    assert reset_lost_dispatches() == 0
+
+
 def test_nothing_is_sent_again_without_a_living_worker() -> None:
     lost_message()
     assert reset_lost_dispatches() == 0

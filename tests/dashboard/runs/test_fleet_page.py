@@ -87,6 +87,15 @@ def test_disk_of_environments_is_compared_with_its_limit(reader: Client) -> None
     assert "120 of 200 GB" in page_text(reader.get("/fleet/"))
 
 
+def test_full_disk_of_a_worker_is_shown_with_what_is_free(reader: Client) -> None:
+    site.living_worker()
+    Worker.objects.update(full_disk="The disk under /work has 3 MB free, and 1000 are needed")
+    page = page_text(reader.get("/fleet/"))
+    assert "</span> full disk" in page
+    assert "takes no job: The disk under /work has 3 MB free" in " ".join(page.split())
+    assert "</span> full disk" in page_text(reader.get("/"))
+
+
 def test_worker_without_disk_facts_is_shown_without(reader: Client) -> None:
     site.worker()
     assert workers()[0].free_gb is None

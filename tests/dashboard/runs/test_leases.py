@@ -229,6 +229,25 @@ def test_job_that_is_handed_back_is_queued_under_its_next_attempt() -> None:
     assert (job.state, job.attempt, job.lease_until) == (JobState.QUEUED, 2, None)
 
 
+def test_attempt_that_ended_for_a_full_disk_does_not_count() -> None:
+    worker = site.worker()
+    job = site.running_job(worker)
+    allowed = job.max_attempts
+    for attempt in range(1, allowed + 2):
+        leases.hand_back(job_id=job.pk, attempt=attempt, worker=worker, counts=False)
+        site.claim(job, worker)
+    job = site.reload(job)
+    assert job.state == JobState.RUNNING
+    assert job.max_attempts - job.attempt == allowed - 1
+
+
+def test_job_says_that_the_disk_of_its_worker_was_full() -> None:
+    worker = site.worker()
+    job = site.running_job(worker)
+    leases.hand_back(job_id=job.pk, attempt=1, worker=worker, counts=False)
+    assert "the disk of its worker was full" in site.reload(job).message
+
+
 def test_job_of_another_worker_cannot_be_handed_back() -> None:
     job = site.running_job(site.worker("w1"))
     with pytest.raises(Stale, match="is worker w1's, not w2's"):

@@ -135,6 +135,14 @@ def test_metrics_have_the_age_of_each_heartbeat() -> None:
 
 
 @pytest.mark.django_db
+def test_full_disk_of_a_worker_is_a_figure() -> None:
+    worker = site.worker()
+    assert scrape()["worker_disk_full", "cpu-2c", "w1"] == 0
+    Worker.objects.filter(pk=worker.pk).update(full_disk="The disk under / has 3 MB free.")
+    assert scrape()["worker_disk_full", "cpu-2c", "w1"] == 1
+
+
+@pytest.mark.django_db
 def test_heartbeat_of_a_worker_that_never_reported_is_infinitely_old() -> None:
     site.worker("new")
     Worker.objects.update(last_seen=None)

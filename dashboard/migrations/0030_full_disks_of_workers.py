@@ -1,0 +1,16 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('dashboard', '0025_searches_of_alerts'),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name='worker',
+            name='full_disk',
+            field=models.CharField(blank=True, db_default='', default='', max_length=300),
+        ),
+    ]
