@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('dashboard', '0025_searches_of_alerts'),
+        ('dashboard', '0029_judged_imports'),
     ]
 
     operations = [
