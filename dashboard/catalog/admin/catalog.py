@@ -19,6 +19,7 @@ from dashboard.models import Benchmark, Config, Machine, Requirements, TorchBuil
 from dashboard.ui.admin.base import ReadOnlyAdmin
 from dashboard.ui.admin.widgets import Checkboxes, Picker
 
+# Copied for each widget: Picker adds its classes to it
 ONLY_CANDIDATES = {"data-only-when": f"kind={Track.Kind.TEST}"}
 CHANGEABLE = ("git_sha", "channel", "released_on", "index_url")  # of a build: where it comes from
 
@@ -135,14 +136,14 @@ class TrackForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments
     machines = forms.ModelMultipleChoiceField(
         Machine.objects.filter(hidden=False),
         required=False,
-        widget=Picker(ONLY_CANDIDATES),
+        widget=Picker({**ONLY_CANDIDATES}),
         help_text="Where each candidate is compared with the newest release. None: on every "
         "machine with a worker.",
     )
     families = forms.MultipleChoiceField(
         choices=family_choices,
         required=False,
-        widget=Checkboxes(ONLY_CANDIDATES),
+        widget=Checkboxes({**ONLY_CANDIDATES}),
         help_text="What is measured for it. None: the machine's default selection.",
     )
 

@@ -23,6 +23,10 @@ class TimeOfDay(forms.TimeInput):
 class Checkboxes(UnfoldAdminCheckboxSelectMultipleWidget):
     """A few choices side by side."""
 
+    def __init__(self, attrs: dict[str, Any] | None = None, **options: Any) -> None:
+        super().__init__(attrs, **options)
+        self.attrs |= attrs or {}  # Unfold's own replaces them
+
     def get_context(self, *args: Any, **options: Any) -> dict[str, Any]:
         return {**super().get_context(*args, **options), "radio_style": 1}
 
