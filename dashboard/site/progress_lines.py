@@ -11,7 +11,8 @@ from typing import Any
 
 from celery.signals import beat_init
 from django.conf import settings
-from django.db import OperationalError, close_old_connections
+from django.db import Error as DatabaseError
+from django.db import close_old_connections
 from django.utils import timezone
 
 from dashboard.runs.selectors.progress import ended_since, lines
@@ -26,7 +27,7 @@ def follow(write: Callable[[str], Any], every_s: float = LOOK_EVERY_S) -> None:
         time.sleep(every_s)
         try:
             seen = _write_ended(write, seen)
-        except OperationalError:  # the database restarts: look again with a new connection
+        except DatabaseError:  # the database restarts: look again with a new connection
             close_old_connections()
 
 

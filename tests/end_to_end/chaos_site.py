@@ -174,7 +174,8 @@ def losses(jobs: "QuerySet[Job]") -> dict[str, int]:
     for job, document in Result.objects.filter(job__in=done).values_list("job", "document"):
         if data_per_job.get(job, 0) < len(document["metrics"]):
             incomplete += 1
-    without_name = failed.filter(status="").count() + failed.filter(message="").count()
+    measured = failed.exclude(state=JobState.LOST)  # of lost ones the message says why
+    without_name = measured.filter(status="").count() + failed.filter(message="").count()
     return {
         "lost: jobs that never ended": jobs.filter(state__in=ACTIVE).count(),
         "lost: done without a result": done.filter(result=None).count(),

@@ -90,7 +90,8 @@ def store_delivery(job_id: UUID, worker: Worker, delivery: JobDelivery, digest: 
             raise Stale(why_stale(job, delivery.attempt, worker))
         if job.state == JobState.CANCELLED and delivery.outcome.status == "cancelled":
             return job.state
-        if job.state != JobState.RUNNING:
+        # Lost: its last attempt was given up, and nobody else measures it
+        if job.state not in (JobState.RUNNING, JobState.LOST):
             if Result.objects.filter(pk=job_id, attempt=job.attempt, digest=digest).exists():
                 return job.state  # the same delivery again
             raise Stale(why_stale(job, delivery.attempt, worker))

@@ -1,6 +1,7 @@
 """A job's result is stored exactly once; one that breaks the contract touches only its own job."""
 
 import gzip
+from datetime import UTC, datetime
 
 import pytest
 
@@ -18,11 +19,12 @@ from dashboard.models import (
 )
 from dashboard.results.core.result_format import unpack_samples
 from dashboard.results.services.ingest import KEPT_BYTES, UnknownJob, ingest
-from dashboard.runs.services.leases import Stale
+from dashboard.runs.services.leases import Stale, reap
 from dashboard.runs.services.runs import cancel_run, retry_failed_jobs
 from tests.builders import site
 
 pytestmark = pytest.mark.django_db
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -75,6 +77,15 @@ def test_result_of_an_earlier_attempt_is_stale(worker: Worker, job: Job) -> None
     retry_failed_jobs(run=job.run)
     with pytest.raises(Stale, match=r"Attempt 1 of job .* no longer counts: 2 does"):
         deliver(worker, job, body)
+
+
+def test_late_result_of_the_last_attempt_of_a_lost_job_is_stored(worker: Worker, job: Job) -> None:
+    Job.objects.filter(pk=job.pk).update(max_attempts=1, lease_until=LONG_AGO)
+    reap()
+    assert site.reload(job).state == JobState.LOST
+    assert deliver(worker, job) == JobState.DONE
+    assert site.reload(job).run.state == RunState.COMPLETED
+    assert Datum.objects.get(series__metric="latency_ms").value == 2.0
 
 
 def test_worker_cannot_deliver_for_another_workers_job() -> None:
