@@ -11,7 +11,8 @@ from benchmarks_suite.harness.arms import Arm
 from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.harness.timing import Stopwatch
 from tests.perf import field_runner
-from tests.perf.field_runner import OURS, REPEATS, THEIRS
+from tests.perf.field_runner import REPEATS
+from tests.perf.field_runner_report import OURS, THEIRS, report, speedup_of
 
 
 def turn(way: str, eager: list[float], compiled: list[float]) -> Document:
@@ -43,11 +44,11 @@ def test_their_turn_takes_eager_and_compiled_in_turn() -> None:
 
 
 def test_their_speedup_is_the_quotient_of_medians() -> None:
-    assert field_runner.speedup_of(turn(THEIRS, [1.0, 4.0, 9.0], [1.0, 2.0, 4.0])) == 2.0
+    assert speedup_of(turn(THEIRS, [1.0, 4.0, 9.0], [1.0, 2.0, 4.0])) == 2.0
 
 
 def test_our_speedup_is_the_median_of_the_pairs() -> None:
-    assert field_runner.speedup_of(turn(OURS, [1.0, 4.0, 9.0], [1.0, 1.0, 1.0])) == pytest.approx(4)
+    assert speedup_of(turn(OURS, [1.0, 4.0, 9.0], [1.0, 1.0, 1.0])) == pytest.approx(4)
 
 
 def test_report_counts_what_lies_in_our_interval() -> None:
@@ -55,7 +56,7 @@ def test_report_counts_what_lies_in_our_interval() -> None:
     line = process(
         turn(THEIRS, [10.0] * 30, [5.0] * 30), ours, turn(THEIRS, [9.0] * 30, [5.0] * 30)
     )
-    text = "\n".join(field_runner.report([line], []))
+    text = "\n".join(report([line], []))
     assert "| alexnet | 9.5, 5 | 10, 5 | 2.0000, 1.8000 | 2.0000 | 1 of 2 |" in text
     assert "Theirs inside our interval of the same process: 1 of 2" in text
     assert "20.0 s a case" in text  # 8 imports, 11 of the process, 1 of a turn
@@ -63,7 +64,7 @@ def test_report_counts_what_lies_in_our_interval() -> None:
 
 def test_report_names_a_process_that_ended_otherwise() -> None:
     lines = [{"name": "vgg16", "process": 1, "error": "ended after 180 s"}]
-    assert list(field_runner.report(lines, [])) == ["vgg16, process 1: ended after 180 s"]
+    assert list(report(lines, [])) == ["vgg16, process 1: ended after 180 s"]
 
 
 @pytest.mark.slow
