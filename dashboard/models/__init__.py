@@ -14,10 +14,8 @@ from dashboard.models.alerts import (
     Alert,
     AlertEvent,
     AlertGroup,
-    Annotation,
     Confirmation,
     DetectorState,
-    FamilyOwner,
     InvalidPoint,
     IssueLink,
     Mute,
@@ -37,7 +35,7 @@ from dashboard.models.catalog import (
 from dashboard.models.factorials import Factorial
 from dashboard.models.fleet import Worker
 from dashboard.models.notifications import Channel, Delivery, Rule, Subject
-from dashboard.models.people import SavedView, StarredModel
+from dashboard.models.people import Annotation, FamilyOwner, SavedView, StarredModel
 from dashboard.models.results import (
     Artifact,
     Datum,

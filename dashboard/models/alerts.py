@@ -244,21 +244,6 @@ class AlertEvent(models.Model):
         return f"{self.action}: {self.state}"
 
 
-class FamilyOwner(models.Model):
-    """Who looks after the models of a family: alerts about it are assigned to them."""
-
-    family = models.CharField(max_length=40, unique=True)
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="owned_families"
-    )
-
-    class Meta:
-        ordering = ["family"]
-
-    def __str__(self) -> str:
-        return f"{self.family}: {self.owner}"
-
-
 class IssueLink(models.Model):
     """An issue or pull request of another system that belongs to a group."""
 
@@ -343,23 +328,3 @@ class Mute(models.Model):
 
     def __str__(self) -> str:
         return f"series {self.series_id} until {self.until:%Y-%m-%d}"
-
-
-class Annotation(models.Model):
-    """A remark on the trend of a benchmark, by anyone signed in."""
-
-    benchmark = models.ForeignKey(
-        "dashboard.Benchmark", on_delete=models.CASCADE, related_name="annotations"
-    )
-    at = models.DateTimeField()  # the place on the time axis
-    text = models.CharField(max_length=300)
-    by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
-    )
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        ordering = ["at"]
-
-    def __str__(self) -> str:
-        return self.text[:100]

@@ -1,4 +1,4 @@
-"""What belongs to one person."""
+"""What belongs to people: their views and stars, their families, their remarks."""
 
 from django.conf import settings
 from django.db import models
@@ -46,3 +46,38 @@ class StarredModel(models.Model):
 
     def __str__(self) -> str:
         return self.model
+
+
+class FamilyOwner(models.Model):
+    """Who looks after the models of a family: alerts about it are assigned to them."""
+
+    family = models.CharField(max_length=40, unique=True)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="owned_families"
+    )
+
+    class Meta:
+        ordering = ["family"]
+
+    def __str__(self) -> str:
+        return f"{self.family}: {self.owner}"
+
+
+class Annotation(models.Model):
+    """A remark on the trend of a benchmark, by anyone signed in."""
+
+    benchmark = models.ForeignKey(
+        "dashboard.Benchmark", on_delete=models.CASCADE, related_name="annotations"
+    )
+    at = models.DateTimeField()  # the place on the time axis
+    text = models.CharField(max_length=300)
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["at"]
+
+    def __str__(self) -> str:
+        return self.text[:100]

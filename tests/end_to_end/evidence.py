@@ -23,7 +23,7 @@ from tests.builders.local_site import LocalSite, local_site
 from tests.end_to_end.drill import connect
 
 if TYPE_CHECKING:
-    from dashboard.models import AlertGroup
+    from dashboard.models import AlertGroup, Machine, Series, Track
 
 CASE = ("mlp.smoke.inference.float32.static.b64", "inductor")
 CHANGED = {"epilogue_fusion": False}  # the MLP's GELU is then a kernel of its own
@@ -74,38 +74,17 @@ def confirmed_alert() -> "AlertGroup":
     from django.utils import timezone
 
     from dashboard.catalog.services.builds import add_variant
-    from dashboard.models import (
-        Alert,
-        AlertGroup,
-        Benchmark,
-        Config,
-        Confirmation,
-        Purpose,
-        Run,
-        Series,
-        Track,
-    )
-    from dashboard.runs.services.runs import cancel_run
+    from dashboard.models import Alert, AlertGroup, Confirmation, Track
 
     track = Track.objects.select_related("build").get(key="local")
     assert track.build is not None
-    first = Run.objects.select_related("machine").order_by("pk").first()
-    assert first is not None
-    for run in Run.objects.filter(purpose=Purpose.MANUAL):
-        cancel_run(run=run)  # the first run of `make up` measures what is not needed here
+    machine = idle_machine()
     variant = add_variant(base=track.build, name="unfused", inductor=CHANGED)
     between = {"base": track.build, "new": variant}
-    series, _ = Series.objects.get_or_create(
-        benchmark=Benchmark.objects.get(name=CASE[0]),
-        config=Config.objects.get(name=CASE[1]),
-        machine=first.machine,
-        track=track,
-        metric="latency_ms",
-    )
     now = timezone.now()
     group = AlertGroup.objects.create(
         title="mlp inference in inductor: slower",
-        machine=first.machine,
+        machine=machine,
         track=track,
         evidence_state="confirmed",
         direction="regression",
@@ -113,7 +92,7 @@ def confirmed_alert() -> "AlertGroup":
     )
     Alert.objects.create(
         group=group,
-        series=series,
+        series=series_of(machine, track),
         kind="step",
         direction="regression",
         effect=6.2,
@@ -128,6 +107,31 @@ def confirmed_alert() -> "AlertGroup":
     done = Confirmation.State.DONE
     Confirmation.objects.create(group=group, state=done, finished_at=now)
     return group
+
+
+def idle_machine() -> "Machine":
+    """Where `make up` measures, without its first run, which is not needed here."""
+    from dashboard.models import Purpose, Run
+    from dashboard.runs.services.runs import cancel_run
+
+    first = Run.objects.select_related("machine").order_by("pk").first()
+    assert first is not None
+    for run in Run.objects.filter(purpose=Purpose.MANUAL):
+        cancel_run(run=run)
+    return first.machine
+
+
+def series_of(machine: "Machine", track: "Track") -> "Series":
+    from dashboard.models import Benchmark, Config, Series
+
+    series, _ = Series.objects.get_or_create(
+        benchmark=Benchmark.objects.get(name=CASE[0]),
+        config=Config.objects.get(name=CASE[1]),
+        machine=machine,
+        track=track,
+        metric="latency_ms",
+    )
+    return series
 
 
 def wait_for_evidence(group: "AlertGroup") -> None:
