@@ -322,7 +322,8 @@ def test_command_refuses_with_the_reason(level: str, words: str) -> None:
 
 
 def test_work_of_one_machine_lies_on_one_worker() -> None:
-    site.living_worker("w2")
+    for name in ("w1", "w2"):
+        site.living_worker(name)
     factorial = started_factorial()
     bind_cases(machine_id=factorial.machine_id)
     bound = set(factorial.runs.values_list("jobs__bound_to", flat=True))
