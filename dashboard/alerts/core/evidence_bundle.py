@@ -32,7 +32,7 @@ class BundleFile:
 class BundleFolder:
     """A folder of the archive, whose files are known once it is read: name in it -> bytes.
 
-    name: without a slash at its end; else as of `BundleFile`.
+    name: with a slash at its end; else as of `BundleFile`.
     """
 
     name: str
@@ -94,7 +94,7 @@ def _bodies(content: Content) -> dict[str, bytes]:
     """Name in the archive -> bytes."""
     if isinstance(content, BundleFile):
         return {content.name: content.read()}
-    return {f"{content.name}/{name}": body for name, body in content.read().items()}
+    return {f"{content.name}{name}": body for name, body in content.read().items()}
 
 
 def _packed_bytes(body: bytes) -> int:

@@ -20,23 +20,36 @@ from dashboard.models import (
     Kind,
     Worker,
 )
+from dashboard.results.core.code_diff import ARCHIVE
+from dashboard.results.core.compile_diff import CALLS
 from dashboard.results.core.structured_trace import LOG, TRACE
 from dashboard.runs.selectors.runs import ALIVE, WAITING
 
 RECENT = timedelta(days=3)  # since the confirmation; later, a person decides
-# Of these the compiler's own records can say more; of a machine or another suite they say nothing
 ACTIVE = (*WAITING, JobState.RUNNING)
+_CONTENTS = {  # artifact -> what it is called
+    TRACE: "structured trace, FX graphs",
+    LOG: "compiler log",
+    CALLS: "counted calls",
+    ARCHIVE: "generated code",
+}
+# Of these the compiler's own records can say more; of a machine or another suite they say nothing
 EXPLAINED = (Cause.COMPILER, Cause.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)
 class DiagnosedSide:
-    """The newest diagnostic job of a build. brought: whether its trace or its log is kept."""
+    """The newest diagnostic job of a build. artifacts: the names of those that are kept."""
 
     name: str
     job: Job
     size_bytes: int
-    brought: bool
+    artifacts: frozenset[str]
+
+    @property
+    def brought(self) -> bool:
+        """Whether its trace or its log is kept."""
+        return bool(self.artifacts & {TRACE, LOG})
 
     @property
     def is_active(self) -> bool:
@@ -76,6 +89,13 @@ class CollectedEvidence:
     @property
     def size_bytes(self) -> int:
         return sum(side.size_bytes for side in self.sides)
+
+    @property
+    def contents(self) -> str:
+        """What a build left, in words."""
+        names = frozenset[str]().union(*(side.artifacts for side in self.sides))
+        words = [_CONTENTS[name] for name in _CONTENTS if name in names]
+        return ", ".join(words)
 
     @property
     def case(self) -> str:
@@ -125,7 +145,7 @@ def _sides(group: AlertGroup) -> list[DiagnosedSide]:
                 name,
                 job,
                 sum(artifact.size_bytes for artifact in artifacts),
-                any(artifact.name in (TRACE, LOG) for artifact in artifacts),
+                frozenset(artifact.name for artifact in artifacts),
             )
     return [sides[name] for name in sorted(sides)]  # base, new
 

@@ -90,10 +90,10 @@ def _artifact(side: Side, name: str) -> Artifact | None:
 
 def _add_trace(side: str, trace: Trace, files: list[Content]) -> None:
     job = str(trace.artifact.job_id)
-    name = f"{side}/fx-graphs"
+    name = f"{side}/fx-graphs/"
     what = "the FX graphs of the trace, and Inductor's as a script"
     files.append(BundleFolder(name, what, job, partial(_encoded, trace, "graphs")))
-    name = f"{side}/trace"
+    name = f"{side}/trace/"
     what = "the structured trace of a cold compile (TORCH_TRACE), as torch wrote it"
     files.append(BundleFolder(name, what, job, partial(_encoded, trace, "files")))
 
@@ -107,7 +107,7 @@ def add_pages(sides: Sequence[Side], files: list[Content]) -> None:
             what = "tlparse's pages of the trace: open index.html"
             read = partial(_tlparse_pages, trace)
             job = str(trace.artifact.job_id)
-            files.append(BundleFolder(f"{side.name}/tlparse", what, job, read))
+            files.append(BundleFolder(f"{side.name}/tlparse/", what, job, read))
 
 
 def _encoded(trace: Trace, which: str) -> dict[str, bytes]:

@@ -184,7 +184,8 @@ def test_pages_say_what_there_is_and_how_much(confirmed: AlertGroup, reader: Cli
     for page in (f"/alerts/{confirmed.pk}/", f"/alerts/{confirmed.pk}/issue/"):
         text = page_text(reader.get(page))
         assert "Evidence was collected" in text
-        assert "bytes packed" in text
+        assert "structured trace, FX graphs, compiler log" in text
+        assert "packed)" in text
 
 
 def test_page_says_that_nothing_came_and_why(confirmed: AlertGroup, reader: Client) -> None:

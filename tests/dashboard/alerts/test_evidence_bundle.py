@@ -75,7 +75,7 @@ def test_file_that_fits_once_it_is_packed_is_in_the_archive() -> None:
 
 def test_files_of_a_folder_are_listed_one_by_one() -> None:
     target = io.BytesIO()
-    folder = BundleFolder("new/trace", "the trace", "1", lambda: {"a.log": b"a", "b/c.log": b"bc"})
+    folder = BundleFolder("new/trace/", "the trace", "1", lambda: {"a.log": b"a", "b/c.log": b"bc"})
     pack(target, [folder], [], {}, 2**20)
     entries = manifest(zipfile.ZipFile(target))["files"]
     names = [(entry["name"], entry["bytes"]) for entry in entries]
