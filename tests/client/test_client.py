@@ -148,6 +148,7 @@ def test_results_are_posted_once(client: Client) -> None:
         "known": 2,
         "refused": [],
         "left_out": {},
+        "judged": 0,
     }
 
 

@@ -125,7 +125,7 @@ def test_command_imports_every_format() -> None:
     output = imported(
         "", "--build", "2.13.0", "--at", "2026-11-01T00:00+00:00", "--machine", "a100"
     )
-    assert "19 added" in output
+    assert "23 added" in output
     assert set(Machine.objects.values_list("key", flat=True)) == {"a100"}
     assert Job.objects.get(status="fail_accuracy").benchmark.model == "resnet50"
 

@@ -221,12 +221,14 @@ def test_result_is_imported_once(caller: Caller) -> None:
         "known": 0,
         "refused": [],
         "left_out": {},
+        "judged": 0,
     }
     assert posted(caller, gzip.compress(body)).json() == {
         "added": 0,
         "known": 1,
         "refused": [],
         "left_out": {},
+        "judged": 0,
     }
     assert Result.objects.get().job.state == JobState.DONE
 
