@@ -74,8 +74,11 @@ def report(groups: dict[tuple[str, str, str], list[Document]]) -> Iterator[str]:
 
 def added_percent(documents: Sequence[Document]) -> float:
     """The stage `profile` in percent of all others."""
-    profile_s = sum(document["wall_s"].get("profile", 0.0) for document in documents)
-    whole_s = sum(sum(document["wall_s"].values()) for document in documents)
+    profile_s, whole_s = 0.0, 0.0
+    for document in documents:
+        stages: dict[str, float] = document["wall_s"]
+        profile_s += stages.get("profile", 0.0)
+        whole_s += sum(stages.values())
     return 100 * profile_s / (whole_s - profile_s)
 
 
@@ -92,8 +95,8 @@ def _bound(groups: dict[tuple[str, str, str], list[Document]]) -> Iterator[float
         yield from (share for share in shares if share >= BOUND_PERCENT)
 
 
-def _clocks(documents: Sequence[Document]) -> list[float]:
-    clocks = []
+def _clocks(documents: Sequence[Document]) -> list[float | None]:
+    clocks: list[float | None] = []
     for document in documents:
         profile = document.get("profile", {})
         own = profile.get("compiled") or profile.get("eager") or {}

@@ -83,7 +83,8 @@ def estimable_effects(factors: Sequence[Factor], measured: Sequence[Cell]) -> Es
     estimated, it is the mean over those combinations where it can, and says which.
     """
     design = np.array([design_row(factors, cell) for cell in measured])  # (cells, parameters)
-    effects, aliased = [], []
+    effects: list[Contrast] = []
+    aliased: list[Contrast] = []
     for place, factor in enumerate(factors):
         for level in range(1, len(factor.levels)):
             contrast = _factor_contrast(factors, place, level, design)
