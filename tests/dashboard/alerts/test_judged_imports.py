@@ -157,6 +157,7 @@ def test_repeats_of_an_earlier_build_join_its_point() -> None:
 def test_nothing_of_imports_is_measured_again() -> None:
     imported(history(STEPPED))
     group = AlertGroup.objects.get()
+    assert group.machine
     site.living_worker(on=group.machine.key)
     assert confirmations.start_due(now=timezone.now()) == 0
     assert not Confirmation.objects.exists()
