@@ -25,7 +25,8 @@ def run(options: Namespace) -> int:
     try:
         from compilewatch_client.agents.server import build_server
     except ModuleNotFoundError as error:
-        if error.name not in {"mcp", "mcp_types"}:
+        package = (error.name or "").partition(".")[0]
+        if package not in {"mcp", "mcp_types"}:
             raise
         raise ClientError(MISSING) from None
     with Client(options.url) as client:

@@ -336,7 +336,7 @@ def test_site_that_is_down_is_named() -> None:
 def test_command_without_the_package_says_how_to_install_it(
     compilewatch: RunCommand, online: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "mcp", None)
+    monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
     monkeypatch.delitem(sys.modules, "compilewatch_client.agents.server", raising=False)
     result = compilewatch("mcp")
     assert result.code == 2

@@ -24,7 +24,7 @@ def measured(db: None) -> None:
 
 def test_advice_says_from_how_many_steps_on(caller: Caller, measured: None) -> None:
     advice = caller.get(PATH)
-    assert advice["sentence"] == "Below 1 000 steps stay in eager; above, use inductor."
+    assert advice["sentence"] == "Below 1\u2009000 steps stay in eager; above, use inductor."
     [eager, inductor] = advice["ahead"]
     assert eager["config"] == "eager"
     assert inductor["low"] < inductor["from_steps"] < inductor["high"]

@@ -49,11 +49,6 @@ def test_build_that_was_not_measured_is_not_found(two_releases: None, caller: Ca
     assert "was not measured on h100" in refused["detail"]
 
 
-def test_site_without_results_says_so(caller: Caller) -> None:
-    refused = caller.get("compare", expect=404, base="2.11.0", new="2.13.0")
-    assert "there is nothing to compare" in refused["detail"]
-
-
 def test_comparison_costs_its_jobs_and_their_time(caller: Caller) -> None:
     comparisons.three_builds()
     body = {"base": "2.11.0", "new": "2.13.0", "benchmarks": [site.MLP], "repeats": 3}

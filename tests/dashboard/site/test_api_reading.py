@@ -129,3 +129,8 @@ def test_alert_describes_its_change_in_words_and_numbers(caller: Caller) -> None
     assert change["effect"] == 6.2
     assert change["unit"] == "percent"
     assert document["series"] == 1
+
+
+def test_site_without_results_compares_nothing(caller: Caller) -> None:
+    refused = caller.get("compare", expect=404, base="2.11.0", new="2.13.0")
+    assert "there is nothing to compare" in refused["detail"]
