@@ -38,7 +38,7 @@ JOBS = {
         purpose="scheduled",
         build="2.13.0+cpu",
         planned_at="2026-11-21T03:00:00+00:00",
-        measure={**QUICK, "starts": ["cold", "warm", "restored"]},
+        measure={**QUICK, "starts": ["cold", "warm", "restored", "diagnostic"]},
         variant={"env": {"TORCHINDUCTOR_FX_GRAPH_CACHE": "1"}, "inductor": {"max_fusion_size": 32}},
         timeout_s=600,
     ),

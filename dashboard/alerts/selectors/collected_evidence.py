@@ -199,6 +199,6 @@ def _why_not_this(group: AlertGroup) -> str:
     if group.evidence_state != EvidenceState.CONFIRMED:
         return "They are collected once the alert is confirmed."
     if group.cause not in EXPLAINED:
-        cause = group.get_cause_display()
-        return f"The likely cause is {cause}, of which the compiler's records say little."
+        likely = f"The likely cause is not the compiler ({group.cause} is)"
+        return f"{likely}, so its records would say little."
     return ""

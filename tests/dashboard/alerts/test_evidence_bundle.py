@@ -3,6 +3,7 @@
 import io
 import json
 import lzma
+import random
 import zipfile
 from typing import Any
 from uuid import UUID
@@ -51,7 +52,7 @@ def test_manifest_lists_what_the_archive_has() -> None:
 
 
 def test_file_that_does_not_fit_is_named_as_missing() -> None:
-    large = file("large.bin", bytes(range(256)) * 4096)
+    large = file("large.bin", random.Random(0).randbytes(2**20))
     packed_files, missing = archive(large, file("small.txt", b"abc"), limit=500_000)
     assert packed_files.namelist() == ["small.txt", "MANIFEST.json"]
     assert [each.what for each in missing] == ["large.bin"]
