@@ -13,7 +13,7 @@ from tests.builders.comparisons import comparison_jobs, deliver_result
 RELEASE, CANDIDATE = "2.13.0+cpu", "2.14.0rc1+cpu"
 
 
-def test_track(**fields: Any) -> Track:
+def following_track(**fields: Any) -> Track:
     """The track that follows release candidates."""
     return Track.objects.create(key="test", kind=Track.Kind.TEST, **fields)
 
@@ -29,7 +29,7 @@ def started(families: list[str] | None = None) -> Comparison:
     site.living_worker()
     site.build(RELEASE)
     candidate()
-    test_track(families=families or ["toy"])
+    following_track(families=families or ["toy"])
     (comparison,) = candidates.start_due(now=timezone.now())
     return comparison
 

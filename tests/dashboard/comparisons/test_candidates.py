@@ -26,7 +26,7 @@ from dashboard.comparisons.services import candidates
 from dashboard.comparisons.services.comparisons import measure_more
 from dashboard.models import Comparison, InstalledEnvironment, TorchBuild
 from tests.builders import compared, site
-from tests.builders.candidates import CANDIDATE, RELEASE, candidate, ended, started, test_track
+from tests.builders.candidates import CANDIDATE, RELEASE, candidate, ended, following_track, started
 from tests.builders.package_index import PackageIndex
 from tests.builders.reading import text
 
@@ -136,7 +136,7 @@ def test_candidate_is_not_added_as_if_it_were_a_release(index: PackageIndex) -> 
 def test_test_index_is_not_asked_without_a_track(index: PackageIndex) -> None:
     assert candidates.discover() is None
     assert index.calls == []
-    test_track()
+    following_track()
     discovery = candidates.discover()
     assert discovery
     assert [build.channel for build in discovery.added] == ["release", "test"]
@@ -177,7 +177,7 @@ def test_nothing_is_started_without_a_living_worker() -> None:
     site.worker()
     site.build(RELEASE)
     candidate()
-    test_track()
+    following_track()
     assert candidates.start_due(now=timezone.now()) == []
 
 
@@ -185,7 +185,7 @@ def test_machine_that_the_track_does_not_name_compares_nothing() -> None:
     site.living_worker()
     site.build(RELEASE)
     candidate()
-    test_track().machines.set([site.machine("other")])
+    following_track().machines.set([site.machine("other")])
     assert candidates.start_due(now=timezone.now()) == []
 
 
@@ -193,7 +193,7 @@ def test_candidate_of_another_flavour_is_not_installed_here() -> None:
     site.living_worker()
     site.build(RELEASE)
     candidate("2.14.0rc1+cu130")
-    test_track()
+    following_track()
     assert candidates.start_due(now=timezone.now()) == []
 
 
