@@ -27,7 +27,7 @@ class SeriesLimitDocument(TypedDict):
     reason: str
     # Smaller changes are not reported.
     percent: float | None
-    # A new level is reported after so many of its points.
+    # Number of points of a new level after which it is reported.
     points: int | None
 
 
@@ -50,12 +50,12 @@ class SeriesDocument(TypedDict):
     unit: str
     # Whether a smaller value is better.
     lower_is_better: bool
-    # How many data it has.
+    # Number of its points.
     count: int
     at: str | None
     # The newest value, in `unit`; null where the case failed.
     value: float | None
-    # Lower end of the 95% interval within the process.
+    # Lower end of the 95% interval within the process, in `unit`.
     low: float | None
     # Upper end of it, in `unit`.
     high: float | None
@@ -83,7 +83,7 @@ class DatumDocument(TypedDict):
     low: float | None
     # Upper end of it, in that unit.
     high: float | None
-    # Samples that it was made from.
+    # Number of samples that it was made from.
     count: int
     job: str
 
@@ -120,7 +120,6 @@ class RunDocument(TypedDict):
     finished_at: str | None
     jobs: CountsDocument
     is_active: bool
-    # Roughly; null while nothing is known, or nobody works.
     seconds_left: float | None
 
 
@@ -232,7 +231,7 @@ class ScheduleDocument(TypedDict):
     benchmarks: list[str]
     # Names of configs.
     configs: list[str]
-    # Runs after which a build is measured enough; 0: never.
+    # Number of runs after which a build is measured enough; 0: never.
     repeats: int
     # Why it triggered nothing when it was last due; empty if it did.
     problem: str
@@ -440,15 +439,10 @@ class ChangeDocument(TypedDict):
     """One series of the group: new minus base, once it is confirmed as the confirmation measured
     it."""
 
-    # Number of the change: what `split` takes.
-    id: int
-    # Number of the series.
-    series: int
     # The change in words, with its 95% interval.
     sentence: str
-    benchmark: str
-    config: str
-    metric: str
+    # Of the first point of the new level.
+    at: str
     # regression, improvement or neutral.
     direction: str
     # In `unit`.
@@ -459,6 +453,13 @@ class ChangeDocument(TypedDict):
     high: float | None
     # percent, or difference: in the metric's own unit.
     unit: str
+    # Number of the change: what `split` takes.
+    id: int
+    # Number of the series.
+    series: int
+    benchmark: str
+    config: str
+    metric: str
     # As the detector first estimated it, in the metric's unit; null where it was not kept, and for
     # a status.
     level_before: float | None
@@ -471,8 +472,6 @@ class ChangeDocument(TypedDict):
     smaller: bool
     # As the detector first estimated it, in `unit`.
     first_effect: float | None
-    # Of the first point of the new level.
-    at: str
 
 
 class EventDocument(TypedDict):
@@ -632,18 +631,10 @@ class SeriesChangeDocument(TypedDict):
     """Where a series changed its level, by an alert that stands: new minus base, once it is
     confirmed as the confirmation measured it."""
 
-    # Number of the alert.
-    alert: int
-    # Of the first point of the new level.
-    at: str
-    # The last build without the change.
-    base: str | None
-    # The first build with the change.
-    new: str | None
     # The change in words, with its 95% interval.
     sentence: str
-    # How sure it is: suspected, confirming, confirmed, inconclusive, recovered or missing_report.
-    evidence_state: str
+    # Of the first point of the new level.
+    at: str
     # regression, improvement or neutral.
     direction: str
     # In `unit`.
@@ -654,6 +645,14 @@ class SeriesChangeDocument(TypedDict):
     high: float | None
     # percent, or difference: in the metric's own unit.
     unit: str
+    # Number of the alert.
+    alert: int
+    # The last build without the change.
+    base: str | None
+    # The first build with the change.
+    new: str | None
+    # How sure it is: suspected, confirming, confirmed, inconclusive, recovered or missing_report.
+    evidence_state: str
 
 
 class AheadFromDocument(TypedDict):
@@ -674,7 +673,7 @@ class RankedOutDocument(TypedDict):
     config: str
     # Seconds for `steps`, or number of steps in `hours`.
     amount: float
-    # Lower end of the 95% interval, as it.
+    # Lower end of the 95% interval, in the same unit.
     low: float
     # Upper end of it, in the same unit.
     high: float | None
