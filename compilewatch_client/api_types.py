@@ -515,15 +515,10 @@ class ChangeDocument(TypedDict):
     """One series of the group: new minus base, once it is confirmed as the confirmation measured
     it."""
 
-    # Number of the change: what `split` takes.
-    id: int
-    # Number of the series.
-    series: int
     # The change in words, with its 95% interval.
     sentence: str
-    benchmark: str
-    config: str
-    metric: str
+    # Of the first point of the new level.
+    at: str
     # regression, improvement or neutral.
     direction: str
     # In `unit`.
@@ -534,6 +529,13 @@ class ChangeDocument(TypedDict):
     high: float | None
     # percent, or difference: in the metric's own unit.
     unit: str
+    # Number of the change: what `split` takes.
+    id: int
+    # Number of the series.
+    series: int
+    benchmark: str
+    config: str
+    metric: str
     # As the detector first estimated it, in the metric's unit; null where it was not kept, and for
     # a status.
     level_before: float | None
@@ -546,8 +548,6 @@ class ChangeDocument(TypedDict):
     smaller: bool
     # As the detector first estimated it, in `unit`.
     first_effect: float | None
-    # Of the first point of the new level.
-    at: str
 
 
 class EventDocument(TypedDict):
@@ -714,18 +714,10 @@ class SeriesChangeDocument(TypedDict):
     """Where a series changed its level, by an alert that stands: new minus base, once it is
     confirmed as the confirmation measured it."""
 
-    # Number of the alert.
-    alert: int
-    # Of the first point of the new level.
-    at: str
-    # The last build without the change.
-    base: str | None
-    # The first build with the change.
-    new: str | None
     # The change in words, with its 95% interval.
     sentence: str
-    # How sure it is: suspected, confirming, confirmed, inconclusive, recovered or missing_report.
-    evidence_state: str
+    # Of the first point of the new level.
+    at: str
     # regression, improvement or neutral.
     direction: str
     # In `unit`.
@@ -736,6 +728,14 @@ class SeriesChangeDocument(TypedDict):
     high: float | None
     # percent, or difference: in the metric's own unit.
     unit: str
+    # Number of the alert.
+    alert: int
+    # The last build without the change.
+    base: str | None
+    # The first build with the change.
+    new: str | None
+    # How sure it is: suspected, confirming, confirmed, inconclusive, recovered or missing_report.
+    evidence_state: str
 
 
 class AheadFromDocument(TypedDict):

@@ -19,7 +19,7 @@ from dashboard.catalog.core.plan import require_known
 from dashboard.models import AlertGroup
 from dashboard.ui.api.paging import Pages
 from dashboard.ui.api.parameters import Name, Text, one
-from dashboard.ui.api.schemas import Answer, Paged
+from dashboard.ui.api.schemas import Answer, DetectedChange, Paged
 
 router = Router(auth=READ, tags=["alerts"])
 
@@ -127,31 +127,16 @@ class AlertOut(Paged):
         return facts.cause_in_words(group)
 
 
-class Change(Answer):
+class Change(DetectedChange):
     """One series of the group: new minus base, once it is confirmed as the confirmation measured
     it.
     """
 
     id: int = Field(alias="alert.pk", description="Number of the change: what `split` takes.")
     series: int = Field(alias="alert.series_id", description="Number of the series.")
-    sentence: str = Field(description="The change in words, with its 95% interval.")
     benchmark: str = Field(alias="alert.series.benchmark.name")
     config: str = Field(alias="alert.series.config.name")
     metric: str = Field(alias="alert.series.metric")
-    direction: str = Field(
-        alias="alert.direction", description="regression, improvement or neutral."
-    )
-    effect: float | None = Field(alias="alert.size.effect", description="In `unit`.")
-    low: float | None = Field(
-        alias="alert.size.low", description="Lower end of the 95% interval, in `unit`."
-    )
-    high: float | None = Field(
-        alias="alert.size.high", description="Upper end of the 95% interval, in `unit`."
-    )
-    unit: str = Field(
-        alias="alert.size.unit",
-        description="percent, or difference: in the metric's own unit.",
-    )
     level_before: float | None = Field(
         None,
         alias="alert.levels.0",
@@ -172,9 +157,6 @@ class Change(Answer):
     )
     first_effect: float | None = Field(
         alias="alert.effect", description="As the detector first estimated it, in `unit`."
-    )
-    at: datetime = Field(
-        alias="alert.planned_at", description="Of the first point of the new level."
     )
 
 

@@ -1,6 +1,5 @@
 """Series, their data, where they changed, and figures of them."""
 
-from datetime import datetime
 from typing import Annotated
 
 from django.db.models import F, QuerySet
@@ -39,40 +38,22 @@ class DataFilter(FilterSchema):
     status: Status | None = None
 
 
-class SeriesChange(schemas.Answer):
+class SeriesChange(schemas.DetectedChange):
     """Where a series changed its level, by an alert that stands: new minus base, once it is
     confirmed as the confirmation measured it.
     """
 
     alert: int = Field(alias="alert.group_id", description="Number of the alert.")
-    at: datetime = Field(
-        alias="alert.planned_at", description="Of the first point of the new level."
-    )
     base: str | None = Field(
         None, alias="alert.base.label", description="The last build without the change."
     )
     new: str | None = Field(
         None, alias="alert.new.label", description="The first build with the change."
     )
-    sentence: str = Field(description="The change in words, with its 95% interval.")
     evidence_state: str = Field(
         alias="alert.group.evidence_state",
         description="How sure it is: suspected, confirming, confirmed, inconclusive, recovered or "
         "missing_report.",
-    )
-    direction: str = Field(
-        alias="alert.direction", description="regression, improvement or neutral."
-    )
-    effect: float | None = Field(alias="alert.size.effect", description="In `unit`.")
-    low: float | None = Field(
-        alias="alert.size.low", description="Lower end of the 95% interval, in `unit`."
-    )
-    high: float | None = Field(
-        alias="alert.size.high", description="Upper end of the 95% interval, in `unit`."
-    )
-    unit: str = Field(
-        alias="alert.size.unit",
-        description="percent, or difference: in the metric's own unit.",
     )
 
 

@@ -37,6 +37,29 @@ class Paged(Answer):
         return absolute(row.get_absolute_url())  # type: ignore[attr-defined]
 
 
+class DetectedChange(Answer):
+    """One series of an alert in words and numbers: new minus base."""
+
+    sentence: str = Field(description="The change in words, with its 95% interval.")
+    at: datetime = Field(
+        alias="alert.planned_at", description="Of the first point of the new level."
+    )
+    direction: str = Field(
+        alias="alert.direction", description="regression, improvement or neutral."
+    )
+    effect: float | None = Field(alias="alert.size.effect", description="In `unit`.")
+    low: float | None = Field(
+        alias="alert.size.low", description="Lower end of the 95% interval, in `unit`."
+    )
+    high: float | None = Field(
+        alias="alert.size.high", description="Upper end of the 95% interval, in `unit`."
+    )
+    unit: str = Field(
+        alias="alert.size.unit",
+        description="percent, or difference: in the metric's own unit.",
+    )
+
+
 class Machine(Schema):
     key: str = Field(description="As other calls take it.")
     label: str
