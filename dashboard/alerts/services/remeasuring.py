@@ -11,7 +11,7 @@ from datetime import datetime
 from django.db import transaction
 
 from dashboard.alerts.services import confirmations, triage
-from dashboard.alerts.services.triage import Person
+from dashboard.alerts.services.history import Person
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import AlertGroup, Confirmation, Kind, Machine
 

@@ -109,6 +109,7 @@ def late_alert(**fields: Any) -> AlertEvent:
     deliveries.enqueue_deliveries(now=NOW)
     Delivery.objects.all().delete()
     group.refresh_from_db()
+    assert group.due_at
     remind(now=group.due_at + timedelta(hours=1))
     return group.events.get(action="late")
 
