@@ -49,7 +49,7 @@ def measure(job: Job) -> Document:
     from benchmarks_suite.harness import compiling, torch_versions
     from benchmarks_suite.harness.working_copies import WorkingCopy, settle_process
 
-    logs = turn_on_logs(torch._logging.set_logs)
+    logs = turn_on_logs(torch._logging.set_logs)  # type: ignore[attr-defined]  # it is public
     settle_process(job)
     workload = loading.load(job.benchmark)
     working_copy = WorkingCopy(job.benchmark, workload, job.device, job.measure.seed)

@@ -20,8 +20,7 @@ MOST_BYTES = 32 * 2**20  # of one file, before it is packed
 MOST_IN_ALL = 64 * 2**20  # of all traces
 MOST_LOG_BYTES = 32 * 2**20
 TIME_TO_PACK_S = 20.0
-# Of xz: a trace is packed to 5% in a second per 10 MB
-_PRESET: Final = 2
+_PRESET: Final = 2  # of xz: a trace is packed to 5% in a second per 10 MB
 
 
 def keep(traces: Path, log: Path, artifacts: Path) -> Document:

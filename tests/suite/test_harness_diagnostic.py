@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
-from benchmarks_suite.harness import diagnostic_start, records, torch_versions
+from benchmarks_suite.harness import diagnostic_start, records
 from dashboard.results.core import structured_trace
 from dashboard.results.core.code_diff import archived_files
 from tests.builders.measured_jobs import MLP, run
@@ -86,9 +87,7 @@ def test_logs_that_a_release_lacks_are_not_asked_for() -> None:
 
 def test_release_without_a_structured_trace_is_named() -> None:
     assert "2.3 and newer do" in diagnostic_start.why_no_trace(object())
-    assert diagnostic_start.why_no_trace(torch_versions.torch._logging) == (
-        diagnostic_start.NOTHING_COMPILED
-    )
+    assert diagnostic_start.why_no_trace(torch._logging) == diagnostic_start.NOTHING_COMPILED
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +111,7 @@ def test_graphs_can_be_read_from_the_trace(folder: Path, result: dict[str, Any])
     traces = archived_files(artifact(folder, records.TRACE))
     graphs = structured_trace.graph_files(traces.values())
     kinds = {name.partition("/")[0] for name in graphs}
-    assert {"dynamo_output_graph", "aot_inference_graph", "after_post_grad_graph"} <= kinds
+    assert {"dynamo_output_graph", "aot_inference_graph", "inductor_post_grad_graph"} <= kinds
     assert "torch.ops.aten" in graphs["aot_inference_graph/0_0_0.txt"]
 
 

@@ -67,8 +67,9 @@ def _start_if_possible(group: AlertGroup, now: datetime) -> bool:
     if collected_evidence.why_not_by_itself(group, now):
         return False
     assert alert is not None
+    assert group.machine is not None
     with transaction.atomic():
-        machine = Machine.objects.select_for_update(no_key=True).get(pk=group.machine_id)
+        machine = Machine.objects.select_for_update(no_key=True).get(pk=group.machine.pk)
         if Run.objects.filter(evidence_of__group=group).exists():
             return False
         if reason_to_wait(machine=machine, now=now, limited=False):
@@ -101,7 +102,8 @@ def collect(*, group: AlertGroup, by: Person, now: datetime) -> list[Run]:
         if reason := collected_evidence.why_never(alert):
             raise ActionNotAllowed(f"No evidence can be collected here. {reason}")
         assert alert is not None
-        Machine.objects.select_for_update(no_key=True).get(pk=group.machine_id)
+        assert group.machine is not None
+        Machine.objects.select_for_update(no_key=True).get(pk=group.machine.pk)
         active = Job.objects.filter(run__evidence_of__group=group, state__in=ACTIVE)
         if active.exists():
             raise ActionNotAllowed("Its evidence is being collected already.")
@@ -111,8 +113,10 @@ def collect(*, group: AlertGroup, by: Person, now: datetime) -> list[Run]:
 def _plan(alert: Alert, now: datetime, by: Person) -> list[Run]:
     """A run of one job for each build; sent on commit."""
     group, session = alert.group, uuid4().hex  # measured in turn, so on one device
-    runs = []
-    jobs = []
+    assert group.machine is not None
+    assert group.track is not None
+    runs: list[Run] = []
+    jobs: list[Job] = []
     for side, build in (("base", alert.base), ("new", alert.new)):
         if build is None:
             continue
