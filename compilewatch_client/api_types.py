@@ -7,9 +7,9 @@ site, then run that. A site of a later version may add fields.
 from typing import Any, Literal, TypedDict
 
 AlertAction = Literal[
-    "evidence",
     "move",
     "again",
+    "collect-evidence",
     "assign",
     "hand-over",
     "note",

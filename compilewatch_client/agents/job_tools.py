@@ -38,7 +38,7 @@ class JobTools:
     def show_run(self, run: Annotated[int, Field(ge=1, description="Its number.")]) -> RunAnswer:
         """How far a run is, and which of its jobs failed and why. Ask again to follow it."""
         document = self._client.run(run)
-        failed = []
+        failed: list[JobDocument] = []
         is_cut = False
         if document["jobs"]["failed"]:
             ended = (job for job in self._client.jobs(run=run) if _has_failed(job))

@@ -43,7 +43,7 @@ class PlanningTools:
             str, Field(description="An older build, to compare with; empty: a run of one build.")
         ] = "",
         machine: Machine = "",
-        models: Annotated[list[str], Field(description="Of a comparison: names of models.")] = (),
+        models: Annotated[Sequence[str], Field(description="Of a comparison: its models.")] = (),
         families: Annotated[Sequence[str], Field(description="Of a run: names of families.")] = (),
         benchmarks: Names = (),
         configs: Names = (),

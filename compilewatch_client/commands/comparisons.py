@@ -3,8 +3,8 @@
 from argparse import ArgumentParser, Namespace
 
 from compilewatch_client import terminal
-from compilewatch_client.api_types import ComparisonDocument, ReportDocument
-from compilewatch_client.client import Client, Document
+from compilewatch_client.api_types import ComparisonDocument, ReportDocument, ReportedCaseDocument
+from compilewatch_client.client import Client
 from compilewatch_client.commands.options import OK, add_selection, add_site_options, connect
 
 
@@ -100,7 +100,7 @@ def _print_report(report: ReportDocument, options: Namespace) -> None:
     terminal.print_text(f"\n{report['address']}")
 
 
-def _change_row(case: Document) -> tuple[str, ...]:
+def _change_row(case: ReportedCaseDocument) -> tuple[str, ...]:
     percent = case["change_percent"]
     return (
         case["benchmark"],

@@ -63,6 +63,7 @@ def test_job_has_its_result_and_samples(client: Client) -> None:
     uuid = str(alerting.measure({"latency_ms": 2.0}, 0).pk)
     job = client.job(uuid)
     arm = client.samples(uuid)[0]
+    assert job["result"] is not None
     assert job["result"]["status"] == "pass"
     assert arm["values"] == [2.0, 2.1, 1.9]
 

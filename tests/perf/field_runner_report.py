@@ -148,7 +148,8 @@ def inside(line: Document) -> int:
 
 
 def half_width(turns: Sequence[Document]) -> float:
-    return median(interval(turn).half_width_percent for turn in turns)
+    widths: list[float] = [interval(turn).half_width_percent for turn in turns]
+    return median(widths)
 
 
 def range_percent(values: Sequence[float]) -> float:

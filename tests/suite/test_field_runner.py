@@ -34,10 +34,11 @@ def process(*turns: Document) -> Document:
 
 def test_their_turn_takes_eager_and_compiled_in_turn() -> None:
     steps: list[str] = []
-    arms = [
-        Arm(name, nn.Identity(), lambda batch, name=name: steps.append(name), None, lambda: None)
-        for name in ("eager", "compiled")
-    ]
+
+    def arm(name: str) -> Arm:
+        return Arm(name, nn.Identity(), lambda batch: steps.append(name), None, lambda: None)
+
+    arms = [arm("eager"), arm("compiled")]
     samples = field_runner.their_turn(Stopwatch(torch.device("cpu"), [{}]), arms, {})
     assert steps == ["eager", "compiled"] * REPEATS
     assert len(samples["compiled"]) == REPEATS

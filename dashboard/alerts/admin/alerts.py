@@ -89,6 +89,7 @@ class FamilyOwnerForm(forms.ModelForm):  # type: ignore[type-arg]  # none at run
 class FamilyOwnerAdmin(ModelAdmin):
     form = FamilyOwnerForm
     list_display = ("family", "owner")
+    list_filter = ("owner",)
     list_select_related = ("owner",)
     search_fields = ("family", "owner__username")
 

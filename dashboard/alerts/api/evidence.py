@@ -73,7 +73,7 @@ class EvidenceOut(Paged):
     archive: str = Field(description="Address of all of it as one zip, for people.")
 
     @staticmethod
-    def resolve_url(shown: "ShownChange") -> str:
+    def resolve_url(shown: "ShownChange") -> str:  # type: ignore[override]  # of no row of its own
         return absolute(shown.group.get_absolute_url())
 
     @staticmethod

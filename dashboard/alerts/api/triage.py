@@ -92,8 +92,8 @@ def again(request: HttpRequest, pk: int, body: Why) -> AlertGroup:
     return detail(pk)
 
 
-@router.post("alerts/{int:pk}/evidence", response=AlertDetail)
-def evidence(request: HttpRequest, pk: int) -> AlertGroup:
+@router.post("alerts/{int:pk}/collect-evidence", response=AlertDetail)
+def collect_evidence(request: HttpRequest, pk: int) -> AlertGroup:
     """Collect the compiler's trace and log of both builds, behind everything else."""
     collect(group=_group(pk), by=caller_of(request), now=timezone.now())
     return detail(pk)

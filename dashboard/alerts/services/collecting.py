@@ -18,7 +18,7 @@ from dashboard.alerts.selectors.alerts import OPEN, RANK
 from dashboard.alerts.selectors.collected_evidence import ACTIVE, EXPLAINED, RECENT
 from dashboard.alerts.services import triage
 from dashboard.alerts.services.confirmations import STEP, libraries_of, reason_to_wait
-from dashboard.alerts.services.triage import Person
+from dashboard.alerts.services.history import Person
 from dashboard.language.contracts import Document
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import (

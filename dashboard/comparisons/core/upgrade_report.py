@@ -168,9 +168,11 @@ def narrowed(
         if not models or group.name in models:
             titles.add(group.title)
     for table in report.tables.values():
-        for row in [*table.rows, *table.left_out]:
-            if not models or row.case.model in models:
-                benchmarks.add(row.case.benchmark)
+        cases_of_table = [row.case for row in table.rows]
+        cases_of_table += [out.case for out in table.left_out]
+        for case_of_table in cases_of_table:
+            if not models or case_of_table.model in models:
+                benchmarks.add(case_of_table.benchmark)
     cases = []
     for case in full["cases"]:
         is_shown = not only_changed or case["evidence"] in {"significant", "suspected"}

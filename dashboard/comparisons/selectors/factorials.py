@@ -120,8 +120,11 @@ def results(of: Factorial) -> FactorialResults:
 def _runs(of: Factorial) -> dict[Cell, int]:
     """By cell, the id of the newest run."""
     cells = cells_of(of)
-    arms = of.runs.order_by("pk").values_list("arm", "pk")
-    return {cells[arm]: pk for arm, pk in arms}
+    runs: dict[Cell, int] = {}
+    for arm, pk in of.runs.order_by("pk").values_list("arm", "pk"):
+        assert arm is not None  # every run of a factorial is an arm's
+        runs[cells[arm]] = pk
+    return runs
 
 
 def _processes(of: Factorial) -> dict[str, list[ArmProcess]]:

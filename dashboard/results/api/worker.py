@@ -47,7 +47,9 @@ class Hello(Schema):
     boot_id: str = Field(min_length=1, max_length=64)
     device: str = Field(max_length=40)
     facts: dict[str, Any] = {}
-    full_disk: str = Field("", max_length=300)
+    full_disk: str = Field(
+        "", max_length=300, description="Why its disk has no room for a job; empty: it has."
+    )
     catalog: WorkerCatalog
     builds: list[dict[str, Any]] = Field([], max_length=1_000)
     environments: list[ReportedEnvironment] = Field([], max_length=1_000)
@@ -68,7 +70,9 @@ class Boot(Schema):
 
 
 class IdleHeartbeat(Boot):
-    full_disk: str = Field("", max_length=300)
+    full_disk: str = Field(
+        "", max_length=300, description="Why its disk has no room for a job; empty: it has."
+    )
 
 
 class Claim(Boot):
@@ -85,7 +89,9 @@ class Claimed(Schema):
 
 class HandBack(Schema):
     attempt: int = Field(ge=1)
-    counts: bool = True
+    counts: bool = Field(
+        True, description="Whether the attempt counts; false where the disk was full."
+    )
 
 
 class Waiting(Schema):

@@ -88,7 +88,7 @@ def _add_scope(call: Node, callbacks: Sequence[Any]) -> None:
         call["description"] += f"\n\n{needs}."
 
 
-def _refusals(path: str, method: str, call: Node) -> Node:
+def _refusals(path: str, method: str, call: Node) -> dict[int, Node]:
     statuses = [401, 403, 422, 503]
     if "{" in path or path.endswith("/compare"):
         statuses.append(404)
@@ -96,7 +96,7 @@ def _refusals(path: str, method: str, call: Node) -> Node:
         statuses.append(409)
     if path.endswith(("/results", "/result")) or "/artifacts/" in path:
         statuses.append(413)
-    refs = {}
+    refs: dict[int, Node] = {}
     for status in sorted(statuses):
         refs[status] = {"$ref": f"#/components/responses/Refused{status}"}
     return refs

@@ -1,5 +1,7 @@
 """Two builds in the API: what is stored of them, a part of it, and what measuring would cost."""
 
+from typing import Any
+
 import pytest
 
 from dashboard.models import Comparison
@@ -7,7 +9,7 @@ from tests.builders import comparisons, site
 from tests.builders.api import Caller, token
 
 pytestmark = pytest.mark.django_db
-SIDES = {"base": "2.11.0", "new": "2.13.0", "machine": "h100"}
+SIDES: dict[str, Any] = {"base": "2.11.0", "new": "2.13.0", "machine": "h100"}
 
 
 @pytest.fixture

@@ -48,6 +48,8 @@ NOT_RUN = {  # pattern -> why no test takes the command from its page
     "has one of its own",
     r"\S*python manage.py compare_builds": "installs a release, 4 GB: the slow test "
     "compare_first_time does it",
+    r"\S*python manage.py exchange_factors": "measures for half an hour: "
+    "tests/dashboard/comparisons/test_factorials.py measures small ones",
     r"\S*python manage.py (generate_history|collectstatic)": "ten million data: "
     "test_generated_alerts.py makes few",
     r"\S*python -m benchmarks_suite": "measures for minutes: tests/suite runs each command on a "
@@ -159,12 +161,16 @@ def test_commands_that_import_do_as_the_page_says(
         '"benchmark_values": [0.25]}}'
     )
     (tmp_path / "records_in_seconds.json").write_text(record)
+    (tmp_path / "data.js").write_bytes((IMPORTS / "data.js").read_bytes())
+    (tmp_path / "numpy-bench" / "results" / "i7").mkdir(parents=True)
+    asv = (IMPORTS / "asv.json").read_bytes()
+    (tmp_path / "numpy-bench" / "results" / "i7" / "asv.json").write_bytes(asv)
     monkeypatch.chdir(tmp_path)
     before = []
     for line in filter(None, commands(ROOT / "docs" / "import.md")):
         before.append(Job.objects.count())
         call_command(*shlex.split(line.partition("manage.py ")[2]))
-    assert before == [0, 0, 3, 6, 12, 13]
+    assert before == [0, 0, 3, 6, 12, 13, 15, 22]
     assert (
         Job.objects.get(benchmark__model="serving").data.get(series__metric="latency_ms").value
         == 250
