@@ -3,21 +3,18 @@
 import json
 import re
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 from uuid import UUID
 
-import anyio
 import pytest
-from mcp import ClientSession, StdioServerParameters, stdio_client
-from mcp_types import CallToolResult, ListToolsResult, TextContent
+from mcp import ClientSession
 from pytest_django.live_server_helper import LiveServer
 
 from compilewatch_client.agents import comparison_tools
 from dashboard.comparisons.core import upgrade_answer
 from dashboard.models import Comparison, Job, Run
 from tests.builders import alerting, comparisons, site
+from tests.builders.agents import Agent, text_of
 from tests.builders.api import token
 from tests.builders.docker_files import ROOT
 from tests.builders.local_site import free_port
@@ -41,61 +38,6 @@ RUN = {"build": site.BUILD, "benchmarks": [site.MLP]}
 COMPARISON = {"base": "2.11.0", "new": "2.13.0", "benchmarks": [site.MLP]}
 
 PAGE = (ROOT / "docs" / "agents.md").read_text()
-
-Call = tuple[str, dict[str, Any]]
-
-
-class Agent:
-    """Starts `compilewatch mcp` as an agent's program does, and talks to it."""
-
-    def __init__(self, url: str, token: str = "", arguments: Sequence[str] = ("mcp",)) -> None:
-        environment = {"COMPILEWATCH_URL": url, "COMPILEWATCH_TOKEN": token}
-        self._server = StdioServerParameters(
-            command=sys.executable,
-            args=["-m", "compilewatch_client", *arguments],
-            env=environment | {"COMPILEWATCH_CONFIG": "/nonexistent", "PYTHONPATH": str(ROOT)},
-        )
-
-    def ask(self, *calls: Call) -> list[CallToolResult]:
-        """The answers, in a session of their own."""
-        return self._in_session(partial(_call_each, calls=calls))
-
-    def answer(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """The document that a tool answers; it must not be an error."""
-        [result] = self.ask((tool, arguments))
-        assert not result.is_error, result.content
-        assert result.structured_content is not None
-        return result.structured_content
-
-    def error(self, tool: str, **arguments: Any) -> str:
-        [result] = self.ask((tool, arguments))
-        assert result.is_error, result.content
-        return text_of(result)
-
-    def tools(self) -> ListToolsResult:
-        return self._in_session(ClientSession.list_tools)
-
-    def _in_session(self, talk: Callable[[ClientSession], Any]) -> Any:
-        async def run() -> Any:
-            async with (
-                stdio_client(self._server) as (read, write),
-                ClientSession(read, write) as session,
-            ):
-                await session.initialize()
-                return await talk(session)
-
-        return anyio.run(run)
-
-
-async def _call_each(session: ClientSession, calls: tuple[Call, ...]) -> list[CallToolResult]:
-    await session.list_tools()  # answers are then checked against the tools' schemas
-    return [await session.call_tool(tool, arguments) for tool, arguments in calls]
-
-
-def text_of(result: CallToolResult) -> str:
-    [content] = result.content
-    assert isinstance(content, TextContent)
-    return content.text
 
 
 @pytest.fixture
@@ -144,7 +86,7 @@ def test_glossary_and_prompt_are_there(reader: Agent) -> None:
         prompt = await session.get_prompt("triage", {"opened": "week"})
         return words, prompt
 
-    words, prompt = reader._in_session(read)
+    words, prompt = reader.talk(read)
     assert "**eager control**" in words.contents[0].text
     assert 'opened="week"' in prompt.messages[0].content.text
 

@@ -19,6 +19,7 @@ from dashboard.ui.api.parameters import Name, one
 from dashboard.ui.api.schemas import absolute
 
 router = Router(auth=READ, tags=["advice"])
+_MOST_LABELS = 5
 
 
 class AdviceChoice(Schema):
@@ -168,9 +169,6 @@ def _select(benchmark: Benchmark, chosen: AdviceChoice) -> AdviceSelection:
         memory_gb=chosen.memory_gb,
         options=read_options(build, benchmark).get(benchmark.name, []),
     )
-
-
-_MOST_LABELS = 5
 
 
 def _costs(advice: Advice) -> list[Candidate]:

@@ -15,7 +15,7 @@ from dashboard.alerts.selectors.alerts import AlertSummary
 from dashboard.models import AlertGroup
 from dashboard.results.core.kernel_words import ONE_PROFILE
 from dashboard.ui.api.parameters import Id, one
-from dashboard.ui.api.schemas import Paged, absolute
+from dashboard.ui.api.schemas import Answer, absolute
 
 router = Router(auth=READ, tags=["alerts"])
 
@@ -27,11 +27,12 @@ class ChangeChoice(Schema):
     )
 
 
-class EvidenceOut(Paged):
+class EvidenceOut(Answer):
     """Why one change of an alert is believed, how far, and since which build. A list is empty where
     there is nothing to say. Numbers stand in sentences, with their 95% intervals.
     """
 
+    url: str
     change: int = Field(alias="main.alert.pk", description="Number of the change.")
     sentence: str = Field(
         alias="main.sentence", description="The change in words, with its 95% interval."
