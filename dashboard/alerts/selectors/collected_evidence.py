@@ -164,7 +164,7 @@ def _size(alert: Alert) -> float:
 
 def why_never(alert: Alert | None) -> str:
     """Why the two builds of this alert cannot be diagnosed at all; empty where they can."""
-    if alert is None or alert.group.machine is None or alert.group.track is None:
+    if alert is None or alert.group.machine_id is None or alert.group.track_id is None:
         return "This alert is not a measurement."
     if alert.group.kind == Kind.SILENCE or alert.new is None:
         return "This alert is not a measurement of a build."
