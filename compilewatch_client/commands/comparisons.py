@@ -109,5 +109,5 @@ def _change_row(case: ReportedCaseDocument) -> tuple[str, ...]:
         terminal.format_number(case["base"], case["unit"]),
         terminal.format_number(case["new"], case["unit"]),
         "–" if percent is None else f"{percent:+.1f}%",
-        case["verdict"],
+        case["verdict"] or "–",
     )
