@@ -34,8 +34,9 @@ class Agent:
         """The document that a tool answers; it must not be an error."""
         [result] = self.ask((tool, arguments))
         assert not result.is_error, result.content
-        assert result.structured_content is not None
-        return result.structured_content
+        document: dict[str, Any] | None = result.structured_content
+        assert document is not None
+        return document
 
     def error(self, tool: str, **arguments: Any) -> str:
         [result] = self.ask((tool, arguments))

@@ -74,7 +74,7 @@ class EvidenceOut(Answer):
     archive: str = Field(description="Address of all of it as one zip, for people.")
 
     @staticmethod
-    def resolve_url(shown: "ShownChange") -> str:  # type: ignore[override]  # of no row of its own
+    def resolve_url(shown: "ShownChange") -> str:
         return absolute(shown.group.get_absolute_url())
 
     @staticmethod
