@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from dashboard.alerts.core.evidence_bundle import BundleFile, BundleFolder, Content, Missing
@@ -44,7 +44,9 @@ class Trace:
     def files(self) -> dict[str, str]:
         """File name -> text, the largest first. Raises OSError, UnreadableArchive."""
         packed = archive_bytes(self.artifact)
-        return archived_files(packed, "structured trace", MOST_BYTES)
+        texts = archived_files(packed, "structured trace", MOST_BYTES)
+        # A worker's archive may say anything; a name must not lead out of the folder
+        return {PurePosixPath(name).name: text for name, text in texts.items()}
 
     @cached_property
     def graphs(self) -> dict[str, str]:

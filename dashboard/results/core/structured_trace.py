@@ -75,7 +75,12 @@ def _head(line: str, kinds: frozenset[str]) -> tuple[str, str] | None:
     kind = _kind(entry)
     if kind not in kinds:
         return None
-    return kind, "_".join(str(entry.get(key, 0)) for key in _IDS)
+    return kind, "_".join(str(_number(entry.get(key))) for key in _IDS)
+
+
+def _number(value: Any) -> int:
+    """A part of an id; it becomes part of a file's name, so that nothing but a number may."""
+    return value if isinstance(value, int) else 0
 
 
 def _kind(entry: dict[str, Any]) -> str:

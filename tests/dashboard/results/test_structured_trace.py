@@ -48,6 +48,11 @@ def test_runnable_script_of_a_graph_is_a_python_file() -> None:
     assert graph_files([script]) == {f"{RUNNABLE}/0_0_0.py": "import torch"}
 
 
+def test_name_has_numbers_alone() -> None:
+    hostile = graph("aot_forward_graph", RELU).replace('"frame_id": 0', '"frame_id": "../../etc"')
+    assert list(graph_files([hostile])) == ["aot_forward_graph/0_0_0.txt"]
+
+
 def test_line_that_is_no_entry_is_passed_over() -> None:
     broken = 'V1124 22:40:01.1 1 x.py:1] {"has_payload": \n' + graph("aot_forward_graph", RELU)
     assert list(graph_files([broken])) == ["aot_forward_graph/0_0_0.txt"]
