@@ -130,7 +130,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
         seen = alert_data.around(main.alert)
         command = alert_page.reproduce(main.alert)
         context |= {
-            "collected": collected_evidence.of_group(group),
+            "collected": collected_evidence.of_group(group, [row.alert for row in rows]),
             "seen": seen,
             "points": alert_page.points(seen),
             "command": command,

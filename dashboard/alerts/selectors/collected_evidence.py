@@ -18,12 +18,11 @@ from dashboard.models import (
     Job,
     JobState,
     Kind,
-    Worker,
 )
 from dashboard.results.core.code_diff import ARCHIVE
 from dashboard.results.core.compile_diff import CALLS
 from dashboard.results.core.structured_trace import LOG, TRACE
-from dashboard.runs.selectors.runs import ALIVE, WAITING
+from dashboard.runs.selectors.runs import WAITING
 
 RECENT = timedelta(days=3)  # since the confirmation; later, a person decides
 ACTIVE = (*WAITING, JobState.RUNNING)
@@ -103,26 +102,17 @@ class CollectedEvidence:
         return f"{job.benchmark} in {job.config}"
 
 
-def of_group(group: AlertGroup) -> CollectedEvidence:
-    """Two queries, and up to three more where there is none."""
+def of_group(group: AlertGroup, alerts: Sequence[Alert]) -> CollectedEvidence:
+    """alerts: all of the group's. One query where nothing was collected; else two."""
     sides = _sides(group)
     if not sides:
-        alert = alert_to_diagnose(group)
-        refusal = why_never(alert)
-        now = timezone.now()
-        why_not = refusal or why_not_by_itself(group, now) or _why_not_yet(group, now)
+        refusal = why_never(group, alert_to_diagnose(alerts))
+        why_not = refusal or why_not_by_itself(group, timezone.now())
         return CollectedEvidence("none", (), why_not, may_collect=not refusal)
     if any(side.is_active for side in sides):
         return CollectedEvidence("collecting", sides, "", may_collect=False)
     state = "there" if any(side.brought for side in sides) else "gone"
     return CollectedEvidence(state, sides, "", may_collect=True)
-
-
-def _why_not_yet(group: AlertGroup, now: datetime) -> str:
-    workers = Worker.objects.filter(machine=group.machine, paused=False)
-    if workers.filter(last_seen__gt=now - ALIVE).exists():
-        return ""
-    return "They are due, but no worker of this machine is there."
 
 
 def _sides(group: AlertGroup) -> list[DiagnosedSide]:
@@ -150,10 +140,14 @@ def _sides(group: AlertGroup) -> list[DiagnosedSide]:
     return [sides[name] for name in sorted(sides)]  # base, new
 
 
-def alert_to_diagnose(group: AlertGroup) -> Alert | None:
-    """Of the confirmed alerts the one that moved most; of all where none is confirmed."""
+def alerts_of(group: AlertGroup) -> list[Alert]:
+    """With what planning a rerun needs."""
     related = ("series__benchmark", "series__config", "base", "new", "job", "group__machine")
-    alerts = list(group.alerts.select_related(*related))
+    return list(group.alerts.select_related(*related))
+
+
+def alert_to_diagnose(alerts: Sequence[Alert]) -> Alert | None:
+    """Of the confirmed alerts the one that moved most; of all where none is confirmed."""
     confirmed = [alert for alert in alerts if alert.confirmation == EvidenceState.CONFIRMED]
     return max(confirmed or alerts, key=_size, default=None)
 
@@ -162,11 +156,11 @@ def _size(alert: Alert) -> float:
     return abs(alert.size.effect or 0.0)
 
 
-def why_never(alert: Alert | None) -> str:
+def why_never(group: AlertGroup, alert: Alert | None) -> str:
     """Why the two builds of this alert cannot be diagnosed at all; empty where they can."""
-    if alert is None or alert.group.machine_id is None or alert.group.track_id is None:
+    if alert is None or group.machine_id is None or group.track_id is None:
         return "This alert is not a measurement."
-    if alert.group.kind == Kind.SILENCE or alert.new is None:
+    if group.kind == Kind.SILENCE or alert.new_id is None:
         return "This alert is not a measurement of a build."
     if alert.base_id == alert.new_id:
         return "The build did not change, so there are no two builds to compare."
@@ -181,7 +175,7 @@ def why_not_by_itself(group: AlertGroup, now: datetime) -> str:
         return "Here they are collected only when somebody asks for it (EVIDENCE_JOBS_A_DAY is 0)."
     if reason := _why_not_this(group):
         return reason
-    confirmation = Confirmation.objects.filter(group=group).first()
+    confirmation: Confirmation | None = getattr(group, "confirmation", None)
     if confirmation is None or confirmation.finished_at is None:
         return "They are collected once both builds have been measured again."
     if confirmation.finished_at < now - RECENT:

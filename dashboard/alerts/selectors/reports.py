@@ -33,7 +33,7 @@ def report_of(main: AlertSummary) -> Report:
     sides = evidence_jobs.sides(main.alert)
     issue = write(issue_facts(group, alerts.alerts_of([group.pk]), main, sides))
     text = f"# {issue.title}\n\n{issue.body}"
-    collected = collected_evidence.of_group(group)
+    collected = collected_evidence.of_group(group, [row.alert for row in rows])
     bundle = evidence_bundle.contents(main.alert, sides, text, collected)
     return Report(group, issue, bundle, collected)
 

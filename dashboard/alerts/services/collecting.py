@@ -54,15 +54,15 @@ def start_due(*, now: datetime) -> int:
         confirmation__state=Confirmation.State.DONE,
         confirmation__finished_at__gt=now - RECENT,
     ).exclude(alerts__evidence_runs__isnull=False)
-    groups = confirmed.select_related("machine")
+    groups = confirmed.select_related("machine", "confirmation")
     ranked = sorted(groups, key=lambda group: (RANK[group.severity], group.created_at))
     return sum(_start_if_possible(group, now) for group in ranked)
 
 
 def _start_if_possible(group: AlertGroup, now: datetime) -> bool:
     """Start unless something speaks against it: of two calls at once, one does."""
-    alert = collected_evidence.alert_to_diagnose(group)
-    if collected_evidence.why_never(alert):
+    alert = collected_evidence.alert_to_diagnose(collected_evidence.alerts_of(group))
+    if collected_evidence.why_never(group, alert):
         return False
     if collected_evidence.why_not_by_itself(group, now):
         return False
@@ -98,8 +98,8 @@ def collect(*, group: AlertGroup, by: Person, now: datetime) -> list[Run]:
     Raises ActionNotAllowed with the reason.
     """
     with transaction.atomic():
-        alert = collected_evidence.alert_to_diagnose(group)
-        if reason := collected_evidence.why_never(alert):
+        alert = collected_evidence.alert_to_diagnose(collected_evidence.alerts_of(group))
+        if reason := collected_evidence.why_never(group, alert):
             raise ActionNotAllowed(f"No evidence can be collected here. {reason}")
         assert alert is not None
         assert group.machine is not None

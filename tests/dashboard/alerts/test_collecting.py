@@ -10,6 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from dashboard.alerts.selectors import collected_evidence
+from dashboard.alerts.selectors.collected_evidence import CollectedEvidence
 from dashboard.alerts.services import collecting, confirmations, detection
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import AlertGroup, Config, Job, Run, Series
@@ -36,6 +37,12 @@ def confirmed() -> AlertGroup:
 
 def start_due() -> int:
     return collecting.start_due(now=timezone.now())
+
+
+def seen(group: AlertGroup) -> CollectedEvidence:
+    """What the pages say, read afresh."""
+    group = AlertGroup.objects.get(pk=group.pk)
+    return collected_evidence.of_group(group, list(group.alerts.all()))
 
 
 def diagnostic_jobs() -> list[Job]:
@@ -111,7 +118,7 @@ def test_alert_that_it_would_not_explain_is_left_to_people(
     AlertGroup.objects.update(**fields)
     confirmed.refresh_from_db()
     assert start_due() == 0
-    collected = collected_evidence.of_group(confirmed)
+    collected = seen(confirmed)
     assert why in collected.why_not
     assert collected.may_collect
 
@@ -119,7 +126,7 @@ def test_alert_that_it_would_not_explain_is_left_to_people(
 def test_nothing_starts_by_itself_without_a_budget(confirmed: AlertGroup, settings: Any) -> None:
     settings.EVIDENCE_JOBS_A_DAY = 0
     assert start_due() == 0
-    assert "EVIDENCE_JOBS_A_DAY" in collected_evidence.of_group(confirmed).why_not
+    assert "EVIDENCE_JOBS_A_DAY" in seen(confirmed).why_not
 
 
 def test_nothing_starts_where_the_day_s_jobs_are_spent(

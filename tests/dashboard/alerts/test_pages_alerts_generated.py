@@ -68,8 +68,7 @@ def test_the_page_of_an_alert_needs_few_queries(
     history: None, operator: Client, django_assert_max_num_queries: MaxQueries
 ) -> None:
     page = confirmed().get_absolute_url()
-    # 20, and three that say whether the compiler's records were collected, or why not
-    with django_assert_max_num_queries(23):
+    with django_assert_max_num_queries(21):
         text(operator, page)
 
 
