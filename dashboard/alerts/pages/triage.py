@@ -52,7 +52,7 @@ def again(group: AlertGroup, form: QueryDict, by: User) -> str:
     return "Measuring again; this page shows the new pairs as they come."
 
 
-def evidence(group: AlertGroup, form: QueryDict, by: User) -> str:
+def collect_evidence(group: AlertGroup, form: QueryDict, by: User) -> str:
     collect(group=group, by=by, now=timezone.now())
     return "Collecting evidence: both builds run once more, behind everything else."
 
@@ -136,7 +136,7 @@ def unmute(group: AlertGroup, form: QueryDict, by: User) -> str:
 ACTS: dict[str, Act] = {
     "move": move,
     "again": again,
-    "evidence": evidence,
+    "collect-evidence": collect_evidence,
     "assign": assign,
     "hand-over": hand_over,
     "note": note,

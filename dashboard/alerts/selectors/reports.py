@@ -31,7 +31,8 @@ def report_of(main: AlertSummary) -> Report:
     """The report about one alert of a group."""
     group = _group(main)
     sides = evidence_jobs.sides(main.alert)
-    issue = write(issue_facts(group, alerts.alerts_of([group.pk]), main, sides))
+    rows = alerts.alerts_of([group.pk])
+    issue = write(issue_facts(group, rows, main, sides))
     text = f"# {issue.title}\n\n{issue.body}"
     collected = collected_evidence.of_group(group, [row.alert for row in rows])
     bundle = evidence_bundle.contents(main.alert, sides, text, collected)

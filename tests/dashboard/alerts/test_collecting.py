@@ -220,6 +220,6 @@ def test_button_has_it_collected(confirmed: AlertGroup, client: Client) -> None:
     user = User.objects.create_user("grace")
     user.user_permissions.add(Permission.objects.get(codename="change_alertgroup"))
     client.force_login(user)
-    page = client.post(f"/alerts/{confirmed.pk}/evidence", follow=True)
+    page = client.post(f"/alerts/{confirmed.pk}/collect-evidence", follow=True)
     assert "Collecting evidence: both builds run once more" in page_text(page)
     assert len(diagnostic_jobs()) == 2
