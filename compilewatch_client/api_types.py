@@ -108,6 +108,8 @@ class CountsDocument(TypedDict):
 
 
 class RunDocument(TypedDict):
+    """A run and how far it is."""
+
     url: str
     id: int
     label: str
@@ -161,6 +163,8 @@ class JobDocument(TypedDict):
 
 
 class ComparisonDocument(TypedDict):
+    """A comparison and how far it is."""
+
     url: str
     # As in its address.
     id: str
@@ -176,15 +180,16 @@ class ComparisonDocument(TypedDict):
     libraries: dict[str, str]
     created_by: str | None
     created_at: str
-    # planned, queued, running, completed, failed or cancelled.
-    state: str
     jobs: CountsDocument
-    # Whether it is still being measured.
     is_active: bool
     seconds_left: float | None
+    # planned, queued, running, completed, failed or cancelled.
+    state: str
 
 
 class FactorialDocument(TypedDict):
+    """A factorial and how far it is."""
+
     url: str
     # As in its address.
     id: str
@@ -202,12 +207,11 @@ class FactorialDocument(TypedDict):
     excluded: list[dict[str, Any]]
     created_by: str | None
     created_at: str
-    # planned, queued, running, completed, failed or cancelled.
-    state: str
     jobs: CountsDocument
-    # Whether it is still being measured.
     is_active: bool
     seconds_left: float | None
+    # planned, queued, running, completed, failed or cancelled.
+    state: str
 
 
 class FactorialPlanDocument(TypedDict):
@@ -226,7 +230,8 @@ class FactorialPlanDocument(TypedDict):
     processes: int
     # Number of jobs.
     jobs: int
-    # Seconds, roughly, by what the cases took before.
+    # Seconds of one worker's time, roughly, without installing builds: the budget of each job, not
+    # a measurement.
     expected_s: float
     # Number of environments that no worker of the machine has yet.
     to_install: int
@@ -670,8 +675,6 @@ class EvidenceDocument(TypedDict):
     change: int
     # The change in words, with its 95% interval.
     sentence: str
-    # How sure it is: suspected, confirming, confirmed, not_reproduced, inconclusive, recovered or
-    # missing_report.
     evidence_state: str
     # What was measured again, and what that showed.
     how_sure: list[str]
@@ -734,7 +737,6 @@ class SeriesChangeDocument(TypedDict):
     base: str | None
     # The first build with the change.
     new: str | None
-    # How sure it is: suspected, confirming, confirmed, inconclusive, recovered or missing_report.
     evidence_state: str
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from compilewatch_client.client import Document
+from compilewatch_client.connection import Document
 from compilewatch_client.errors import ClientError
 
 SideName = Literal["base", "new"]

@@ -73,7 +73,7 @@ def turn_on_logs(set_logs: Callable[..., None]) -> list[str]:
     Where the variable is set already, by a variant say, torch keeps to that.
     """
     settings: dict[str, Any] = dict.fromkeys(LOGS, logging.DEBUG) | dict.fromkeys(ARTIFACTS, True)
-    known = inspect.signature(set_logs).parameters
-    settings = {name: value for name, value in settings.items() if name in known}
+    accepted = inspect.signature(set_logs).parameters
+    settings = {name: value for name, value in settings.items() if name in accepted}
     set_logs(**settings)
     return list(settings)

@@ -217,14 +217,14 @@ class RunAnswer(TypedDict):
     url: str
 
 
-class Found(TypedDict):
+class SearchHit(TypedDict):
     kind: str
     key: str
     text: str
 
 
-class FoundList(TypedDict):
-    found: list[Found]
+class SearchAnswer(TypedDict):
+    hits: list[SearchHit]
 
 
 class CatalogItem(TypedDict):

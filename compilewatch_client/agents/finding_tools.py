@@ -5,9 +5,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from compilewatch_client.agents.answers import CatalogAnswer, Found, FoundList
+from compilewatch_client.agents.answers import CatalogAnswer, SearchAnswer, SearchHit
 from compilewatch_client.agents.shortening import MOST_ROWS, cut, first
-from compilewatch_client.client import Client, Document
+from compilewatch_client.client import Client
+from compilewatch_client.connection import Document
 
 TEXT_CHARACTERS = 240
 
@@ -20,16 +21,15 @@ class FindingTools:
 
     def search(
         self, words: Annotated[str, Field(min_length=1, max_length=200, description="Of a name.")]
-    ) -> FoundList:
+    ) -> SearchAnswer:
         """Models, benchmarks, configs, builds, alerts and runs whose names have every word; five of
         each kind at most. Where a tool needs a name, this finds it.
         """
-        hits = self._client.search(words)
-        found = [
-            Found(kind=hit["kind"], key=hit["key"], text=cut(hit["text"], TEXT_CHARACTERS))
-            for hit in hits
-        ]
-        return {"found": found}
+        hits: list[SearchHit] = []
+        for hit in self._client.search(words):
+            text = cut(hit["text"], TEXT_CHARACTERS)
+            hits.append({"kind": hit["kind"], "key": hit["key"], "text": text})
+        return {"hits": hits}
 
     def catalog(
         self,

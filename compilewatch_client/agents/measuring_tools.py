@@ -29,7 +29,7 @@ Label = Annotated[str, Field(max_length=200, description="Why: shown with it.")]
 
 
 class PlanChanged(ClientError):
-    """There is more, or less, to measure than whoever triggers it was told."""
+    """There is more, or less, to measure than was agreed on."""
 
 
 class PlanningTools:

@@ -4,8 +4,9 @@ from argparse import ArgumentParser, Namespace
 
 from compilewatch_client import terminal
 from compilewatch_client.api_types import FactorialReportDocument
-from compilewatch_client.client import Client, Document
+from compilewatch_client.client import Client
 from compilewatch_client.commands.options import OK, add_site_options, connect
+from compilewatch_client.connection import Document
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -57,7 +58,7 @@ def run(options: Namespace) -> int:
 
 
 def _levels(options: list[str]) -> dict[str, list[str]]:
-    """NAME=A,B of each option; what is no such thing the site refuses, with the name."""
+    """NAME=A,B of each option; the site refuses what is written otherwise, with the name."""
     levels: dict[str, list[str]] = {}
     for option in options:
         name, _, text = option.partition("=")

@@ -4,8 +4,9 @@ from argparse import ArgumentParser, Namespace
 
 from compilewatch_client import terminal
 from compilewatch_client.api_types import RunDocument
-from compilewatch_client.client import Client, Document
+from compilewatch_client.client import Client
 from compilewatch_client.commands.options import OK, add_selection, add_site_options, connect
+from compilewatch_client.connection import Document
 from dashboard.language.wording import plural
 
 NOT_PASSED = 1

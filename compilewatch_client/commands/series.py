@@ -5,8 +5,8 @@ from itertools import islice
 
 from compilewatch_client import terminal
 from compilewatch_client.api_types import DatumDocument, SeriesDocument
-from compilewatch_client.client import Document
 from compilewatch_client.commands.options import OK, add_site_options, connect, given_filters
+from compilewatch_client.connection import Document
 
 FILTERS = ("benchmark", "model", "family", "mode", "config", "machine", "track", "metric")
 HEADER = (

@@ -5,6 +5,11 @@ from django.conf import settings
 from django.db import migrations, models
 
 
+def delete_messages_of_candidates(apps, schema_editor):
+    """On the way back: a channel has one delivery of each event and digest, and these have neither."""
+    apps.get_model("dashboard", "Delivery").objects.filter(comparison__isnull=False).delete()
+
+
 class Migration(migrations.Migration):
 
     dependencies = [
@@ -30,7 +35,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='alertevent',
             name='people',
-            field=models.JSONField(blank=True, default=list),
+            field=models.JSONField(blank=True, db_default=[], default=list),
         ),
         migrations.AddField(
             model_name='alertgroup',
@@ -45,7 +50,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='alertgroup',
             name='reminded',
-            field=models.CharField(blank=True, editable=False, max_length=10),
+            field=models.CharField(blank=True, db_default='', default='', editable=False, max_length=10),
         ),
         migrations.AddField(
             model_name='channel',
@@ -67,20 +72,21 @@ class Migration(migrations.Migration):
             name='comparison',
             field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='dashboard.comparison'),
         ),
+        migrations.RunPython(migrations.RunPython.noop, delete_messages_of_candidates),
         migrations.AddField(
             model_name='rule',
             name='subjects',
-            field=models.JSONField(blank=True, default=list),
+            field=models.JSONField(blank=True, db_default=[], default=list),
         ),
         migrations.AddField(
             model_name='torchbuild',
             name='wheel_hashes',
-            field=models.JSONField(blank=True, default=list, editable=False),
+            field=models.JSONField(blank=True, db_default={}, default=dict, editable=False),
         ),
         migrations.AddField(
             model_name='track',
             name='families',
-            field=models.JSONField(blank=True, default=list),
+            field=models.JSONField(blank=True, db_default=[], default=list),
         ),
         migrations.AddField(
             model_name='track',

@@ -2,6 +2,16 @@
 
 from django.db import migrations, models
 
+BEFORE = {"judged_from_imports": "inconclusive", "in_hindsight": "not_reproduced"}
+
+
+def forget_imports(apps, schema_editor):
+    """On the way back: the states that were known before, and come nearest."""
+    for state, before in BEFORE.items():
+        groups = apps.get_model("dashboard", "AlertGroup").objects
+        groups.filter(evidence_state=state).update(evidence_state=before)
+        apps.get_model("dashboard", "AlertEvent").objects.filter(state=state).update(state=before)
+
 
 class Migration(migrations.Migration):
 
@@ -10,6 +20,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.RunPython(migrations.RunPython.noop, forget_imports),
         migrations.AddField(
             model_name='alertgroup',
             name='from_imports',

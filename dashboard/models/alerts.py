@@ -92,7 +92,9 @@ class AlertGroup(models.Model):
     due_since = models.DateTimeField(null=True, blank=True)
     due_at = models.DateTimeField(null=True, blank=True, db_index=True)
     # Of which of the two a reminder was recorded, of this due date: due, late; "": of none
-    reminded = models.CharField(max_length=10, blank=True, editable=False)
+    reminded = models.CharField(
+        max_length=10, blank=True, db_default="", default="", editable=False
+    )
 
     class Meta:
         ordering = ["-created_at"]
@@ -228,7 +230,7 @@ class AlertEvent(models.Model):
     state = models.CharField(max_length=20, choices=AlertState)  # after it
     text = models.TextField(blank=True)
     # Accounts that it concerns: they are notified in person, whatever the rules say
-    people = models.JSONField(default=list, blank=True)
+    people = models.JSONField(default=list, db_default=[], blank=True)
     # When the rules decided who is notified; null = not yet
     considered_at = models.DateTimeField(null=True)
 

@@ -206,9 +206,9 @@ class TorchBuild(models.Model):
     # Where it is installed from; "" = the worker's own index
     index_url = models.URLField(max_length=500, blank=True)
     adopted = models.BooleanField(default=False)  # the worker found it there and never installs it
-    # SHA-256 of the wheels that it is, of a release candidate: the index replaces them under one
+    # File -> SHA-256 of the wheels that a release candidate is: the index replaces them under one
     # name
-    wheel_hashes = models.JSONField(default=list, blank=True, editable=False)
+    wheel_hashes = models.JSONField(default=dict, db_default={}, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -239,7 +239,7 @@ class Track(models.Model):
     # Of release candidates: where they are compared, and of which families. Empty: on every machine
     # with a worker, the default selection
     machines = models.ManyToManyField(Machine, blank=True, related_name="+")
-    families = models.JSONField(default=list, blank=True)
+    families = models.JSONField(default=list, db_default=[], blank=True)
     hidden = models.BooleanField(
         default=False,
         db_default=False,

@@ -56,7 +56,8 @@ class Rule(models.Model):
     name = models.CharField(max_length=100, unique=True)
     enabled = models.BooleanField(default=True)
     channels = models.ManyToManyField(Channel, related_name="rules")
-    subjects = models.JSONField(default=list, blank=True)  # of Subject; [] = alerts alone
+    # Of Subject; [] = alerts alone
+    subjects = models.JSONField(default=list, db_default=[], blank=True)
     families = models.JSONField(default=list, blank=True)
     model_names = models.JSONField(default=list, blank=True)
     metric_keys = models.JSONField(default=list, blank=True)

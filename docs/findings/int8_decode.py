@@ -38,7 +38,7 @@ def milliseconds(call, *arguments):
 
 
 def is_rewritten(x, weight, scale):
-    """Compiles it anew and says whether Inductor's pattern matched."""
+    """Compiles it again and says whether Inductor's pattern matched."""
     torch._dynamo.reset()
     counters.clear()
     torch.compile(int8_linear)(x, weight, scale)

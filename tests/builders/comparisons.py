@@ -9,7 +9,7 @@ from dashboard.comparisons.services.comparisons import start_comparison
 from dashboard.comparisons.services.factorials import start_factorial
 from dashboard.models import Bisection, Comparison, Factorial, Job, JobState, Worker
 from dashboard.results.services.ingest import ingest
-from dashboard.runs.services.run_state import WAITING
+from dashboard.runs.selectors.runs import WAITING
 from tests.builders import site
 
 BASE, NEW = "2.11.0+cpu", "2.13.0+cpu"
@@ -28,6 +28,13 @@ def started_comparison(repeats: int = 2) -> Comparison:
         selection=Selection(benchmarks=(site.MLP,)),
         repeats=repeats,
     )
+
+
+def two_builds() -> None:
+    """And a worker that can install both."""
+    site.living_worker()
+    site.build(BASE)
+    site.build(NEW)
 
 
 def three_builds() -> None:

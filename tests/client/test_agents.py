@@ -166,13 +166,13 @@ def test_run_lists_its_failures(reader: Agent) -> None:
 
 def test_names_are_found(reader: Agent) -> None:
     site.worker()
-    found, builds, metrics = reader.ask(
+    hits, machines, metrics = reader.ask(
         ("search", {"words": "mlp"}),
         ("catalog", {"kind": "machines"}),
         ("catalog", {"kind": "metrics", "contains": "latency", "most": 1}),
     )
-    assert site.MLP in text_of(found)
-    assert "cpu-2c" in text_of(builds)
+    assert site.MLP in text_of(hits)
+    assert "cpu-2c" in text_of(machines)
     assert "unit ms, lower is better" in text_of(metrics)
     assert "There are more" in text_of(metrics)
 

@@ -11,7 +11,7 @@ from compilewatch_client import terminal
 from dashboard.comparisons.services.bisections import advance_all
 from dashboard.comparisons.services.comparisons import settle_all
 from dashboard.models import Bisection, Job, Run
-from dashboard.runs.services.run_state import WAITING
+from dashboard.runs.selectors.runs import WAITING
 from dashboard.runs.services.schedules import ensure_nightly
 from tests.builders import alerting, comparisons, site
 from tests.client.conftest import RunCommand

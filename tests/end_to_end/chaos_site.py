@@ -36,7 +36,7 @@ from dashboard.models import (
     TorchBuild,
     Track,
 )
-from dashboard.runs.services.run_state import ACTIVE
+from dashboard.runs.selectors.runs import ACTIVE
 from dashboard.runs.services.runs import cancel_run, trigger_run
 from tests.builders.chaos_suite import SPOILED
 from tests.builders.receivers import Mailbox, Receiver

@@ -93,8 +93,8 @@ def reasons(documents: Sequence[Document]) -> list[str]:
 def kind_of(change: KernelChange) -> str:
     if change.match not in ("source", "name"):
         return OTHER
-    launches = [{launch(kernel) for kernel in side} for side in (change.base, change.new)]
-    return ALIKE if launches[0] == launches[1] else OTHERWISE
+    base, new = set(map(launch, change.base)), set(map(launch, change.new))
+    return ALIKE if base == new else OTHERWISE
 
 
 def launch(kernel: Kernel) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ What is counted are reports that something got slower (or larger):
 - **no change**: alerts per 1,000 points of the same noise without a change: the values, each
   divided by its level in hindsight, in random order.
 
-Hindsight is no ground truth: it is a third rule, with all data on both sides of a change at hand
+Hindsight is not the truth: it is a third rule, with all data on both sides of a change at hand
 (`levels_in_hindsight`). Whether a change was real, only the projects could say.
 """
 

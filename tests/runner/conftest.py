@@ -8,12 +8,14 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dashboard.local.embedded_broker import EmbeddedBroker
 from runner.device import WorkerDevice
+from runner.environments import package_managers
 from runner.environments.adopted import SuiteEnvironment
 from runner.outbox import Outbox
 from runner.settings import WorkerSettings
@@ -21,6 +23,8 @@ from runner.shared_memory import SharedFlag
 from runner.site import Site
 from runner.worker import Worker
 from tests.builders import worker_suite
+from tests.builders.environments import Provider
+from tests.builders.package_index import PackageIndex
 from tests.builders.site_server import TOKEN, SiteServer
 from tests.builders.worker_process import WorkerProcess
 
@@ -91,3 +95,31 @@ def running(worker_process: WorkerProcess) -> WorkerProcess:
     worker_process.site.jobs.clear()
     worker_process.site.calls.clear()
     return worker_process
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[PackageIndex]:
+    """torch 0.0.1 and 0.0.2, each with its numpy, and the triton of a CUDA build."""
+    index = PackageIndex(tmp_path / "index")
+    for number in ("1", "2"):
+        index.add("numpy", f"1.0.{number}")
+        index.add_torch(f"0.0.{number}", needs=[f"numpy==1.0.{number}", "triton"])
+    index.add("triton", "3.0.0")
+    yield index
+    index.stop()
+
+
+@pytest.fixture
+def provider(
+    worker: Worker, site: SiteServer, index: PackageIndex, monkeypatch: pytest.MonkeyPatch
+) -> Provider:
+    for installer in ("UV_HTTP", "PIP"):
+        monkeypatch.setenv(f"{installer}_RETRIES", "0")
+    worker.settings = replace(worker.settings, package_index_url=index.url)
+    return Provider(worker, site, index)
+
+
+@pytest.fixture
+def only_pip(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without uv."""
+    monkeypatch.setattr(package_managers, "_uv_program", str)

@@ -3,63 +3,22 @@
 Real installers and a real index with tiny wheels.
 """
 
-import hashlib
 import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from runner import job
 from runner.commands import JobStopped
-from runner.environments import package_managers
 from runner.environments.provisioning import EnvironmentUnavailable
-from runner.worker import Worker
 from tests.builders.environments import Provider, imported_version, requested_environment
 from tests.builders.package_index import BROKEN, PackageIndex
-from tests.builders.site_server import SiteServer
 from tests.builders.waiting import wait_for
-
-SECOND = """
-__version__ = "0.0.3"
-
-
-class version:
-    git_version, cuda = "second", None
-"""
-
-
-@pytest.fixture
-def index(tmp_path: Path) -> Iterator[PackageIndex]:
-    """torch 0.0.1 and 0.0.2, each with its numpy, and the triton of a CUDA build."""
-    index = PackageIndex(tmp_path / "index")
-    for number in ("1", "2"):
-        index.add("numpy", f"1.0.{number}")
-        index.add_torch(f"0.0.{number}", needs=[f"numpy==1.0.{number}", "triton"])
-    index.add("triton", "3.0.0")
-    yield index
-    index.stop()
-
-
-@pytest.fixture
-def provider(
-    worker: Worker, site: SiteServer, index: PackageIndex, monkeypatch: pytest.MonkeyPatch
-) -> Provider:
-    for installer in ("UV_HTTP", "PIP"):
-        monkeypatch.setenv(f"{installer}_RETRIES", "0")
-    worker.settings = replace(worker.settings, package_index_url=index.url)
-    return Provider(worker, site, index)
-
-
-@pytest.fixture
-def only_pip(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine without uv."""
-    monkeypatch.setattr(package_managers, "_uv_program", str)
 
 
 def test_two_builds_have_their_own_libraries(provider: Provider) -> None:
@@ -156,21 +115,6 @@ def test_failure_is_reported_in_the_words_of_the_installer(
     assert words in error
     assert words in report
     assert provider.names() == []
-
-
-def test_wheel_that_differs_from_the_hash_of_its_index_is_not_installed(
-    provider: Provider,
-) -> None:
-    provider.index.sha256["torch-0.0.1-py3-none-any.whl"] = "0" * 64
-    with pytest.raises(EnvironmentUnavailable, match="Hash mismatch for"):
-        provider.make()
-
-
-@pytest.mark.usefixtures("only_pip")
-def test_pip_compares_a_wheel_with_the_hash_of_its_index(provider: Provider) -> None:
-    provider.index.sha256["torch-0.0.1-py3-none-any.whl"] = "0" * 64
-    with pytest.raises(EnvironmentUnavailable, match="DO NOT MATCH THE HASHES"):
-        provider.make()
 
 
 def test_failed_build_does_not_stop_other_builds(provider: Provider) -> None:
@@ -337,44 +281,3 @@ def test_password_of_an_installer_does_not_reach_the_suite(
     added = provider.site.add("job")
     job.run(provider.worker, "job", 1)
     assert "hush" not in added.result["environment"].values()
-
-
-# --- Release candidates, whose wheels an index replaces under one version
-
-
-def sha256_of(wheel: Path) -> str:
-    return hashlib.sha256(wheel.read_bytes()).hexdigest()
-
-
-def candidate_of(wheel: Path) -> dict[str, Any]:
-    """What a claim's answer says of the candidate that this wheel is."""
-    digest = sha256_of(wheel)
-    return {"build": f"0.0.3@{digest[:8]}", "hashes": [digest]}
-
-
-def test_replaced_wheel_of_one_version_is_installed_next_to_the_first(provider: Provider) -> None:
-    first = candidate_of(provider.index.add_torch("0.0.3"))
-    made_first = provider.make("0.0.3", **first)
-    second = candidate_of(provider.index.add_torch("0.0.3", code=SECOND))
-    with provider.use("0.0.3", **second) as environment:
-        assert environment.build["git_sha"] == "second"
-        assert Path(environment.command[0]).parents[1] != made_first
-
-
-def test_wheel_that_was_replaced_since_it_was_seen_is_not_installed(provider: Provider) -> None:
-    seen = candidate_of(provider.index.add_torch("0.0.3"))
-    provider.index.add_torch("0.0.3", code=SECOND)
-    with pytest.raises(EnvironmentUnavailable, match="Hash mismatch"):
-        provider.make("0.0.3", **seen)
-
-
-def test_release_of_the_same_version_has_an_environment_of_its_own(provider: Provider) -> None:
-    wheel = provider.index.add_torch("0.0.3")
-    assert provider.make("0.0.3", **candidate_of(wheel)) != provider.make("0.0.3")
-
-
-@pytest.mark.usefixtures("only_pip")
-def test_candidate_is_not_installed_by_pip_which_cannot_check_it(provider: Provider) -> None:
-    candidate = candidate_of(provider.index.add_torch("0.0.3"))
-    with pytest.raises(EnvironmentUnavailable, match="installed by uv alone"):
-        provider.make("0.0.3", **candidate)

@@ -20,8 +20,10 @@ def script_of(page: Path) -> Path:
 
 def rows_of(page: Path) -> list[list[str]]:
     """The cells of every table row of a page."""
-    lines = re.findall(r"^\|(.*)\|$", page.read_text(), re.MULTILINE)
-    return [[cell.strip() for cell in line.split("|")] for line in lines]
+    rows = []
+    for line in re.findall(r"^\|(.*)\|$", page.read_text(), re.MULTILINE):
+        rows.append([cell.strip() for cell in line.split("|")])
+    return rows
 
 
 def test_every_page_has_its_script() -> None:

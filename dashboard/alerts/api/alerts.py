@@ -35,16 +35,12 @@ class AlertFilter(Schema):
         "acknowledged, fixed, wontfix, invalid, not_reproduced, inconclusive, recovered, "
         "missing_report, judged_from_imports, in_hindsight, or all. Left out: open ones.",
     )
-    evidence_state: Name | None = Field(
-        None,
-        description="How sure it is: suspected, confirming, confirmed, not_reproduced, "
-        "inconclusive, recovered, missing_report, judged_from_imports or in_hindsight.",
-    )
+    evidence_state: Name | None = None
     workflow_state: Name | None = Field(
         None,
         description="What people make of it: new, acknowledged, fixed, wontfix or invalid.",
     )
-    severity: Name | None = Field(None, description="high, medium or low.")
+    severity: Name | None = None
     cause: Name | None = Field(
         None,
         description="Likely cause: compiler, eager, machine, library, benchmark or unknown.",
@@ -92,7 +88,7 @@ class AlertOut(Paged):
     )
     workflow_state: str = Field(description="What people make of it.")
     direction: str = Field(description="regression, improvement, trade_off or neutral.")
-    severity: str = Field(description="high, medium or low.")
+    severity: str
     cause: str = Field(description="Likely cause; unknown without positive evidence.")
     cause_in_words: str = Field(description="The same for people.")
     sentence: str = Field(

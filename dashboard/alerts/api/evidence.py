@@ -37,11 +37,7 @@ class EvidenceOut(Answer):
     sentence: str = Field(
         alias="main.sentence", description="The change in words, with its 95% interval."
     )
-    evidence_state: str = Field(
-        alias="group.evidence_state",
-        description="How sure it is: suspected, confirming, confirmed, not_reproduced, "
-        "inconclusive, recovered or missing_report.",
-    )
+    evidence_state: str = Field(alias="group.evidence_state")
     how_sure: Sequence[str] = Field(
         alias="facts.how_sure", description="What was measured again, and what that showed."
     )

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 Reminder = Literal["", "due", "late"]
-_MOST_AHEAD = timedelta(days=1)
+MOST_AHEAD = timedelta(days=1)
 _SHARE_AHEAD = 4  # of a short time, a quarter
 
 
@@ -21,5 +21,5 @@ def reminder(since: datetime, due: datetime, now: datetime) -> Reminder:
     """
     if now >= due:
         return "late"
-    ahead = min(_MOST_AHEAD, (due - since) / _SHARE_AHEAD)
+    ahead = min(MOST_AHEAD, (due - since) / _SHARE_AHEAD)
     return "due" if now >= due - ahead else ""

@@ -66,8 +66,8 @@ class TriageReport:
     """Of the time from start to end; late, people and open are as they were at `end`.
 
     new: opened in that time and still open. gone: opened and closed in that time, by state.
-    closed: closed in that time, whenever they were opened, by state. open: all that are. unnotified
-    improvements are left out everywhere.
+    closed: closed in that time, whenever they were opened, by state. open: all that are.
+    Improvements and what is judged from imports are left out everywhere.
     """
 
     start: datetime

@@ -187,10 +187,12 @@ def tally(groups: QuerySet[AlertGroup]) -> Tally:
 
 
 def with_alerts(groups: QuerySet[AlertGroup]) -> QuerySet[AlertGroup]:
-    """Each group with all that `summarize` reads of its alerts. One query more."""
-    return groups.prefetch_related(
-        Prefetch("alerts", queryset=Alert.objects.select_related(*_RELATED))
-    )
+    """Each group with what a sentence about each of its alerts needs. One query more.
+
+    Without their jobs and detectors, whose texts would be most of what a long list reads.
+    """
+    alerts = Alert.objects.select_related("series__benchmark", "series__config")
+    return groups.prefetch_related(Prefetch("alerts", queryset=alerts))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,16 +16,14 @@ from dashboard.models import (
     Direction,
     EvidenceState,
     Job,
-    JobState,
     Kind,
 )
 from dashboard.results.core.code_diff import ARCHIVE
 from dashboard.results.core.compile_diff import CALLS
 from dashboard.results.core.structured_trace import LOG, TRACE
-from dashboard.runs.selectors.runs import WAITING
+from dashboard.runs.selectors.runs import ACTIVE
 
 RECENT = timedelta(days=3)  # since the confirmation; later, a person decides
-ACTIVE = (*WAITING, JobState.RUNNING)
 _CONTENTS = {  # artifact -> what it is called
     TRACE: "structured trace, FX graphs",
     LOG: "compiler log",
@@ -106,7 +104,7 @@ def of_group(group: AlertGroup, alerts: Sequence[Alert]) -> CollectedEvidence:
     """alerts: all of the group's. One query where nothing was collected; else two."""
     sides = _sides(group)
     if not sides:
-        refusal = why_never(group, alert_to_diagnose(alerts))
+        refusal = why_impossible(group, alert_to_diagnose(alerts))
         why_not = refusal or why_not_by_itself(group, timezone.now())
         return CollectedEvidence("none", (), why_not, may_collect=not refusal)
     if any(side.is_active for side in sides):
@@ -156,8 +154,10 @@ def _size(alert: Alert) -> float:
     return abs(alert.size.effect or 0.0)
 
 
-def why_never(group: AlertGroup, alert: Alert | None) -> str:
+def why_impossible(group: AlertGroup, alert: Alert | None) -> str:
     """Why the two builds of this alert cannot be diagnosed at all; empty where they can."""
+    if group.from_imports:
+        return "Another system measured it: none of it runs here."
     if alert is None or group.machine_id is None or group.track_id is None:
         return "This alert is not a measurement."
     if group.kind == Kind.SILENCE or alert.new_id is None:

@@ -57,10 +57,11 @@ def contents(
     _add_differences(base, new, files)
     for side in sides:
         _add_artifacts(side, files, missing)
-    evidence_records.add(base, new, files, missing, collected.reason)
+    traces = [evidence_records.trace_of(side) for side in sides]
+    evidence_records.add(sides, traces, files, missing, collected.reason)
     for side in sides:
         _add_samples(side, files, missing)
-    evidence_records.add_pages(sides, files)
+    evidence_records.add_pages(sides, traces, files)
     return Bundle(files, missing, _about(alert, sides))
 
 

@@ -3,13 +3,14 @@ structured trace, its FX graphs and how they differ, tlparse's pages of it, and 
 """
 
 import lzma
+import re
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from dashboard.alerts.core.evidence_bundle import BundleFile, BundleFolder, Content, Missing
@@ -29,6 +30,7 @@ from dashboard.results.selectors.generated_code import archive_bytes
 NAMES = (TRACE, LOG)
 _MIB = 2**20
 _MOST_LOG_BYTES = 40 * _MIB  # unpacked: somewhat more than the suite keeps
+_PLAIN_NAME = re.compile(r"\w[\w.-]*")  # as torch names its trace
 _TLPARSE = "tlparse"
 _TLPARSE_COPIES = ("raw.log", "raw.jsonl")  # of the whole trace, which has a folder of its own
 _TLPARSE_S = 20  # that it may take, while somebody waits for the download
@@ -43,10 +45,14 @@ class Trace:
     @cached_property
     def files(self) -> dict[str, str]:
         """File name -> text, the largest first. Raises OSError, UnreadableArchive."""
-        packed = archive_bytes(self.artifact)
-        texts = archived_files(packed, "structured trace", MOST_BYTES)
-        # A worker's archive may say anything; a name must not lead out of the folder
-        return {PurePosixPath(name).name: text for name, text in texts.items()}
+        texts = archived_files(archive_bytes(self.artifact), "structured trace", MOST_BYTES)
+        if not texts:
+            raise UnreadableArchive("The archive of the structured trace is empty.")
+        for name in texts:
+            # A worker's archive may say anything; a name must not lead out of the folder
+            if not _PLAIN_NAME.fullmatch(name):
+                raise UnreadableArchive(f"The structured trace has a file called {name[:100]!r}.")
+        return texts
 
     @cached_property
     def graphs(self) -> dict[str, str]:
@@ -54,18 +60,23 @@ class Trace:
         return graph_files(self.files.values())
 
 
-def add(base: Side, new: Side, files: list[Content], missing: list[Missing], why: str) -> None:
+def add(
+    sides: Sequence[Side],
+    traces: Sequence[Trace | None],
+    files: list[Content],
+    missing: list[Missing],
+    why: str,
+) -> None:
     """The records of both sides, and how their graphs differ.
 
-    why: why a side has none, where no job of it says so.
+    sides, traces: base and new. why: why a side has none, where no job of it says so.
     """
-    traces = [_trace(side) for side in (base, new)]
     before, after = traces
     if before and after:
         read = partial(_graph_diff, before, after)
         what = "how the FX graphs differ, without comments, paths and addresses"
         files.append(BundleFile("fx-graphs.diff", what, "", read))
-    for side, trace in zip((base, new), traces, strict=True):
+    for side, trace in zip(sides, traces, strict=True):
         absent = []
         if trace:
             _add_trace(side.name, trace, files)
@@ -81,7 +92,7 @@ def add(base: Side, new: Side, files: list[Content], missing: list[Missing], why
         missing += _cut(side)
 
 
-def _trace(side: Side) -> Trace | None:
+def trace_of(side: Side) -> Trace | None:
     artifact = _artifact(side, TRACE)
     return Trace(artifact) if artifact else None
 
@@ -94,26 +105,25 @@ def _add_trace(side: str, trace: Trace, files: list[Content]) -> None:
     job = str(trace.artifact.job_id)
     name = f"{side}/fx-graphs/"
     what = "the FX graphs of the trace, and Inductor's as a script"
-    files.append(BundleFolder(name, what, job, partial(_encoded, trace, "graphs")))
+    files.append(BundleFolder(name, what, job, lambda: _encoded(trace.graphs)))
     name = f"{side}/trace/"
     what = "the structured trace of a cold compile (TORCH_TRACE), as torch wrote it"
-    files.append(BundleFolder(name, what, job, partial(_encoded, trace, "files")))
+    files.append(BundleFolder(name, what, job, lambda: _encoded(trace.files)))
 
 
-def add_pages(sides: Sequence[Side], files: list[Content]) -> None:
+def add_pages(sides: Sequence[Side], traces: Sequence[Trace | None], files: list[Content]) -> None:
     """tlparse's pages of each side's trace, where this machine has the program."""
     if not shutil.which(_TLPARSE):
         return
-    for side in sides:
-        if trace := _trace(side):
+    for side, trace in zip(sides, traces, strict=True):
+        if trace:
             what = "tlparse's pages of the trace: open index.html"
             read = partial(_tlparse_pages, trace)
             job = str(trace.artifact.job_id)
             files.append(BundleFolder(f"{side.name}/tlparse/", what, job, read))
 
 
-def _encoded(trace: Trace, which: str) -> dict[str, bytes]:
-    texts: dict[str, str] = getattr(trace, which)
+def _encoded(texts: dict[str, str]) -> dict[str, bytes]:
     return {name: text.encode() for name, text in texts.items()}
 
 
@@ -151,7 +161,7 @@ def _tlparse_pages(trace: Trace) -> dict[str, bytes]:
     with tempfile.TemporaryDirectory(prefix="tlparse-") as name:
         folder = Path(name)
         log, pages = folder / "trace.log", folder / "pages"
-        log.write_text(text)
+        log.write_text(text, encoding="utf-8")
         command = [_TLPARSE, str(log), "-o", str(pages), "--no-browser"]
         try:
             subprocess.run(command, check=True, capture_output=True, timeout=_TLPARSE_S)

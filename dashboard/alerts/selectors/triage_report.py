@@ -42,8 +42,9 @@ def build_report(start: datetime, end: datetime) -> TriageReport:
 
 
 def _groups() -> QuerySet[AlertGroup]:
-    """Oldest first; nobody has to answer what got better."""
-    groups = AlertGroup.objects.exclude(direction=Direction.IMPROVEMENT)
+    """Oldest first; nobody has to answer what got better, or what another system measured."""
+    measured_here = AlertGroup.objects.filter(from_imports=False)
+    groups = measured_here.exclude(direction=Direction.IMPROVEMENT)
     return groups.select_related("assignee").order_by("created_at", "pk")
 
 

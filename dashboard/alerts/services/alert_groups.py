@@ -247,7 +247,7 @@ def _forget(seen_in_hindsight: QuerySet[Alert]) -> None:
     seen_in_hindsight.delete()
     of_persons = AlertEvent.objects.filter(group=OuterRef("pk"), by__isnull=False)
     AlertGroup.objects.filter(~Exists(of_persons), pk__in=groups, alerts=None).delete()
-    describe(groups=AlertGroup.objects.filter(pk__in=groups))
+    describe(groups=AlertGroup.objects.filter(pk__in=groups).order_by("pk"))
 
 
 def withdraw(*, alert: Alert) -> None:

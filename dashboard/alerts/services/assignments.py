@@ -4,7 +4,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from dashboard.alerts.selectors.owners import owner_of
-from dashboard.alerts.services.history import Person, add_event, because, key, lock
+from dashboard.alerts.services.history import Person, add_event, because, lock, person_id
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import AlertEvent, AlertGroup
 
@@ -20,7 +20,7 @@ def assign(
         before = group.assignee_id
         _give(group, to)
         name = to.get_username() if to else "nobody"
-        people = {before, key(to)} - {key(by)} if before != key(to) else set()
+        people = {before, person_id(to)} - {person_id(by)} if before != person_id(to) else set()
         return add_event(group, "assigned", by, f"to {name}{because(why)}", people=people)
 
 
@@ -52,5 +52,5 @@ def assign_owner(*, group: AlertGroup) -> None:
 
 
 def _give(group: AlertGroup, to: AbstractBaseUser | None) -> None:
-    group.assignee_id = key(to)
+    group.assignee_id = person_id(to)
     group.save(update_fields=["assignee"])

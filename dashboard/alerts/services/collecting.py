@@ -15,7 +15,7 @@ from django.db import transaction
 
 from dashboard.alerts.selectors import collected_evidence
 from dashboard.alerts.selectors.alerts import OPEN, RANK
-from dashboard.alerts.selectors.collected_evidence import ACTIVE, EXPLAINED, RECENT
+from dashboard.alerts.selectors.collected_evidence import EXPLAINED, RECENT
 from dashboard.alerts.services import triage
 from dashboard.alerts.services.confirmations import STEP, libraries_of, reason_to_wait
 from dashboard.alerts.services.history import Person
@@ -31,6 +31,7 @@ from dashboard.models import (
     Purpose,
     Run,
 )
+from dashboard.runs.selectors.runs import ACTIVE
 from dashboard.runs.services.dispatch import assign_queue_order, dispatch
 from dashboard.runs.services.partitions import ensure_partitions
 from dashboard.runs.services.run_state import refresh_runs
@@ -62,7 +63,7 @@ def start_due(*, now: datetime) -> int:
 def _start_if_possible(group: AlertGroup, now: datetime) -> bool:
     """Start unless something speaks against it: of two calls at once, one does."""
     alert = collected_evidence.alert_to_diagnose(collected_evidence.alerts_of(group))
-    if collected_evidence.why_never(group, alert):
+    if collected_evidence.why_impossible(group, alert):
         return False
     if collected_evidence.why_not_by_itself(group, now):
         return False
@@ -99,7 +100,7 @@ def collect(*, group: AlertGroup, by: Person, now: datetime) -> list[Run]:
     """
     with transaction.atomic():
         alert = collected_evidence.alert_to_diagnose(collected_evidence.alerts_of(group))
-        if reason := collected_evidence.why_never(group, alert):
+        if reason := collected_evidence.why_impossible(group, alert):
             raise ActionNotAllowed(f"No evidence can be collected here. {reason}")
         assert alert is not None
         assert group.machine is not None
@@ -134,7 +135,7 @@ def _plan(alert: Alert, now: datetime, by: Person) -> list[Run]:
         )
         runs.append(run)
         jobs.append(_job(run, alert, now + len(jobs) * STEP))
-    ensure_partitions(moments=[now])
+    ensure_partitions(moments=[job.planned_at for job in jobs])
     Job.objects.bulk_create(assign_queue_order(jobs))
     refresh_runs(run_ids=[run.pk for run in runs])
     builds = " and ".join(str(run.build) for run in runs)

@@ -22,7 +22,7 @@ from dashboard.alerts.services.descriptions import describe
 from dashboard.detection import status_value
 from dashboard.language.wording import metric_of, plural, signed
 from dashboard.models import Alert, AlertState, Confirmation, Job, Status
-from dashboard.runs.services.run_state import ACTIVE
+from dashboard.runs.selectors.runs import ACTIVE
 from dashboard.runs.services.runs import cancel_run
 
 logger = structlog.get_logger(__name__)

@@ -42,10 +42,10 @@ from dashboard.models import (
     TorchBuild,
     Worker,
 )
-from dashboard.runs.selectors.runs import TAKES_JOBS
+from dashboard.runs.selectors.runs import ACTIVE, TAKES_JOBS, WAITING
 from dashboard.runs.services.dispatch import assign_queue_order, dispatch
 from dashboard.runs.services.partitions import ensure_partitions
-from dashboard.runs.services.run_state import ACTIVE, WAITING, refresh_runs
+from dashboard.runs.services.run_state import refresh_runs
 from dashboard.runs.services.runs import plan_job
 
 MOST_REPRESENTATIVES = 3

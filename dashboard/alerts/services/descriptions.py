@@ -2,29 +2,41 @@
 
 from collections.abc import Iterable
 
+from django.db import transaction
 from django.utils import timezone
 
 from dashboard.alerts.core import grouping
 from dashboard.alerts.selectors.evidence import alerting_series_count, suspicion_of
 from dashboard.alerts.services import due_dates
+from dashboard.alerts.services.history import lock
 from dashboard.models import Alert, AlertGroup, Kind
 
 
 def describe(*, groups: Iterable[AlertGroup]) -> None:
-    """Describe the groups again; missing data, and a group without alerts, keep what they say."""
+    """Describe the groups again; missing data, and a group without alerts, keep what they say.
+
+    The groups are brought up to date: a person may have closed one since it was read, and what is
+    closed is not due.
+    """
     for group in groups:
-        related = group.alerts.select_related("series__benchmark", "series__config")
-        alerts = list(related.order_by("planned_at"))
-        if not alerts or group.kind == Kind.SILENCE:
-            continue
-        standing = [alert for alert in alerts if alert.recovered_at is None]
-        suspicions = [suspicion_of(alert) for alert in standing or alerts]
-        significant = grouping.significant(suspicions, alerting_series_count(group))
-        group.title = grouping.title(suspicions, since(group, alerts[0]))
-        group.direction = grouping.direction_of(suspicions)
-        group.severity = grouping.severity_of(suspicions, passing=bool(significant))
-        due_dates.set_due(group, timezone.now())
-        group.save(update_fields=["title", "direction", "severity", *due_dates.FIELDS])
+        with transaction.atomic():
+            lock(group)
+            _describe(group)
+
+
+def _describe(group: AlertGroup) -> None:
+    related = group.alerts.select_related("series__benchmark", "series__config")
+    alerts = list(related.order_by("planned_at"))
+    if not alerts or group.kind == Kind.SILENCE:
+        return
+    standing = [alert for alert in alerts if alert.recovered_at is None]
+    suspicions = [suspicion_of(alert) for alert in standing or alerts]
+    significant = grouping.significant(suspicions, alerting_series_count(group))
+    group.title = grouping.title(suspicions, since(group, alerts[0]))
+    group.direction = grouping.direction_of(suspicions)
+    group.severity = grouping.severity_of(suspicions, passing=bool(significant))
+    due_dates.set_due(group, timezone.now())
+    group.save(update_fields=["title", "direction", "severity", *due_dates.FIELDS])
 
 
 def since(group: AlertGroup, first: Alert) -> str:

@@ -32,14 +32,14 @@ def add_event(
     return AlertEvent.objects.create(
         group=group,
         action=action,
-        by_id=key(by),
+        by_id=person_id(by),
         state=state or group.state,
         text=text,
         people=sorted({person for person in people if person is not None}),
     )
 
 
-def key(person: Person) -> int | None:
+def person_id(person: Person) -> int | None:
     return person.pk if person else None
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
-from dashboard.alerts.core.due import reminder
+from dashboard.alerts.core.due import MOST_AHEAD, reminder
 from dashboard.alerts.selectors.alerts import OPEN
 from dashboard.alerts.services.due_dates import AWAITS_PEOPLE, FIELDS, set_due
 from dashboard.alerts.services.history import add_event, lock
@@ -15,8 +15,8 @@ from dashboard.models import AlertGroup, Direction
 def remind(*, now: datetime) -> int:
     """Record what has become due or late; how many."""
     date_undated(now=now)
-    dated = AlertGroup.objects.filter(OPEN, due_at__isnull=False).exclude(reminded="late")
-    return sum(_remind(group, now) for group in dated.order_by("due_at"))
+    soon = AlertGroup.objects.filter(OPEN, due_at__lte=now + MOST_AHEAD).exclude(reminded="late")
+    return sum(_remind(group, now) for group in soon.order_by("due_at"))
 
 
 def date_undated(*, now: datetime) -> None:

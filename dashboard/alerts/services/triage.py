@@ -17,7 +17,7 @@ from dashboard.alerts.selectors import evidence
 from dashboard.alerts.services import due_dates
 from dashboard.alerts.services.assignments import assign_owner
 from dashboard.alerts.services.descriptions import describe
-from dashboard.alerts.services.history import Person, add_event, because, key, lock
+from dashboard.alerts.services.history import Person, add_event, because, lock, person_id
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import (
     Alert,
@@ -151,7 +151,7 @@ def measure_on(*, group: AlertGroup, by: Person, text: str) -> AlertEvent:
 
 def record_opened(*, group: AlertGroup) -> AlertEvent:
     """Record that the system opened a group, once it is described, and give it to who looks after
-    its family. What is known in hindsight alone is no news, and nobody's work.
+    its family. What is seen in hindsight is not news, and nobody has to answer it.
     """
     if group.evidence_state == EvidenceState.IN_HINDSIGHT:
         event = add_event(group, "opened", None, group.title)
@@ -281,7 +281,7 @@ def mark_invalid(*, series: Series, job: Job, reason: str, by: Person) -> Invali
         point, _ = InvalidPoint.objects.get_or_create(
             series=series,
             job=job,
-            defaults={"reason": reason.strip(), "by_id": key(by)},
+            defaults={"reason": reason.strip(), "by_id": person_id(by)},
         )
         _count_again(series.pk, job)
         return point
@@ -312,7 +312,7 @@ def mute(*, series: Series, until: datetime, by: Person, reason: str = "") -> Mu
     """Let a series raise no alert until a moment, which must not have passed (ActionNotAllowed)."""
     if until <= timezone.now():
         raise ActionNotAllowed("That moment has passed: choose a later one.")
-    return Mute.objects.create(series=series, until=until, reason=reason, by_id=key(by))
+    return Mute.objects.create(series=series, until=until, reason=reason, by_id=person_id(by))
 
 
 def unmute(*, series: Series) -> int:

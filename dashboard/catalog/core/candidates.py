@@ -6,7 +6,7 @@ replaces the wheels of the one before under the same name, and only the wheels' 
 apart.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 
 from packaging.version import Version
 
@@ -26,14 +26,26 @@ def newest_candidates(releases: Iterable[Release], newest_release: Version) -> l
     return list(newest.values())
 
 
-def candidate_label(version: Version, hashes: Sequence[str]) -> str:
-    """2.16.0rc1; of a version that looks final with the beginning of its wheel's SHA-256, as
+def is_same_candidate(stored: Mapping[str, str], on_index: Mapping[str, str]) -> bool:
+    """Whether the index has the wheels that were seen before, by file and SHA-256.
+
+    Wheels for other Pythons may come later. An index replaces the wheels of a candidate one after
+    the other: the first that differs is another candidate. Without hashes they are taken for the
+    same.
+    """
+    both = stored.keys() & on_index.keys()
+    return not on_index or (bool(both) and all(stored[file] == on_index[file] for file in both))
+
+
+def candidate_label(version: Version, hashes: Mapping[str, str]) -> str:
+    """2.16.0rc1; of a version that looks final with the beginning of a wheel's SHA-256, as
     2.16.0@1a2b3c4d+cpu: the release itself will have its version alone.
 
-    Without a hash it ends in @test, and the candidates of one version cannot be told apart.
+    hashes: by file. Without one it ends in @test, and the candidates of one version cannot be told
+    apart.
     """
     if version.is_prerelease:
         return str(version)
-    mark = hashes[0][:HASH_DIGITS] if hashes else NO_HASH
+    mark = min(hashes.values(), default=NO_HASH)[:HASH_DIGITS]
     local = f"+{version.local}" if version.local else ""
     return f"{version.public}@{mark}{local}"

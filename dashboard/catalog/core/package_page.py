@@ -50,8 +50,9 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """One wheel of a release."""
+    """One wheel of a release. file: its name."""
 
+    file: str
     version: Version
     tags: frozenset[Tag]
     requires_python: str
@@ -97,10 +98,10 @@ class Release:
                 return wheel
         return None
 
-    def hashes_for(self, targets: Iterable[Target]) -> list[str]:
-        """SHA-256 of the wheels for these places, where the index reports them."""
+    def hashes_for(self, targets: Iterable[Target]) -> dict[str, str]:
+        """File -> SHA-256 of the wheels for these places, where the index reports them."""
         wheels = map(self.wheel_for, targets)
-        return sorted({wheel.sha256 for wheel in wheels if wheel and wheel.sha256})
+        return {wheel.file: wheel.sha256 for wheel in wheels if wheel and wheel.sha256}
 
 
 def parse_releases(content_type: str, body: bytes, address: str) -> dict[Version, Release]:
@@ -179,6 +180,7 @@ def _wheel(file: Document) -> Wheel | None:
         return None
     has_metadata = file.get("core-metadata") or file.get("dist-info-metadata")
     return Wheel(
+        file=str(file["filename"]),
         version=version,
         tags=tags,
         requires_python=str(file.get("requires-python") or "")[:80],

@@ -14,7 +14,11 @@ from django.conf import settings
 from django.db import transaction
 from packaging.version import InvalidVersion, Version
 
-from dashboard.catalog.core.candidates import candidate_label, newest_candidates
+from dashboard.catalog.core.candidates import (
+    candidate_label,
+    is_same_candidate,
+    newest_candidates,
+)
 from dashboard.catalog.core.package_page import Release, Target, Wheel
 from dashboard.catalog.core.pins import OLDEST
 from dashboard.catalog.core.plan import PlanError, check_variant, hint
@@ -228,9 +232,8 @@ def _add_candidate(release: Release, index_url: str) -> TorchBuild | None:
         channel=TorchBuild.Channel.TEST, version=str(release.version), base=None
     )
     for build in existing:
-        if not hashes or set(hashes) & set(build.wheel_hashes):
-            # Wheels for other Pythons come later
-            build.wheel_hashes = sorted({*build.wheel_hashes, *hashes})
+        if is_same_candidate(build.wheel_hashes, hashes):
+            build.wheel_hashes |= hashes
             build.save(update_fields=["wheel_hashes"])
             return None
     label = candidate_label(release.version, hashes)

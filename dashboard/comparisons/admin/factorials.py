@@ -14,7 +14,7 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 
 from dashboard.catalog.core.pins import PINS
 from dashboard.catalog.core.plan import PlanError
-from dashboard.catalog.core.versions import public_version, version_order
+from dashboard.catalog.core.versions import version_order
 from dashboard.comparisons.admin.versions import FollowedAdmin
 from dashboard.comparisons.core.factorial_design import CUDA, TORCH, UNVARIED, VARIANT
 from dashboard.comparisons.core.factorial_words import cell_text, exchange_text, scope_text
@@ -24,6 +24,7 @@ from dashboard.comparisons.selectors.factorial_plan import (
     FactorialPlan,
     cuda_of,
     plan_factorial,
+    torch_of,
     variant_of,
 )
 from dashboard.comparisons.services.factorials import REPEATS, start_factorial
@@ -49,7 +50,7 @@ def _offered_builds() -> list[TorchBuild]:
 
 def torch_choices() -> list[tuple[str, str]]:
     """The versions that a living machine has or can install, the newest first."""
-    versions = {public_version(build.version) for build in _offered_builds()}
+    versions = {torch_of(build) for build in _offered_builds()}
     return [(each, each) for each in sorted(versions, key=version_order, reverse=True)]
 
 

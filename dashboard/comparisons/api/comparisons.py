@@ -31,7 +31,7 @@ from dashboard.language.metrics import METRICS
 from dashboard.models import Comparison
 from dashboard.ui.api.paging import Pages
 from dashboard.ui.api.parameters import Name, Names, Text, one
-from dashboard.ui.api.schemas import Counts, Paged, Stopped, absolute
+from dashboard.ui.api.schemas import Paged, Progress, Stopped, absolute
 
 router = Router(auth=READ, tags=["comparisons"])
 
@@ -48,15 +48,12 @@ class ComparisonFilter(FilterSchema):
 
 
 class ComparisonOut(Paged):
-    """Two builds measured in turn, process by process, on one machine under one library set.
-
-    track: of release candidates, where it started the comparison; else null.
-    """
+    """Two builds measured in turn, process by process, on one machine under one library set."""
 
     id: UUID = Field(alias="uuid", description="As in its address.")
     label: str
-    base: str = Field(alias="base.label", description="Label of the older build.")
-    new: str = Field(alias="new.label", description="Label of the newer build.")
+    base: str = Field(alias="base.label")
+    new: str = Field(alias="new.label")
     machine: str = Field(alias="machine.key")
     track: str | None = Field(
         None,
@@ -71,18 +68,12 @@ class ComparisonOut(Paged):
     created_at: datetime
 
 
-class ComparisonProgress(ComparisonOut):
+class ComparisonProgress(Progress, ComparisonOut):
+    """A comparison and how far it is."""
+
     state: str = Field(
         alias="progress.state",
         description="planned, queued, running, completed, failed or cancelled.",
-    )
-    jobs: Counts = Field(alias="progress.counts", description="How many jobs are where.")
-    is_active: bool = Field(
-        alias="progress.is_active", description="Whether it is still being measured."
-    )
-    seconds_left: float | None = Field(
-        alias="progress.seconds_left",
-        description="Seconds, roughly; null while nothing is known, or nobody works.",
     )
 
 
@@ -137,8 +128,8 @@ class Start(Schema):
 class PlannedComparison(Schema):
     """What `POST comparisons` would measure, and what that costs."""
 
-    base: str = Field(alias="comparison.base.label", description="Label of the older build.")
-    new: str = Field(alias="comparison.new.label", description="Label of the newer build.")
+    base: str = Field(alias="comparison.base.label")
+    new: str = Field(alias="comparison.new.label")
     machine: str = Field(alias="comparison.machine.key")
     cases: list[tuple[str, str]] = Field(description="Benchmark and config of each case.")
     jobs: int = Field(

@@ -26,7 +26,7 @@ from dashboard.comparisons.services.factorials import (
 from dashboard.models import Factorial
 from dashboard.ui.api.paging import Pages
 from dashboard.ui.api.parameters import Name, Text, one
-from dashboard.ui.api.schemas import Counts, Paged, Stopped, absolute
+from dashboard.ui.api.schemas import Paged, Progress, Stopped, absolute
 
 router = Router(auth=READ, tags=["factorials"])
 Levels = Annotated[list[Name], Field(max_length=10)]
@@ -57,18 +57,12 @@ class FactorialOut(Paged):
     created_at: datetime
 
 
-class FactorialProgress(FactorialOut):
+class FactorialProgress(Progress, FactorialOut):
+    """A factorial and how far it is."""
+
     state: str = Field(
         alias="progress.state",
         description="planned, queued, running, completed, failed or cancelled.",
-    )
-    jobs: Counts = Field(alias="progress.counts", description="How many jobs are where.")
-    is_active: bool = Field(
-        alias="progress.is_active", description="Whether it is still being measured."
-    )
-    seconds_left: float | None = Field(
-        alias="progress.seconds_left",
-        description="Seconds, roughly; null while nothing is known, or nobody works.",
     )
 
 
@@ -104,7 +98,10 @@ class FactorialPlanned(Schema):
         "fewer; six make a change certain."
     )
     jobs: int = Field(description="Number of jobs.")
-    expected_s: float = Field(description="Seconds, roughly, by what the cases took before.")
+    expected_s: float = Field(
+        description="Seconds of one worker's time, roughly, without installing builds: the budget "
+        "of each job, not a measurement."
+    )
     to_install: int = Field(
         description="Number of environments that no worker of the machine has yet."
     )

@@ -120,7 +120,7 @@ class MetricAnalysis:
     aliased: effects that the arms with a value cannot tell from others.
     freedom: degrees of freedom of the variance between processes. spread_percent: its root.
     left_over: p of what the model leaves out, the interaction of three factors; NaN where the arms
-        cannot show it.
+        cannot show it, or every process of an arm measured the same.
     """
 
     metric: Metric
@@ -130,6 +130,10 @@ class MetricAnalysis:
     freedom: int
     spread_percent: float
     left_over: float
+
+    @property
+    def tests_left_over(self) -> bool:
+        return not math.isnan(self.left_over)
 
     @property
     def factor_effects(self) -> list[FactorEffect]:
@@ -236,7 +240,14 @@ def _fit(factors: Sequence[Factor], processes: Sequence[ArmProcess]) -> _Fit:
 def _residuals(design: Floats, logs: Floats) -> tuple[Floats, int]:
     """(logs − X · X⁺ · logs, the rank of X)."""
     fitted = design @ (np.linalg.pinv(design) @ logs)
-    return logs - fitted, int(np.linalg.matrix_rank(design))
+    return _without_rounding(logs - fitted), int(np.linalg.matrix_rank(design))
+
+
+def _without_rounding(logs: Floats) -> Floats:
+    """0 for what rounding leaves of 0. Where each process measured the same, it would pass for a
+    variance, and an effect of nothing for significant.
+    """
+    return np.where(np.abs(logs) < _NEARLY_ZERO, 0.0, logs)
 
 
 def _indicators(labels: Sequence[Hashable]) -> Floats:
@@ -259,7 +270,7 @@ def _effects(
     # An effect is a weighted sum of the logs: w = c · X⁺, its variance σ² · Σ w²
     weights = rows @ np.linalg.pinv(fit.model)  # (effects, processes)
     weights[np.abs(weights) < _NEARLY_ZERO] = 0
-    logs = weights @ fit.logs
+    logs = _without_rounding(weights @ fit.logs)
     counts = [_processes(row) for row in weights]
     has_interval = [count >= MIN_PROCESSES and fit.freedom > 0 for count in counts]
 

@@ -72,7 +72,7 @@ def design_row(factors: Sequence[Factor], cell: Cell) -> Floats:
     indicators = []
     for factor, level in zip(factors, cell, strict=True):
         indicators.append(np.eye(len(factor.levels))[level, 1:])
-    pairs = [np.outer(one, other).ravel() for one, other in combinations(indicators, 2)]
+    pairs = [np.outer(first, second).ravel() for first, second in combinations(indicators, 2)]
     return np.concatenate([[1.0], *indicators, *pairs])
 
 

@@ -36,7 +36,10 @@ FIELDS = (
 
 def csv(factors: Sequence[Factor], analyses: Mapping[str, MetricAnalysis]) -> str:
     """Every effect and every arm in every metric."""
-    return csv_text(FIELDS, [[row.get(name) for name in FIELDS] for row in rows(factors, analyses)])
+    lines = []
+    for row in rows(factors, analyses):
+        lines.append([row.get(name) for name in FIELDS])
+    return csv_text(FIELDS, lines)
 
 
 def rows(

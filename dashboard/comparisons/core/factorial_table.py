@@ -117,14 +117,14 @@ def _effect(
 
 
 def _arms(factors: Sequence[Factor], steps: Sequence[MetricAnalysis]) -> list[ArmRow]:
-    cells: set[Cell] = set()
-    for analysis in steps:
-        cells.update(arm.cell for arm in analysis.arms)
+    by_cell: dict[Cell, list[ArmLevel | None]] = {}
+    for place, analysis in enumerate(steps):
+        for arm in analysis.arms:
+            by_cell.setdefault(arm.cell, [None] * len(steps))[place] = arm
     rows = []
-    for cell in sorted(cells):
+    for cell, values in sorted(by_cell.items()):
         levels = []
         for factor, level in zip(factors, cell, strict=True):
             levels.append((title_of(factor.name), level_text(factor, level)))
-        by_metric = [{arm.cell: arm for arm in analysis.arms} for analysis in steps]
-        rows.append(ArmRow(cell, levels, [arms.get(cell) for arms in by_metric]))
+        rows.append(ArmRow(cell, levels, values))
     return rows

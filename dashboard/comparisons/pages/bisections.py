@@ -5,24 +5,21 @@ left.
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
+from dashboard.comparisons.pages.measuring import PAGE_SIZE, may_change_runs
 from dashboard.comparisons.selectors import bisections
 from dashboard.comparisons.services.bisections import cancel_bisection
 from dashboard.language.wording import metric_of
 from dashboard.models import Bisection
 from dashboard.ui.pages import parameters
 
-_PAGE_SIZE = 25
-may_change_runs = permission_required("dashboard.change_run", raise_exception=True)
-
 
 def listing(request: HttpRequest) -> HttpResponse:
-    page = parameters.page(request, bisections.listing(), _PAGE_SIZE)
+    page = parameters.page(request, bisections.listing(), PAGE_SIZE)
     return render(request, "comparisons/bisections.html", {"page": page})
 
 

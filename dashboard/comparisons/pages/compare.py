@@ -6,11 +6,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from dashboard.catalog.core import commits
-from dashboard.catalog.core.versions import public_version
 from dashboard.comparisons.core.case_table import ReportWithTable
 from dashboard.comparisons.core.upgrade_report import ReportSubject
 from dashboard.comparisons.pages import report_pages
 from dashboard.comparisons.pages.form import choose
+from dashboard.comparisons.selectors.factorial_plan import torch_of
 from dashboard.comparisons.selectors.side_choice import Choice, flavours_of
 from dashboard.comparisons.selectors.stored_reports import stored_report
 from dashboard.comparisons.selectors.versions import (
@@ -35,7 +35,7 @@ def show(request: HttpRequest) -> HttpResponse:
         "builds": labels_newest_first(offered),
         "tracks": sorted({tested.track_key for tested in offered}),
         "measure": _both_builds(choice),
-        "torches": ",".join(dict.fromkeys(public_version(side.version) for side in (base, new))),
+        "torches": ",".join(dict.fromkeys(map(torch_of, (base, new)))),
         "commits": commits.between(base.git_sha, new.git_sha),
         "flavours": flavours_of(choice),
         **report_pages.context(

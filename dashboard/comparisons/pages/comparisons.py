@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -15,21 +14,24 @@ from django.views.decorators.http import require_POST
 from dashboard.catalog.core import commits
 from dashboard.catalog.core.plan import PlanError
 from dashboard.comparisons.pages import report_pages
+from dashboard.comparisons.pages.measuring import (
+    PAGE_SIZE,
+    asks_for_live_part,
+    may_add_runs,
+    may_change_runs,
+    requested_repeats,
+    say_cancelled,
+)
 from dashboard.comparisons.selectors import comparisons
 from dashboard.comparisons.services.comparisons import cancel_comparison, measure_more
 from dashboard.language.metrics import comparable_metrics
-from dashboard.language.reading import read_numbers
 from dashboard.language.wording import plural
 from dashboard.models import Comparison
 from dashboard.ui.pages import parameters
 
-_PAGE_SIZE = 25
-may_add_runs = permission_required("dashboard.add_run", raise_exception=True)
-may_change_runs = permission_required("dashboard.change_run", raise_exception=True)
-
 
 def listing(request: HttpRequest) -> HttpResponse:
-    page = parameters.page(request, comparisons.listing(), _PAGE_SIZE)
+    page = parameters.page(request, comparisons.listing(), PAGE_SIZE)
     return render(request, "comparisons/comparisons.html", {"page": page})
 
 
@@ -41,9 +43,7 @@ def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
     metrics = comparable_metrics(comparison.machine.device_kind)
     results = comparisons.results(comparison, report_pages.chosen_metric(request, metrics))
     progress = comparisons.progress(comparison, timezone.now())
-    is_live_part = request.headers.get("HX-Request") and request.headers.get("HX-Target") == "live"
-    if is_live_part and not progress.is_active:
-        # It ended: the page has more to show than its live part
+    if asks_for_live_part(request) and not progress.is_active:
         return HttpResponse(headers={"HX-Refresh": "true"})
     libraries = sorted(comparison.libraries.items())
     context: dict[str, Any] = {
@@ -91,11 +91,7 @@ def _or_404(uuid: UUID) -> Comparison:
 @require_POST
 @may_change_runs
 def cancel(request: HttpRequest, uuid: UUID) -> HttpResponse:
-    stopped = plural(cancel_comparison(comparison=_or_404(uuid)), "job")
-    messages.success(
-        request,
-        f"Cancelled: {stopped} will not be measured. One that runs stops within seconds.",
-    )
+    say_cancelled(request, cancel_comparison(comparison=_or_404(uuid)))
     return redirect("comparison", uuid=uuid)
 
 
@@ -103,7 +99,7 @@ def cancel(request: HttpRequest, uuid: UUID) -> HttpResponse:
 @may_add_runs
 def more(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """Measure every case again on both builds."""
-    repeats = sum(read_numbers([request.POST.get("repeats", "")]))
+    repeats = requested_repeats(request)
     try:
         measure_more(comparison=_or_404(uuid), repeats=repeats)
     except PlanError as error:

@@ -1,12 +1,10 @@
 """One factorial: live while it is measured, then which factor moved the number."""
 
-import re
 from typing import Any
 from uuid import UUID
 
 import orjson
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -15,21 +13,24 @@ from django.views.decorators.http import require_POST
 from dashboard.catalog.core.plan import PlanError
 from dashboard.comparisons.core import factorial_report
 from dashboard.comparisons.core.factorial_table import table_of
+from dashboard.comparisons.pages import report_pages
+from dashboard.comparisons.pages.measuring import (
+    PAGE_SIZE,
+    asks_for_live_part,
+    may_add_runs,
+    may_change_runs,
+    requested_repeats,
+    say_cancelled,
+)
 from dashboard.comparisons.selectors import factorials
 from dashboard.comparisons.services.factorials import cancel_factorial, measure_rounds
-from dashboard.language.reading import read_numbers
 from dashboard.language.wording import plural
 from dashboard.models import Factorial
 from dashboard.ui.pages import parameters
 
-_PAGE_SIZE = 25
-_CONTENT_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
-may_add_runs = permission_required("dashboard.add_run", raise_exception=True)
-may_change_runs = permission_required("dashboard.change_run", raise_exception=True)
-
 
 def listing(request: HttpRequest) -> HttpResponse:
-    page = parameters.page(request, factorials.listing(), _PAGE_SIZE)
+    page = parameters.page(request, factorials.listing(), PAGE_SIZE)
     return render(request, "comparisons/factorials.html", {"page": page})
 
 
@@ -39,8 +40,7 @@ def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """
     factorial = _or_404(uuid)
     progress = factorials.progress(factorial, timezone.now())
-    is_live_part = request.headers.get("HX-Request") and request.headers.get("HX-Target") == "live"
-    if is_live_part and not progress.is_active:
+    if asks_for_live_part(request) and not progress.is_active:
         return HttpResponse(headers={"HX-Refresh": "true"})
     results = factorials.results(factorial)
     context: dict[str, Any] = {
@@ -61,19 +61,13 @@ def export(request: HttpRequest, uuid: UUID, form: str) -> HttpResponse:
         content = factorial_report.csv(results.factors, results.analyses)
     else:
         content = orjson.dumps([*factorial_report.rows(results.factors, results.analyses)])
-    name = re.sub(r"[^A-Za-z0-9.+_-]+", "-", str(factorial))
-    headers = {"Content-Disposition": f'attachment; filename="{name}.{form}"'}
-    return HttpResponse(content, content_type=_CONTENT_TYPES[form], headers=headers)
+    return report_pages.download(content, str(factorial), form)
 
 
 @require_POST
 @may_change_runs
 def cancel(request: HttpRequest, uuid: UUID) -> HttpResponse:
-    stopped = plural(cancel_factorial(factorial=_or_404(uuid)), "job")
-    messages.success(
-        request,
-        f"Cancelled: {stopped} will not be measured. One that runs stops within seconds.",
-    )
+    say_cancelled(request, cancel_factorial(factorial=_or_404(uuid)))
     return redirect("factorial", uuid=uuid)
 
 
@@ -81,7 +75,7 @@ def cancel(request: HttpRequest, uuid: UUID) -> HttpResponse:
 @may_add_runs
 def more(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """Measure every arm in further rounds."""
-    repeats = sum(read_numbers([request.POST.get("repeats", "")]))
+    repeats = requested_repeats(request)
     try:
         measure_rounds(factorial=_or_404(uuid), repeats=repeats)
     except PlanError as error:

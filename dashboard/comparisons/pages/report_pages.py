@@ -150,6 +150,11 @@ def export(
             content = upgrade_report.markdown(report, kernels, subject)
         else:
             content = orjson.dumps(upgrade_report.document(report, kernels, subject))
+    return download(content, name, form)
+
+
+def download(content: str | bytes, name: str, form: str) -> HttpResponse:
+    """A file. name: without its ending, which `form` is."""
     file = re.sub(r"[^A-Za-z0-9.+_-]+", "-", name)
     headers = {"Content-Disposition": f'attachment; filename="{file}.{form}"'}
     return HttpResponse(content, content_type=_CONTENT_TYPES[form], headers=headers)

@@ -50,9 +50,9 @@ def current() -> list[TorchBuild]:
     for version, build in candidates:
         if Version(version.public) <= released:
             continue
-        known = newest.get(version.release)
+        newest_so_far = newest.get(version.release)
         # Of equal versions the later one: the index has replaced the wheels
-        if known is None or version >= known[0]:
+        if newest_so_far is None or version >= newest_so_far[0]:
             newest[version.release] = version, build
     return [build for _, build in sorted(newest.values(), key=lambda each: each[0])]
 
@@ -90,16 +90,15 @@ def verdicts(of: Comparison) -> CandidateVerdicts:
     """What was measured for this comparison, model by model, kept while the data are the same."""
     base, new = comparisons.measured_sides(of)
     fingerprint = versions.data_fingerprint([base, new], REPORT_METRICS)
-    counts = f"{fingerprint} {of.repeats} {of.is_settled}"
-    return _verdicts(counts, of.pk)
+    data = f"{fingerprint} {of.repeats} {of.is_settled}"
+    return _verdicts(data, _why_not_installed(of), of.pk)
 
 
 @lru_cache(maxsize=32)
-def _verdicts(fingerprint: str, comparison: int) -> CandidateVerdicts:
-    """fingerprint: as a part of the cache's key alone."""
-    of = comparisons.listing().get(pk=comparison)
-    report = comparisons.report(of)
-    return verdicts_of(report, why_not_installed=_why_not_installed(of))
+def _verdicts(data: str, why_not_installed: str, comparison: int) -> CandidateVerdicts:
+    """data: as a part of the cache's key alone."""
+    report = comparisons.report(comparisons.listing().get(pk=comparison))
+    return verdicts_of(report, why_not_installed=why_not_installed)
 
 
 def _why_not_installed(of: Comparison) -> str:

@@ -28,6 +28,7 @@ from dashboard.comparisons.core.factorial_design import (
 )
 from dashboard.comparisons.core.factorial_words import cell_text
 from dashboard.comparisons.core.shortfall import MAX_REPEATS
+from dashboard.comparisons.selectors.versions import MeasuredBuild
 from dashboard.models import Benchmark, Config, InstalledEnvironment, Machine, TorchBuild
 from dashboard.runs.selectors.offers import installable_builds
 
@@ -162,8 +163,8 @@ class _Arms:
                 raise ImpossibleArm(f"{self._machine} neither has {build} nor can install it")
             return build
         for build in self._builds:
-            is_version = public_version(build.version) == public_version(torch)
-            if build.base_id is None and is_version and cuda_of(build) == cuda:
+            is_torch = torch_of(build) == public_version(torch)
+            if build.base_id is None and is_torch and cuda_of(build) == cuda:
                 return build
         raise ImpossibleArm(
             f"no torch {torch} for {cuda} is known here that {self._machine} can install: where "
@@ -193,6 +194,14 @@ class _Arms:
         )
 
 
+def torch_of(build: TorchBuild | MeasuredBuild) -> str:
+    """The torch of a build as a level names it. A release candidate may have the version of the
+    release that it becomes: its label tells them apart.
+    """
+    is_candidate = build.channel == TorchBuild.Channel.TEST
+    return public_version(build.label if is_candidate else build.version)
+
+
 def cuda_of(build: TorchBuild) -> str:
     """What the build is for: "cu130", "cpu"; empty where neither label nor facts say it."""
     flavour = flavour_of(build.label.partition("~")[0]) or flavour_of(build.version)
@@ -208,7 +217,8 @@ def variant_of(build: TorchBuild) -> str:
 def _shared_libraries(torches: Sequence[str]) -> dict[str, str]:
     """The newest libraries that all these versions take; each arm's own where none are known."""
     try:
-        return shared_set(*(public_version(torch) for torch in torches))
+        versions = [public_version(torch).partition("@")[0] for torch in torches]
+        return shared_set(*versions)
     except PinError:
         return {}
 

@@ -173,8 +173,8 @@ def _left_out(
 
 def _failures(of: Factorial) -> dict[int, str]:
     """How the jobs of each arm failed, in words."""
-    failed = Job.objects.filter(run__factorial=of, state__in=ENDED)
-    failed = failed.exclude(state=JobState.DONE, status=Status.PASS).order_by("planned_at")
+    ended = Job.objects.filter(run__factorial=of, state__in=ENDED).exclude(state=JobState.CANCELLED)
+    failed = ended.exclude(state=JobState.DONE, status=Status.PASS).order_by("planned_at")
     counts: dict[int, Counter[str]] = {}
     messages: dict[int, dict[str, str]] = {}
     fields: Any = failed.values_list("run__arm", "status", "state", "message")

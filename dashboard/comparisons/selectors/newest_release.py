@@ -40,7 +40,7 @@ class NewestRelease:
 def newest_release(machine: str) -> NewestRelease | None:
     """On that machine; None where it measured fewer than two builds. Ten queries at most."""
     side = RequestedSide("", machine, "", "")
-    # A release candidate is no release: candidates.py has those
+    # Not release candidates, which candidates.py compares
     released = [build for build in measured_builds() if build.channel != TorchBuild.Channel.TEST]
     try:
         choice = choose_sides(side, side, released)

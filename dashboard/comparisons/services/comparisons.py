@@ -122,6 +122,8 @@ def measure_more(*, comparison: Comparison, repeats: int) -> None:
     """
     _require_repeats(repeats)
     with transaction.atomic():
+        # Of two requests at once both count
+        comparison.refresh_from_db(from_queryset=Comparison.objects.select_for_update(of=("self",)))
         _measure(comparison, _planned(comparison), repeats)
         comparison.repeats += repeats
         comparison.is_settled = False

@@ -11,7 +11,7 @@ from dashboard.catalog.core.plan import Case, PlanError
 from dashboard.comparisons.core.shortfall import MAX_REPEATS
 from dashboard.comparisons.selectors.factorial_plan import FactorialPlan
 from dashboard.comparisons.services.comparisons import ensure_versions_track, measure_in_turn
-from dashboard.models import Factorial, Purpose, Run, TorchBuild
+from dashboard.models import Factorial, Purpose, Run, TorchBuild, Track
 from dashboard.runs.services.runs import cancel_run
 
 REPEATS = 3  # rounds, unless given: with two factors of two levels six processes a side
@@ -46,6 +46,8 @@ def measure_rounds(*, factorial: Factorial, repeats: int) -> None:
     if not 1 <= repeats <= MAX_REPEATS:
         raise PlanError(f"{repeats} rounds: choose 1 to {MAX_REPEATS}.")
     with transaction.atomic():
+        # Of two requests at once both count
+        factorial.refresh_from_db(from_queryset=Factorial.objects.select_for_update(of=("self",)))
         _measure(factorial, repeats)
         factorial.repeats += repeats
         factorial.save(update_fields=["repeats"])
@@ -69,9 +71,10 @@ def in_random_rounds(
 def _measure(factorial: Factorial, repeats: int) -> None:
     labels = {arm["build"] for arm in factorial.arms}
     builds = TorchBuild.objects.in_bulk(labels, field_name="label")
+    track = ensure_versions_track()
     runs = []
     for place, arm in enumerate(factorial.arms):
-        runs.append(_run(factorial, place, builds[arm["build"]], arm["libraries"]))
+        runs.append(_run(factorial, place, builds[arm["build"]], arm["libraries"], track))
     case = Case(factorial.benchmark.name, factorial.config.name)
     seed = factorial.uuid.int + factorial.runs.count()
     measure_in_turn(
@@ -85,7 +88,13 @@ def _measure(factorial: Factorial, repeats: int) -> None:
     )
 
 
-def _run(factorial: Factorial, place: int, build: TorchBuild, libraries: Mapping[str, str]) -> Run:
+def _run(
+    factorial: Factorial,
+    place: int,
+    build: TorchBuild,
+    libraries: Mapping[str, str],
+    track: Track,
+) -> Run:
     request = {
         "families": [],
         "benchmarks": [factorial.benchmark.name],
@@ -97,7 +106,7 @@ def _run(factorial: Factorial, place: int, build: TorchBuild, libraries: Mapping
         purpose=Purpose.MANUAL,
         build=build,
         machine=factorial.machine,
-        track=ensure_versions_track(),
+        track=track,
         factorial=factorial,
         arm=place,
         request=request,

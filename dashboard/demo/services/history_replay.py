@@ -47,7 +47,8 @@ from dashboard.results.core.result_format import ResultDocument, parse_json, par
 from dashboard.results.services.artifacts import store_artifact
 from dashboard.results.services.imports import ImportSource, build_of, machine_of
 from dashboard.results.services.store import JobResult, store_results
-from dashboard.runs.services.run_state import WAITING, refresh_runs
+from dashboard.runs.selectors.runs import WAITING
+from dashboard.runs.services.run_state import refresh_runs
 from dashboard.runs.services.runs import trigger_run
 
 # What the services date by the wall clock

@@ -108,5 +108,5 @@ def levels_of(options: Sequence[str]) -> dict[str, list[str]]:
         name, equals, text = option.partition("=")
         if not equals:
             raise PlanError(f"{option!r}: write it as NAME=A,B, as torch=2.11.0,2.13.0.")
-        levels.setdefault(name, []).extend(text.split(","))
+        levels.setdefault(name, []).extend(part for part in text.split(",") if part)
     return levels

@@ -12,8 +12,8 @@ from dashboard.language.wording import plural
 from dashboard.models import Job, Machine, Run, Track
 from dashboard.results.selectors.result_files import result_file
 from dashboard.runs.core.job_lists import ListedJob, parse
+from dashboard.runs.selectors.runs import ACTIVE
 from dashboard.runs.services.lists import trigger_list
-from dashboard.runs.services.run_state import ACTIVE
 from dashboard.runs.services.runs import cancel_run
 
 WORKER_PATIENCE_S = 300  # its first import of torch from a cold disk takes minutes

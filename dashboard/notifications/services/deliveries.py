@@ -95,10 +95,10 @@ def _make_digest(rule: Rule, now: datetime) -> int:
             return 0
         # The rule and the period, as `message_of` reads them
         first, last = start.astimezone(UTC), due.astimezone(UTC)
-        digest = f"{rule.pk} {first:%Y-%m-%dT%H:%M:%S}/{last:%Y-%m-%dT%H:%M:%S}"
-        digests = [digest] if _digest_events(rule, start, due) else []
+        period = f"{rule.pk} {first:%Y-%m-%dT%H:%M:%S}/{last:%Y-%m-%dT%H:%M:%S}"
+        digests = [period] if _digest_events(rule, start, due) else []
         if Subject.REPORT in rule.subjects:
-            digests.append(f"{REPORT} {digest}")  # it is sent also when there is nothing to report
+            digests.append(f"{REPORT} {period}")  # it is sent also when there is nothing to report
         new = []
         for channel in rule.channels.all():
             new += [Delivery(channel=channel, digest=digest, next_at=now) for digest in digests]

@@ -33,8 +33,17 @@ def _mail_to(person: User) -> Channel | None:
     channel, _ = Channel.objects.get_or_create(
         person=person,
         defaults={
-            "name": f"{person.username[:_MOST_NAME]} (own)",
+            "name": _free_name(person.username[:_MOST_NAME]),
             "url": f"{MAIL_PREFIX}{person.email}",
         },
     )
     return channel
+
+
+def _free_name(username: str) -> str:
+    """An administrator may have given this person's channel to another one: it keeps its name."""
+    name, number = f"{username} (own)", 1
+    while Channel.objects.filter(name=name).exists():
+        number += 1
+        name = f"{username} (own {number})"
+    return name

@@ -144,7 +144,7 @@ class OpenAlerts:
 
 
 def open_alerts(since: datetime) -> OpenAlerts:
-    """Without what is judged from imports: that is no answer of our own. One query, of the columns
+    """Without what is judged from imports: another system measured it. One query, of the columns
     that are shown.
     """
     shown = (

@@ -51,7 +51,8 @@ def payloads(trace: str, kinds: Iterable[str] = (*GRAPHS, RUNNABLE)) -> Iterator
     kinds = frozenset(kinds)
     head: tuple[str, str] | None = None
     lines: list[str] = []
-    for line in trace.splitlines():
+    # Not splitlines: source code in a payload may have a form feed, which does not end a line
+    for line in trace.split("\n"):
         if line.startswith("\t"):
             if head:
                 lines.append(line[1:])
@@ -70,7 +71,7 @@ def _head(line: str, kinds: frozenset[str]) -> tuple[str, str] | None:
     matched = _ENTRY.match(line)
     try:
         entry = json.loads(matched[1]) if matched else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     kind = _kind(entry)
     if kind not in kinds:

@@ -19,10 +19,13 @@ def require_judgeable(*, key: str) -> None:
     Detection reads either those or imports: mixed, one would be taken for a change of the other.
     """
     measured = Run.objects.filter(track__key=key).exclude(purpose=Purpose.IMPORT)
-    if measured.exists() or Schedule.objects.filter(track__key=key).exists():
+    scheduled = Schedule.objects.filter(track__key=key)
+    # Imports make tracks of the kind local; every other kind has builds that are measured here
+    followed = Track.objects.filter(key=key).exclude(kind=Track.Kind.LOCAL)
+    if measured.exists() or scheduled.exists() or followed.exists():
         raise ActionNotAllowed(
-            f"Track {key} is measured here, so its imports are not judged: import to a track of "
-            "its own."
+            f"Track {key} is for what is measured here, so its imports are not judged: import to a "
+            "track of its own."
         )
 
 

@@ -104,8 +104,7 @@ class DatumValue(NamedTuple):
 
 
 def store_results(job_results: Sequence[JobResult]) -> Collection[int]:
-    """Write what the jobs brought, in place of what earlier attempts of them brought; the ids of
-    the series that have changed.
+    """Write what the jobs brought, in place of what earlier attempts did; ids of changed series.
 
     1. Delete what earlier attempts brought.
     2. Write environments, documents and samples; number the revisions of own models.

@@ -17,7 +17,7 @@ from dashboard.runs.selectors import runs as runs_read
 from dashboard.runs.services.runs import cancel_run, plan_run, retry_failed_jobs, trigger_run
 from dashboard.ui.api.paging import Pages
 from dashboard.ui.api.parameters import Name, Names, Text, one
-from dashboard.ui.api.schemas import Counts, Paged, Stopped
+from dashboard.ui.api.schemas import Paged, Progress, Stopped
 
 router = Router(auth=READ, tags=["runs"])
 
@@ -45,13 +45,8 @@ class RunOut(Paged):
     finished_at: datetime | None
 
 
-class RunProgress(RunOut):
-    jobs: Counts = Field(alias="progress.counts")
-    is_active: bool = Field(alias="progress.is_active")
-    seconds_left: float | None = Field(
-        alias="progress.seconds_left",
-        description="Seconds, roughly; null while nothing is known, or nobody works.",
-    )
+class RunProgress(Progress, RunOut):
+    """A run and how far it is."""
 
 
 class Trigger(Schema):

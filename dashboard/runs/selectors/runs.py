@@ -25,6 +25,7 @@ from dashboard.models import Job, JobState, Run, RunState, Series, Status, Worke
 
 ACTIVE_RUNS = (RunState.PLANNED, RunState.QUEUED, RunState.RUNNING)
 WAITING = (JobState.PLANNED, JobState.QUEUED)
+ACTIVE = (*WAITING, JobState.RUNNING)
 ENDED = (JobState.DONE, JobState.FAILED, JobState.TIMED_OUT, JobState.LOST, JobState.CANCELLED)
 RETRYABLE = (JobState.FAILED, JobState.TIMED_OUT, JobState.LOST, JobState.CANCELLED)
 # A worker is alive that was heard of within this time: it reports every few seconds

@@ -17,8 +17,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from dashboard.models import Job, Machine, Run, Worker
-from dashboard.runs.selectors.runs import ACTIVE_RUNS, ALIVE, TAKES_JOBS
-from dashboard.runs.services.run_state import WAITING
+from dashboard.runs.selectors.runs import ACTIVE_RUNS, ALIVE, TAKES_JOBS, WAITING
 
 # A build that is measured alone is compared with what was recorded, on whichever devices that was
 IN_TURN = ~Q(session="") | Q(confirmation__only_new=False)  # of runs

@@ -25,9 +25,9 @@ from kombu.exceptions import OperationalError
 
 from dashboard.celery import app
 from dashboard.models import Job, JobState, Purpose, Run, Worker
-from dashboard.runs.selectors.runs import ACTIVE_RUNS, ALIVE, TAKES_JOBS
+from dashboard.runs.selectors.runs import ACTIVE_RUNS, ALIVE, TAKES_JOBS, WAITING
 from dashboard.runs.services.binding import bind_cases
-from dashboard.runs.services.run_state import WAITING, refresh_runs
+from dashboard.runs.services.run_state import refresh_runs
 
 TASK = "runner.run_job"
 # 0 goes first: an alert waits for its confirmation, a person for a number; the schedule can wait

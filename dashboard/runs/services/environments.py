@@ -78,7 +78,7 @@ def environment_for(*, job: Job, worker: Worker) -> dict[str, Any]:
         "libraries": needed_libraries(job=job),
         "requirements": pinned.text if pinned else None,
         "packages": packages,
-        "hashes": build.wheel_hashes,
+        "hashes": sorted(build.wheel_hashes.values()),
     }
 
 

@@ -7,9 +7,7 @@ from django.db.models import Count, Exists, QuerySet
 from django.utils import timezone
 
 from dashboard.models import Job, JobState, Run, RunState
-
-WAITING = (JobState.PLANNED, JobState.QUEUED)
-ACTIVE = (*WAITING, JobState.RUNNING)
+from dashboard.runs.selectors.runs import ACTIVE, WAITING
 
 
 def refresh_runs(*, run_ids: Iterable[int]) -> None:

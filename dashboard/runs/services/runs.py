@@ -24,10 +24,10 @@ from dashboard.catalog.core.plan import (
 from dashboard.catalog.selectors.lookups import find_build, find_machine, find_track
 from dashboard.language.contracts import Document
 from dashboard.models import Benchmark, Config, Job, JobState, Purpose, Run, Schedule
-from dashboard.runs.selectors.runs import RETRYABLE
+from dashboard.runs.selectors.runs import ACTIVE, RETRYABLE
 from dashboard.runs.services.dispatch import assign_queue_order, dispatch
 from dashboard.runs.services.partitions import ensure_partitions
-from dashboard.runs.services.run_state import ACTIVE, refresh_runs
+from dashboard.runs.services.run_state import refresh_runs
 
 ACCURACY_ONLY = {"accuracy_only": True, "starts": [], "keep_code": False}  # `measure` of a job
 ATTEMPTS = 3  # of a job, before it is lost; and again with each retry

@@ -50,11 +50,7 @@ class SeriesChange(schemas.DetectedChange):
     new: str | None = Field(
         None, alias="alert.new.label", description="The first build with the change."
     )
-    evidence_state: str = Field(
-        alias="alert.group.evidence_state",
-        description="How sure it is: suspected, confirming, confirmed, inconclusive, recovered or "
-        "missing_report.",
-    )
+    evidence_state: str = Field(alias="alert.group.evidence_state")
 
 
 class FigureChoice(Schema):

@@ -61,7 +61,7 @@ class DetectedChange(Answer):
 
 
 class Machine(Schema):
-    key: str = Field(description="As other calls take it.")
+    key: str
     label: str
     device_kind: str = Field(description="cpu or cuda.")
     default_size: str = Field(
@@ -82,14 +82,17 @@ class Build(Answer):
     git_sha: str = Field(description="Commit of PyTorch; empty: not known.")
     cuda: str = Field(description="Version of CUDA; empty: without, or not known.")
     triton: str = Field(description="Version of Triton; empty: not known.")
-    channel: str = Field(description="release, nightly or source.")
+    channel: str
     released_on: date | None = Field(description="ISO 8601; null: not known.")
 
 
 class Track(Answer):
-    key: str = Field(description="As other calls take it.")
+    key: str
     label: str
-    kind: str = Field(description="What it follows: local, stable, nightly, pinned or versions.")
+    kind: str = Field(
+        description="What it follows: local, stable, nightly, pinned, versions or test (release "
+        "candidates)."
+    )
     build: str | None = Field(None, alias="build.label", description="Where it stands now.")
     judges_imports: bool = Field(description="Detection judges its imported results.")
 
@@ -101,27 +104,27 @@ class Benchmark(Schema):
     )
     model: str
     family: str
-    size: str = Field(description="smoke, standard, …")
+    size: str
     mode: str
-    dtype: str = Field(description="Of its numbers: float32, bfloat16, …")
+    dtype: str
     shapes: str = Field(description="static, dynamic or bucketed.")
     batch_size: int = Field(description="Number of items in a batch.")
     item: str = Field(description="What throughput counts.")
     default_configs: list[str] = Field(
         description="Names of the configs that a run measures where none is named."
     )
-    retired: bool = Field(description="Whether no worker brings it any more.")
+    retired: bool
 
 
 class Config(Schema):
     name: str
     label: str
     about: str = Field(description="What it does, in a sentence.")
-    retired: bool = Field(description="Whether no worker brings it any more.")
+    retired: bool
 
 
 class Metric(Schema):
-    key: str = Field(description="As other calls take it.")
+    key: str
     label: str
     unit: str = Field(description="Empty for counts and drift; × for ratios.")
     lower_is_better: bool = Field(description="Whether a smaller value is better.")
@@ -239,6 +242,14 @@ class Counts(Schema):
     running: int = Field(description="Number of jobs that a worker has now.")
     waiting: int = Field(description="Number of jobs that no worker has yet.")
     cancelled: int = Field(description="Number of jobs that were cancelled.")
+
+
+class Progress(Answer):
+    """How far runs are; the row has it as `progress`."""
+
+    jobs: Counts = Field(alias="progress.counts")
+    is_active: bool = Field(alias="progress.is_active")
+    seconds_left: float | None = Field(alias="progress.seconds_left")
 
 
 class Stopped(Schema):

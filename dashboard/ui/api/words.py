@@ -9,12 +9,14 @@ FIELDS = {
     "base": "Label of the older build.",
     "benchmark": "Name of a benchmark, as `GET benchmarks` lists them.",
     "build": "Label of a torch build, as `GET builds` lists them: 2.13.0+cpu.",
-    "channel": "release, nightly or source.",
+    "channel": "release, nightly, source or test (a release candidate).",
     "claimed_at": "When a worker took it, ISO 8601; null: none has yet.",
     "config": "Name of a config, as `GET configs` lists them: inductor.",
     "created_at": "When, ISO 8601.",
     "created_by": "Name of an account; null: the system.",
     "dtype": "Of its numbers: float32, bfloat16, …",
+    "evidence_state": "How sure it is: suspected, confirming, confirmed, not_reproduced, "
+    "inconclusive, recovered, missing_report, judged_from_imports or in_hindsight.",
     "family": "Family of models: llm, diffusion, vision, multimodal, toy, attention, kernels or "
     "distributed.",
     "finished_at": "When it ended, ISO 8601; null: it has not.",
@@ -38,7 +40,7 @@ FIELDS = {
     "planned_at": "When it was planned, ISO 8601: its place in time.",
     "progress": "How far it is.",
     "purpose": "Why it was measured: scheduled, manual, confirmation, bisection or import. "
-    "Detection reads scheduled results only.",
+    "Detection reads scheduled results; imports where their track asks for it.",
     "retired": "Whether no worker brings it any more.",
     "run": "Number of a run.",
     "seconds_left": "Seconds, roughly; null while nothing is known, or nobody works.",

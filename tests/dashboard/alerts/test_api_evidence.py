@@ -6,6 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from dashboard.alerts.services import confirmations
@@ -45,6 +47,13 @@ def test_rows_cost_no_query_each(caller: Caller, django_assert_max_num_queries: 
         alerting.alert(alerting.group(), planned_at=alerting.FIRST + timedelta(hours=number))
     with django_assert_max_num_queries(12):
         assert len(caller.all("alerts")) == 6
+
+
+def test_list_reads_no_logs_of_jobs(caller: Caller) -> None:
+    alerting.stepped()
+    with CaptureQueriesContext(connection) as queries:
+        caller.all("alerts")
+    assert not [query for query in queries if "log_tail" in query["sql"]]
 
 
 def test_alerts_of_the_last_week_are_listed(caller: Caller) -> None:

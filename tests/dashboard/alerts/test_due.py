@@ -1,5 +1,7 @@
 """Due dates by severity, reminders once, hand-overs in the history, owners of families."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,6 +13,7 @@ from django.utils import timezone
 
 from dashboard.alerts.core.due import due_at, reminder
 from dashboard.alerts.services import assignments, triage
+from dashboard.alerts.services.descriptions import describe
 from dashboard.alerts.services.reminders import remind
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import AlertGroup, AlertState, FamilyOwner
@@ -90,6 +93,15 @@ def test_acknowledged_alert_stays_due_and_a_closed_one_is_not(ada: User) -> None
     assert group.due_at is None
 
 
+def test_closed_alert_is_not_due_again_when_it_is_described(ada: User) -> None:
+    """Detection has read the group before ada closed it."""
+    group = confirmed()
+    read_before = AlertGroup.objects.get()
+    triage.move(group=group, to=AlertState.FIXED, by=ada)
+    describe(groups=[read_before])
+    assert AlertGroup.objects.get().due_at is None
+
+
 @pytest.mark.parametrize("value", ["high=3", "high=3,medium=x,low=1", "high=-1,medium=1,low=1"])
 def test_setting_that_is_wrong_is_refused_with_its_name(value: str) -> None:
     with pytest.raises(ImproperlyConfigured, match="DUE_DAYS is"):
@@ -106,6 +118,15 @@ def test_alert_is_reminded_of_once_when_due_and_once_when_late() -> None:
     assert remind(now=timezone.now()) == 0
     assert [remind(now=now) for now in (day_before, day_before, after, after)] == [1, 0, 1, 0]
     assert actions(group)[-2:] == ["due", "late"]
+
+
+def test_alert_that_is_due_in_days_is_not_locked(
+    django_assert_max_num_queries: Callable[[int], AbstractContextManager[Any]],
+) -> None:
+    confirmed()
+    AlertGroup.objects.update(due_at=timezone.now() + timedelta(days=2))
+    with django_assert_max_num_queries(2):
+        remind(now=timezone.now())
 
 
 def test_closed_alert_is_not_reminded_of(ada: User) -> None:

@@ -182,6 +182,22 @@ def test_trace_and_log_are_unpacked(
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [({}, "is empty"), ({"..": "x"}, "a file called '..'"), ({"a/b.log": "x"}, "called 'a/b.log'")],
+)
+def test_trace_that_no_torch_wrote_is_missing_with_the_reason(
+    confirmed: AlertGroup, diagnosed: list[Job], reader: Client, files: dict[str, str], why: str
+) -> None:
+    diagnosed[1].artifacts.filter(name=TRACE).delete()
+    leave(diagnosed[1], TRACE, packed(files))
+    bundle = download(reader, confirmed)
+    absent = {each["what"]: each["why"] for each in manifest(bundle)["missing"]}
+    assert why in absent["new/trace/"]
+    assert bundle.read("base/trace/trace.log").decode() == graph("relu")
+
+
+@pytest.mark.django_db
 def test_what_the_suite_cut_is_missing(
     confirmed: AlertGroup, diagnosed: list[Job], reader: Client
 ) -> None:

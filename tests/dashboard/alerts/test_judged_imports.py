@@ -12,7 +12,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.alerts.selectors import alerts, live_rates, verdicts
-from dashboard.alerts.services import confirmations, triage
+from dashboard.alerts.selectors.triage_report import build_report
+from dashboard.alerts.services import collecting, confirmations, triage
 from dashboard.catalog.core.plan import PlanError
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import (
@@ -164,6 +165,19 @@ def test_nothing_of_imports_is_measured_again() -> None:
     assert not triage.can_measure_again(group=group)
 
 
+def test_builds_of_imports_are_not_diagnosed() -> None:
+    imported(history(STEPPED))
+    group = AlertGroup.objects.get()
+    with pytest.raises(ActionNotAllowed, match="Another system measured it"):
+        collecting.collect(group=group, by=None, now=timezone.now())
+
+
+def test_triage_report_leaves_imports_out() -> None:
+    now = timezone.now()
+    imported(history(STEPPED))
+    assert build_report(now - YEAR, timezone.now()).headline == "0 new, 0 late, 0 open"
+
+
 def test_overview_and_figures_of_quality_leave_imports_out() -> None:
     imported(history(STEPPED))
     assert open_alerts(timezone.now() - YEAR).total == 0
@@ -188,9 +202,15 @@ def test_person_who_reopens_finds_it_judged_from_imports() -> None:
 
 def test_track_that_is_measured_here_is_not_judged_from_imports() -> None:
     measured(noise(3))
-    with pytest.raises(ActionNotAllowed, match="Track local is measured here"):
+    with pytest.raises(ActionNotAllowed, match="Track local is for what is measured here"):
         imported(history(STEPPED), track="local")
     assert not Series.objects.filter(track__key=TRACK).exists()
+
+
+def test_track_that_will_be_measured_here_is_not_judged_from_imports() -> None:
+    Track.objects.create(key="nightly", kind=Track.Kind.NIGHTLY)
+    with pytest.raises(ActionNotAllowed, match="Track nightly is for what is measured here"):
+        imported(history(STEPPED), track="nightly")
 
 
 def test_imports_to_a_measured_track_do_not_enter_its_detection() -> None:

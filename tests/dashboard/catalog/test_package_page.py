@@ -42,14 +42,14 @@ def test_json_and_html_pages_mean_the_same() -> None:
     )
     assert as_json == parse_releases("text/html", link.encode(), PAGE)
     (release,) = as_json.values()
-    assert release.hashes_for([Target("3.11"), Target("3.12")]) == [DIGEST]
+    assert release.hashes_for([Target("3.11"), Target("3.12")]) == {name: DIGEST}
 
 
 @pytest.mark.parametrize("hashes", [None, {}, {"md5": DIGEST}, {"sha256": "1"}, {"sha256": 1}])
 def test_file_without_a_sha256_has_no_hash(hashes: Any) -> None:
     file = {"filename": f"torch-2.9.0-{LINUX}.whl", "url": "x", "hashes": hashes}
     (release,) = parse_releases("application/json", page(file), PAGE).values()
-    assert release.hashes_for([Target("3.11")]) == []
+    assert release.hashes_for([Target("3.11")]) == {}
 
 
 def test_withdrawn_files_archives_and_odd_names_do_not_count() -> None:

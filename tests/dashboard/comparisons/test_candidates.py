@@ -9,7 +9,11 @@ from django.test import Client
 from django.utils import timezone
 from packaging.version import Version
 
-from dashboard.catalog.core.candidates import candidate_label, newest_candidates
+from dashboard.catalog.core.candidates import (
+    candidate_label,
+    is_same_candidate,
+    newest_candidates,
+)
 from dashboard.catalog.core.package_page import Release
 from dashboard.catalog.services.builds import (
     BuildError,
@@ -55,15 +59,33 @@ def test_final_version_comes_after_its_candidates() -> None:
 @pytest.mark.parametrize(
     ("version", "hashes", "label"),
     [
-        ("2.16.0rc1", ["1a2b3c4d5e"], "2.16.0rc1"),
-        ("2.16.0+cpu", ["1a2b3c4d5e"], "2.16.0@1a2b3c4d+cpu"),
-        ("2.16.0", [], "2.16.0@test"),
+        ("2.16.0rc1", {"a.whl": "1a2b3c4d5e"}, "2.16.0rc1"),
+        ("2.16.0+cpu", {"a.whl": "1a2b3c4d5e"}, "2.16.0@1a2b3c4d+cpu"),
+        ("2.16.0", {}, "2.16.0@test"),
     ],
 )
 def test_label_leaves_the_final_version_to_the_release(
-    version: str, hashes: list[str], label: str
+    version: str, hashes: dict[str, str], label: str
 ) -> None:
     assert candidate_label(Version(version), hashes) == label
+
+
+@pytest.mark.parametrize(
+    ("on_index", "same"),
+    [
+        ({"311": "a", "312": "b"}, True),
+        ({"311": "a"}, True),
+        ({"311": "a", "312": "b", "313": "c"}, True),
+        ({}, True),
+        ({"311": "new", "312": "new"}, False),
+        ({"311": "new", "312": "b"}, False),
+        ({"313": "c"}, False),
+    ],
+)
+def test_candidate_is_another_one_with_the_first_wheel_that_differs(
+    on_index: dict[str, str], same: bool
+) -> None:
+    assert is_same_candidate({"311": "a", "312": "b"}, on_index) is same
 
 
 @pytest.fixture
@@ -87,7 +109,8 @@ def test_version_that_only_the_test_index_has_is_a_candidate(index: PackageIndex
     assert added.pop("2.13.0").channel == "release"
     (build,) = added.values()
     assert build.channel == "test"
-    assert build.label == f"2.14.0@{build.wheel_hashes[0][:8]}"
+    [digest] = build.wheel_hashes.values()
+    assert build.label == f"2.14.0@{digest[:8]}"
     assert build.version == "2.14.0"
     assert build.index_url == index.url
 
@@ -245,6 +268,7 @@ def test_candidate_that_could_not_be_installed_is_not_known() -> None:
 
 def test_failed_environment_says_why_nothing_is_known() -> None:
     comparison = ended(2.0)
+    assert [model.safety for model in read.verdicts(comparison).models] == ["safe"]
     InstalledEnvironment.objects.create(
         worker=site.worker("w2"),
         key="k",
@@ -252,7 +276,6 @@ def test_failed_environment_says_why_nothing_is_known() -> None:
         state=InstalledEnvironment.State.FAILED,
         message="Hash mismatch for torch",
     )
-    read._verdicts.cache_clear()
     (model,) = read.verdicts(comparison).models
     assert model.safety == "not known"
     assert "Hash mismatch" in model.sentences[0]

@@ -20,7 +20,7 @@ from dashboard.models import (
     Machine,
     TorchBuild,
 )
-from dashboard.runs.services.run_state import WAITING
+from dashboard.runs.selectors.runs import WAITING
 from tests.builders import releases, site
 from tests.builders.comparisons import (
     BASE,

@@ -251,7 +251,7 @@ def test_single_round_has_no_interval_and_no_verdict() -> None:
 
 
 def test_device_time_whose_processes_overlap_is_suspected() -> None:
-    """Inductor tunes anew in every process: what lies within that may be its choice."""
+    """Inductor tunes again in every process: what lies within that may be its choice."""
     made = drawn(TWO, all_cells(TWO), 20, spread=0.02, truth=[0, 0.03, 0, 0])
     assert judged(made).effects[0].verdict == "worse"
     assert judged(made, "device_ms").effects[0].suspected == "worse"
@@ -263,6 +263,27 @@ def test_memory_that_repeats_needs_two_processes_a_side() -> None:
     assert torch.processes == 2
     assert torch.verdict == "worse"
     assert latency.suspected == "worse"
+
+
+def test_memory_that_every_process_repeats_exactly_shows_nothing() -> None:
+    """What rounding leaves is neither a variance nor an effect."""
+    made = []
+    for number in range(3):
+        made += [ArmProcess(cell, number, math.log(3.7)) for cell in all_cells(THREE)]
+    [analysis] = judge([analyse(THREE, made, MEMORY)])
+    assert {effect.ratio.p for effect in analysis.effects} == {1.0}
+    assert {effect.verdict for effect in analysis.effects} == {"same"}
+    assert math.isnan(analysis.left_over)
+
+
+def test_change_of_memory_that_repeats_exactly_is_certain() -> None:
+    made = []
+    for number in range(2):
+        for cell in all_cells(TWO):
+            made.append(ArmProcess(cell, number, math.log(3.7) + 0.1 * cell[0]))
+    torch, cuda, together = judged(made, "peak_memory_gb").effects
+    assert (torch.verdict, torch.ratio.p) == ("worse", 0.0)
+    assert [cuda.verdict, together.verdict] == ["same", "same"]
 
 
 # --- Levels ---

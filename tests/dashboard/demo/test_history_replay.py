@@ -12,7 +12,7 @@ from dashboard.catalog.services.suite_catalog import sync_catalog
 from dashboard.demo.services.history_replay import replay_history
 from dashboard.models import AlertEvent, AlertGroup, Job, Run, Worker
 from dashboard.results.services.import_files import sources_in
-from dashboard.runs.services.run_state import ACTIVE
+from dashboard.runs.selectors.runs import ACTIVE
 from tests.builders import site
 from tests.builders.reading import text
 

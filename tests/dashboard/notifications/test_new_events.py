@@ -162,6 +162,15 @@ def test_own_channel_that_an_administrator_made_is_used(ada: User) -> None:
     assert Delivery.objects.get().channel == own
 
 
+def test_name_of_an_own_channel_may_be_taken(ada: User, settings: Any) -> None:
+    """An administrator has given the channel that ada once got to nobody."""
+    settings.EMAIL_URL = "smtp://127.0.0.1"
+    channel(name="ada (own)")
+    assignments.assign(group=alerting.group(), to=ada, by=None)
+    assert deliveries.enqueue_deliveries(now=NOW) == 1
+    assert Channel.objects.get(person=ada).name == "ada (own 2)"
+
+
 # --- The triage report
 
 

@@ -16,7 +16,7 @@ from dashboard.language.contracts import Refused
 from dashboard.models import Worker
 from dashboard.results.core.result_format import parse_delivery, parse_result, unpack
 from dashboard.results.services.ingest import ingest
-from dashboard.runs.services.run_state import ACTIVE
+from dashboard.runs.selectors.runs import ACTIVE
 from tests.builders import site
 
 FOLDER = Path(__file__).parents[2] / "data" / "golden"
@@ -125,4 +125,12 @@ def test_document_nested_without_end_is_refused() -> None:
 def test_impossible_time_is_refused(moment: str) -> None:
     document = {**json.loads(GOLDEN[0].read_text()), "started_at": moment}
     with pytest.raises(Refused, match=r"result\.(job\.planned_at|started_at)"):
+        parse_result(document)
+
+
+def test_records_of_the_compiler_without_their_sizes_are_refused() -> None:
+    """The archive of an alert's evidence reads them."""
+    document = json.loads((FOLDER / "result.pass.json").read_text())
+    document["starts"]["diagnostic"]["files"] = {"compiler.log": {"artifact": "log"}}
+    with pytest.raises(Refused, match="cut_bytes"):
         parse_result(document)

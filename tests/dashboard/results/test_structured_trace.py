@@ -58,6 +58,11 @@ def test_line_that_is_no_entry_is_passed_over() -> None:
     assert list(graph_files([broken])) == ["aot_forward_graph/0_0_0.txt"]
 
 
+def test_form_feed_in_the_source_does_not_end_a_graph() -> None:
+    code = "x = f(x)  # \x0c \u2028\nreturn x"
+    assert graph_files([graph("aot_forward_graph", code)]) == {"aot_forward_graph/0_0_0.txt": code}
+
+
 def test_comments_paths_and_addresses_are_no_difference() -> None:
     base = graph_files([graph("aot_forward_graph", "# File: /a/model.py:3\nx = f(0x7f0012345678)")])
     new = graph_files([graph("aot_forward_graph", "# File: /b/model.py:9\nx = f(0x7f9987654321)")])

@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db.models import TextChoices
 
+from dashboard.models import EvidenceState, Purpose, Severity, Status, TorchBuild
 from dashboard.site.api.root import api
+from dashboard.ui.api.words import COMMON
 from tests.builders.docker_files import ROOT
 
 RECORDED_IDS = ROOT / "tests" / "data" / "golden" / "api_operations.txt"
@@ -113,6 +116,20 @@ def test_call_names_its_scope(call: str, scope: str) -> None:
 
 def test_permission_of_the_account_is_named() -> None:
     assert "permission `dashboard.add_run`" in CALLS["POST /api/v1/runs"]["description"]
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("channel", TorchBuild.Channel),
+        ("evidence_state", EvidenceState),
+        ("purpose", Purpose),
+        ("severity", Severity),
+        ("status", Status),
+    ],
+)
+def test_description_of_a_word_names_every_value(field: str, values: type[TextChoices]) -> None:
+    assert [value for value in values.values if value not in COMMON[field]] == []
 
 
 def test_operation_ids_stay() -> None:

@@ -84,3 +84,54 @@ def test_state_of_alerts_becomes_evidence_and_workflow_and_goes_back(
     with psycopg.connect(empty_database) as server:
         states = server.execute("SELECT state FROM dashboard_alertgroup ORDER BY id").fetchall()
     assert [state for (state,) in states] == [state for _, state in old]
+
+
+def test_messages_of_candidates_and_judged_imports_have_a_way_back(
+    empty_database: str, tmp_path: Path
+) -> None:
+    migrate(empty_database, tmp_path)
+    with psycopg.connect(empty_database, autocommit=True) as server:
+        server.execute("SET session_replication_role = replica")  # without the comparisons
+        server.execute(
+            "INSERT INTO dashboard_channel (id, name, url, secret, enabled, problem, created_at)"
+            " VALUES (1, 'team', 'x', '', true, '', now())"
+        )
+        for comparison in (1, 2):
+            server.execute(
+                "INSERT INTO dashboard_delivery (channel_id, comparison_id, digest, state,"
+                " attempts, next_at, answer, created_at) VALUES (1, %s, '', 'sent', 1, now(), '',"
+                " now())",
+                [comparison],
+            )
+        for state in ("judged_from_imports", "in_hindsight"):
+            server.execute(
+                "INSERT INTO dashboard_alertgroup (title, kind, evidence_state, workflow_state,"
+                " direction, severity, cause, evidence, created_at) VALUES ('', 'step', %s, 'new',"
+                " 'regression', 'low', 'unknown', '[]', now())",
+                [state],
+            )
+    migrate(empty_database, tmp_path, "dashboard", "0025_searches_of_alerts")
+    with psycopg.connect(empty_database) as server:
+        states = server.execute("SELECT evidence_state FROM dashboard_alertgroup ORDER BY id")
+        assert states.fetchall() == [("inconclusive",), ("not_reproduced",)]
+
+
+def test_site_of_before_can_write_while_its_database_is_a_version_ahead(
+    empty_database: str, tmp_path: Path
+) -> None:
+    """As it does until it is started again: it names no column that it does not know."""
+    migrate(empty_database, tmp_path)
+    new = {
+        ("dashboard_alertevent", "people"),
+        ("dashboard_alertgroup", "reminded"),
+        ("dashboard_rule", "subjects"),
+        ("dashboard_torchbuild", "wheel_hashes"),
+        ("dashboard_track", "families"),
+        ("dashboard_worker", "full_disk"),
+    }
+    with psycopg.connect(empty_database) as server:
+        needed = server.execute(
+            "SELECT table_name, column_name FROM information_schema.columns"
+            " WHERE column_default IS NULL AND is_nullable = 'NO'"
+        ).fetchall()
+    assert not new & set(needed)
