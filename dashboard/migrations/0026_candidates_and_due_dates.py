@@ -35,7 +35,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='alertevent',
             name='people',
-            field=models.JSONField(blank=True, db_default=[], default=list),
+            field=models.JSONField(blank=True, default=list),
         ),
         migrations.AddField(
             model_name='alertgroup',
@@ -50,7 +50,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='alertgroup',
             name='reminded',
-            field=models.CharField(blank=True, db_default='', default='', editable=False, max_length=10),
+            field=models.CharField(blank=True, editable=False, max_length=10),
         ),
         migrations.AddField(
             model_name='channel',
@@ -76,17 +76,17 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='rule',
             name='subjects',
-            field=models.JSONField(blank=True, db_default=[], default=list),
+            field=models.JSONField(blank=True, default=list),
         ),
         migrations.AddField(
             model_name='torchbuild',
             name='wheel_hashes',
-            field=models.JSONField(blank=True, db_default={}, default=dict, editable=False),
+            field=models.JSONField(blank=True, default=list, editable=False),
         ),
         migrations.AddField(
             model_name='track',
             name='families',
-            field=models.JSONField(blank=True, db_default=[], default=list),
+            field=models.JSONField(blank=True, default=list),
         ),
         migrations.AddField(
             model_name='track',

@@ -30,11 +30,13 @@ def is_same_candidate(stored: Mapping[str, str], on_index: Mapping[str, str]) ->
     """Whether the index has the wheels that were seen before, by file and SHA-256.
 
     Wheels for other Pythons may come later. An index replaces the wheels of a candidate one after
-    the other: the first that differs is another candidate. Without hashes they are taken for the
-    same.
+    the other: the first that differs is another candidate. Without hashes, stored or on the index,
+    they are taken for the same.
     """
+    if not stored or not on_index:
+        return True
     both = stored.keys() & on_index.keys()
-    return not on_index or (bool(both) and all(stored[file] == on_index[file] for file in both))
+    return bool(both) and all(stored[file] == on_index[file] for file in both)
 
 
 def candidate_label(version: Version, hashes: Mapping[str, str]) -> str:

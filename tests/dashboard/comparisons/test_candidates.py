@@ -88,6 +88,10 @@ def test_candidate_is_another_one_with_the_first_wheel_that_differs(
     assert is_same_candidate({"311": "a", "312": "b"}, on_index) is same
 
 
+def test_candidate_without_stored_hashes_is_taken_for_the_one_on_the_index() -> None:
+    assert is_same_candidate({}, {"311": "a"})
+
+
 @pytest.fixture
 def index(tmp_path: Path, settings: Any) -> Iterator[PackageIndex]:
     """An index of releases with 2.13.0, and one of tests with that and 2.14.0."""

@@ -116,6 +116,22 @@ def test_messages_of_candidates_and_judged_imports_have_a_way_back(
         assert states.fetchall() == [("inconclusive",), ("not_reproduced",)]
 
 
+def test_hashes_of_candidates_without_their_files_are_forgotten(
+    empty_database: str, tmp_path: Path
+) -> None:
+    migrate(empty_database, tmp_path, "dashboard", "0030_full_disks_of_workers")
+    with psycopg.connect(empty_database, autocommit=True) as server:
+        server.execute(
+            "INSERT INTO dashboard_torchbuild (label, version, variant, git_sha, cuda, triton,"
+            " channel, python, index_url, adopted, wheel_hashes, created_at) VALUES ('2.16.0rc1',"
+            " '2.16.0rc1', '{}', '', '', '', 'test', '', '', false, '[1]', now())"
+        )
+    migrate(empty_database, tmp_path)
+    with psycopg.connect(empty_database) as server:
+        hashes = server.execute("SELECT wheel_hashes FROM dashboard_torchbuild").fetchall()
+    assert hashes == [({},)]
+
+
 def test_site_of_before_can_write_while_its_database_is_a_version_ahead(
     empty_database: str, tmp_path: Path
 ) -> None:
