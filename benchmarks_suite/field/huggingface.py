@@ -14,7 +14,7 @@ from torch import Tensor
 
 from benchmarks_suite.field._torchvision import declare_operators
 from benchmarks_suite.field.names import HUGGINGFACE, MODELS
-from benchmarks_suite.models.llama import ROPE
+from benchmarks_suite.models._rope import LLAMA_3_2
 from benchmarks_suite.workload import Inputs, Workload
 
 # name -> its class, and what differs from the class's default config
@@ -51,7 +51,7 @@ WRITTEN: dict[str, tuple[str, dict[str, Any]]] = {
             "head_dim": 64,
             "max_position_embeddings": 131072,
             "tie_word_embeddings": True,
-            "rope_parameters": ROPE,
+            "rope_parameters": LLAMA_3_2,
         },
     ),
     "Qwen/Qwen3-0.6B": (

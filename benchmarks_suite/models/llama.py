@@ -3,6 +3,7 @@
 from transformers import LlamaConfig, LlamaForCausalLM
 from transformers.models.llama.modeling_llama import LlamaDecoderLayer
 
+from benchmarks_suite.models._rope import LLAMA_3_2
 from benchmarks_suite.models._text import causal_lm
 from benchmarks_suite.workload import Sizes, Workload
 
@@ -26,21 +27,13 @@ CONFIGS: Sizes = {
         "head_dim": 64,
     },
 }
-ROPE = {
-    "rope_type": "llama3",
-    "rope_theta": 500000.0,
-    "factor": 32.0,
-    "low_freq_factor": 1.0,
-    "high_freq_factor": 4.0,
-    "original_max_position_embeddings": 8192,
-}
 LENGTHS = {"smoke": 64, "standard": 2048}
 
 
 def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
     config = LlamaConfig(
         **CONFIGS[size],
-        rope_parameters=ROPE,
+        rope_parameters=LLAMA_3_2,
         max_position_embeddings=131072,
         rms_norm_eps=1e-5,
         tie_word_embeddings=True,

@@ -2,6 +2,7 @@
 torchvision's, whose packages no other test sees.
 
   python -m tests.builders.field_steps LIBRARY...     a JSON object: benchmark -> what went wrong
+  python -m tests.builders.field_steps --model MODEL...
   python -m tests.builders.field_steps --compiled MODEL...
 """
 
@@ -80,6 +81,8 @@ def _problems(benchmarks: Iterable[Benchmark], step: Callable[[Benchmark], None]
 def main(arguments: list[str]) -> None:
     step = take_step
     selected = [each for each in SMOKE if each.library in arguments]
+    if arguments[0] == "--model":
+        selected = [each for each in SMOKE if each.model in arguments]
     if arguments[0] == "--compiled":
         step = take_compiled_step
         selected = [each for each in SMOKE if each.model in arguments and each.mode == "inference"]

@@ -56,8 +56,9 @@ def case(
     config: str = "inductor",
     benchmark: str = "a",
     family: str = "llm",
+    version: int = 1,
 ) -> CaseRollup:
     case = CaseRollup(benchmark, family, "inference", "float32", "smoke", config, 1)
     for metric, value in values.items():
-        case.add(metric, value)
+        case.add(metric, value, version)
     return case

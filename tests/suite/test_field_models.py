@@ -65,6 +65,11 @@ def test_every_image_model_takes_a_step(
         assert not problem, problem
 
 
+def test_text_model_is_built_next_to_a_torchvision_for_another_torch() -> None:
+    problems = run_beside_field_packages("--model", "t5small")
+    assert set(problems.values()) == {""}
+
+
 @pytest.mark.parametrize("model", [key for key in MODELS if key[0] == "huggingface"], ids=str)
 def test_text_of_standard_length_has_its_positions(model: tuple[str, str]) -> None:
     field_model = MODELS[model]

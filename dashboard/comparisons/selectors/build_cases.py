@@ -21,7 +21,7 @@ _CASE = """benchmark.name, benchmark.family, benchmark.mode, benchmark.dtype, be
 _LEVELS = f"""
     SELECT DISTINCT ON (benchmark.position, benchmark.name, config.position, config.name,
                         level.metric)
-           {_CASE}, level.metric, level.value, level.count, level.job
+           {_CASE}, level.benchmark_version, level.metric, level.value, level.job
     FROM (
         SELECT benchmark_id, config_id, metric, benchmark_version, libraries,
                sum(count) AS count, max(job::text) AS job,
@@ -41,11 +41,13 @@ _LEVELS = f"""
 """  # noqa: S608 - made of constants
 _FAILED = f"""
     SELECT DISTINCT ON (benchmark.position, benchmark.name, config.position, config.name)
-           {_CASE}, job.status, job.uuid::text
+           {_CASE}, coalesce(result.benchmark_version, benchmark.version), job.status,
+           job.uuid::text
     FROM dashboard_run AS run
     JOIN dashboard_job AS job ON job.run_id = run.id
     JOIN dashboard_benchmark AS benchmark ON benchmark.id = job.benchmark_id
     JOIN dashboard_config AS config ON config.id = job.config_id
+    LEFT JOIN dashboard_result AS result ON result.job_id = job.uuid
     WHERE run.build_id = %(build)s AND run.machine_id = %(machine)s AND run.track_id = %(track)s
           AND job.status NOT IN ('', 'pass')
     ORDER BY benchmark.position, benchmark.name, config.position, config.name, job.planned_at DESC
@@ -65,14 +67,16 @@ def read(place: SeriesLocation, build: int, metrics: Iterable[str]) -> list[Case
     cases: dict[tuple[str, str], CaseRollup] = {}
     with connection.cursor() as cursor:
         cursor.execute(_LEVELS, given)
-        for *named, metric, value, _, job in cursor.fetchall():
+        for *named, version, metric, value, job in cursor.fetchall():
             case = _case(cases, named)
-            case.newest[metric] = Newest(value, None, None, None, "pass", job, None)
-            case.latest = case.newest[metric]
+            case.add(metric, Newest(value, None, None, None, "pass", job, None), version)
+            case.latest = case.newest.get(metric, case.latest)
         cursor.execute(_FAILED, given)
-        for *named, status, job in cursor.fetchall():
+        for *named, version, status, job in cursor.fetchall():
             case = _case(cases, named)
-            case.latest = case.latest or Newest(None, None, None, None, status, job, None)
+            if case.latest is None:
+                case.version = version
+                case.latest = Newest(None, None, None, None, status, job, None)
     return list(cases.values())
 
 

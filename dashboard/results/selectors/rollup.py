@@ -34,7 +34,11 @@ class Newest(NamedTuple):
 
 @dataclass(slots=True)
 class CaseRollup:
-    """One case with its newest values by metric key."""
+    """One case with its newest values by metric key.
+
+    version: the newest of the benchmark that it was measured with; values of older ones, which are
+        of another workload, are left out.
+    """
 
     benchmark: str
     family: str
@@ -43,11 +47,18 @@ class CaseRollup:
     size: str
     config: str
     config_position: int
+    version: int = 1
     newest: dict[str, Newest] = field(default_factory=dict)
     # The most recent of them: how the last job ended, whatever it brought
     latest: Newest | None = None
 
-    def add(self, metric: str, newest: Newest) -> None:
+    def add(self, metric: str, newest: Newest, version: int = 1) -> None:
+        if version < self.version:
+            return
+        if version > self.version:
+            self.newest.clear()
+            self.latest = None
+            self.version = version
         self.newest[metric] = newest
         if newest.at_s and (self.latest is None or newest.at_s > (self.latest.at_s or 0)):
             self.latest = newest
@@ -148,9 +159,17 @@ def series_locations(
 
 # In plain SQL: thousands of rows at once, of which the ORM would take longer to build than Postgres
 # to find them.
-CASE_COLUMNS = """series.metric, benchmark.name, config.name,
+# Looked up only for benchmarks that can have several versions: few
+_VERSION = """CASE
+               WHEN benchmark.version > 1 OR benchmark.imported
+                    OR benchmark.id IN (SELECT benchmark_id FROM dashboard_ownrevision)
+               THEN coalesce((SELECT result.benchmark_version FROM dashboard_result AS result
+                              WHERE result.job_id = series.last_job_id), benchmark.version)
+               ELSE 1
+           END"""
+CASE_COLUMNS = f"""series.metric, benchmark.name, config.name,
            benchmark.family, benchmark.mode, benchmark.dtype, benchmark.size, config.position,
-           series.last_value, series.last_low, series.last_high, series.previous_value,
+           {_VERSION}, series.last_value, series.last_low, series.last_high, series.previous_value,
            series.last_status, series.last_job_id::text,
            extract(epoch FROM series.last_at)::float8"""
 CASE_TABLES = """FROM dashboard_series AS series
@@ -176,12 +195,12 @@ def case_rollups(place: SeriesLocation, metrics: Iterable[str]) -> list[CaseRoll
 def case_rollups_of(rows: Iterable[Sequence[Any]]) -> list[CaseRollup]:
     """Rows of CASE_COLUMNS as cases, in the order in which each first appears."""
     cases: dict[tuple[str, str], CaseRollup] = {}
-    for metric, benchmark, config, family, mode, dtype, size, position, *newest in rows:
+    for metric, benchmark, config, family, mode, dtype, size, position, version, *newest in rows:
         case = cases.get((benchmark, config))
         if case is None:
             case = CaseRollup(benchmark, family, mode, dtype, size, config, position)
             cases[benchmark, config] = case
-        case.add(metric, Newest(*newest))
+        case.add(metric, Newest(*newest), version)
     return list(cases.values())
 
 

@@ -110,7 +110,7 @@ def _line(
 
 def _control(row: MatrixRow) -> MatrixCell | None:
     """Eager's step from the jobs of the first config that has it."""
-    controls = (control_cell(cell.case) for cell in row.cells if cell)
+    controls = (control_cell(cell.case) for cell in row.cells if cell and not cell.is_older)
     return next(filter(None, controls), None)
 
 

@@ -9,7 +9,13 @@ from dataclasses import dataclass, field
 
 from dashboard.language.wording import change, quantity
 from dashboard.results.selectors.rollup import CaseRollup
-from dashboard.trends.selectors.matrix_cells import MatrixCell, MatrixQuery, doubted, make_cell
+from dashboard.trends.selectors.matrix_cells import (
+    MatrixCell,
+    MatrixQuery,
+    doubted,
+    make_cell,
+    older_cell,
+)
 
 ORDERS = {"": "as registered", "name": "by name", "worst": "worst first", "best": "best first"}
 
@@ -75,7 +81,11 @@ def _fits_status(cases: Iterable[CaseRollup], status: str) -> bool:
 
 def _row(by_config: dict[str, CaseRollup], configs: Sequence[str], query: MatrixQuery) -> MatrixRow:
     first = next(iter(by_config.values()))
-    by_column = {config: make_cell(case, query) for config, case in by_config.items()}
+    newest_version = max(case.version for case in by_config.values())
+    by_column = {}
+    for config, case in by_config.items():
+        is_older = case.version < newest_version
+        by_column[config] = older_cell(case, newest_version) if is_older else make_cell(case, query)
     cells = [by_column.get(config) for config in configs]
     return MatrixRow(first.benchmark, first.family, first.mode, first.dtype, cells)
 

@@ -43,9 +43,11 @@ class MatrixQuery:
         return self.base.get((case.benchmark, case.config))
 
     def base_value(self, case: CaseRollup) -> float | None:
-        """The value of the same case on the base build."""
+        """The value of the same case on the base build, of the same version of its benchmark."""
         base = self.base_of(case)
-        return base.value(self.metric.key) if base else None
+        if base is None or base.version != case.version:
+            return None
+        return base.value(self.metric.key)
 
 
 class MatrixCell(NamedTuple):
@@ -55,6 +57,7 @@ class MatrixCell(NamedTuple):
     heat: −4 (worse) … 4 (better).
     about: what hover and screen readers add.
     goodness: what it is sorted by, larger is better; None where there is nothing to sort by.
+    is_older: of an older version of the benchmark than its row shows.
     """
 
     case: CaseRollup
@@ -63,6 +66,7 @@ class MatrixCell(NamedTuple):
     about: str
     goodness: float | None = None
     change: ValueChange | None = None
+    is_older: bool = False
 
 
 def make_cell(case: CaseRollup, query: MatrixQuery) -> MatrixCell:
@@ -81,6 +85,15 @@ def make_cell(case: CaseRollup, query: MatrixQuery) -> MatrixCell:
         return _change_cell(case, newest.value, query)
     ends = interval(metric, newest.low, newest.high)
     return _value_cell(case, newest.value, ends, metric)
+
+
+def older_cell(case: CaseRollup, newest_version: int) -> MatrixCell:
+    """A case that was last measured with an older version of the benchmark than its row shows.
+
+    Without its value: it is of another workload.
+    """
+    about = f"last measured with version {case.version}; the row shows version {newest_version}"
+    return MatrixCell(case, f"version {case.version}", 0, about, is_older=True)
 
 
 def control_cell(case: CaseRollup) -> MatrixCell | None:
@@ -134,6 +147,8 @@ def doubted(moved: ValueChange | None, metric: Metric) -> str:
 
 def _why_no_base(case: CaseRollup, query: MatrixQuery) -> str:
     base = query.base_of(case)
+    if base and base.version != case.version:
+        return f"the base measured version {base.version} of the benchmark"
     if base and base.failed:
         return f"the base ended with {base.status}"
     return "not measured with the base"

@@ -63,6 +63,8 @@ def _cell(cell: MatrixCell | None, address: str) -> str:
     if cell is None:
         return '<span class="none" title="not measured">·</span>'
     css_class = "failed" if cell.case.failed else heat_class(cell.heat)
+    if cell.is_older:
+        css_class = "older"
     about = escape(cell.about)
     address += f"&amp;config={escape(cell.case.config)}"
     if cell.case.config != EAGER:

@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from dashboard.language.metrics import METRICS
-from dashboard.models import Worker
+from dashboard.models import Benchmark, Worker
 from dashboard.results.selectors.rollup import CaseRollup
 from dashboard.results.services.ingest import ingest
 from dashboard.trends.core.heat import change_heat, speedup_heat
@@ -158,6 +158,33 @@ def test_rows_are_sorted_by_the_requested_order(order: str, rows: str) -> None:
     assert "".join(row.benchmark for row in table.rows) == rows
 
 
+def test_row_shows_the_newest_version_of_its_benchmark() -> None:
+    cases = [
+        case({"speedup": newest(1.4)}, config="inductor", version=1),
+        case({"speedup": newest(1.8)}, config="regional", version=2),
+    ]
+    (row,) = make_matrix(cases, PLAIN).rows
+    cells = {cell.case.config: cell for cell in row.cells if cell}
+    assert cells["regional"].text == "1.80×"
+    assert cells["inductor"].text == "version 1"
+    assert "the row shows version 2" in cells["inductor"].about
+
+
+def test_older_version_is_not_in_the_mean_of_the_family() -> None:
+    cases = [
+        case({"speedup": newest(1.4)}, config="inductor", version=1),
+        case({"speedup": newest(1.8)}, config="regional", version=2),
+    ]
+    assert make_matrix(cases, PLAIN).means == {"llm": ["", "1.80×"]}
+
+
+def test_change_is_not_told_between_versions_of_the_benchmark() -> None:
+    base = case({"latency_ms": newest(10.0)}, version=1)
+    cell = make_cell(case({"latency_ms": newest(5.0)}, version=2), against(base))
+    assert cell.change is None
+    assert "the base measured version 1 of the benchmark" in cell.about
+
+
 def test_family_has_the_geomean_of_its_passing_cases() -> None:
     cases = [
         case({"speedup": newest(2.0)}, benchmark="fast"),
@@ -194,6 +221,15 @@ def two_builds(db: None) -> None:
     measured(worker, "2.13.0", {"latency_ms": 12.0, "speedup": 1.5})
 
 
+@pytest.fixture
+def two_versions(db: None) -> None:
+    """One config with version 1 of the benchmark, then another with version 2."""
+    worker = site.worker()
+    measured(worker, "2.13.0", {"latency_ms": 10.0, "speedup": 1.4})
+    Benchmark.objects.filter(name=site.MLP).update(version=2)
+    measured(worker, "2.13.0", {"latency_ms": 8.0, "speedup": 1.8}, config="regional")
+
+
 def test_build_is_shown_as_it_was_measured(two_builds: None, reader: Client) -> None:
     shown = text(reader, "/benchmarks/?build=2.12.0")
     assert "2.00×" in shown
@@ -209,6 +245,16 @@ def test_build_is_compared_with_another(two_builds: None, reader: Client) -> Non
 def test_newest_results_are_compared_with_a_build(two_builds: None, reader: Client) -> None:
     page = text(reader, "/benchmarks/?base=2.12.0")
     assert "25.0% lower" in page
+
+
+@pytest.mark.parametrize("build", ["", "2.13.0"])
+def test_page_marks_what_was_measured_with_an_older_version(
+    build: str, two_versions: None, reader: Client
+) -> None:
+    shown = text(reader, f"/benchmarks/?configs=all&build={build}")
+    assert "1.80×" in shown
+    assert "1.40×" not in shown
+    assert "last measured with version 1; the row shows version 2" in shown
 
 
 def test_cell_links_to_the_series_in_its_metric(two_builds: None, reader: Client) -> None:
