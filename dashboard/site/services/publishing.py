@@ -60,6 +60,7 @@ PAGES = frozenset(
         "alert_code",
         "alert_issue",
         "alert_quality",
+        "triage_report",
         "glossary",
         "contents",
     )
@@ -79,9 +80,15 @@ FILES = frozenset(  # loaded by those pages, or downloaded from them
         "alert_pairs",
         "alert_evidence",
         "alert_bisect_script",
+        "triage_report_markdown",
     )
 )
-_LOGIN = "django.contrib.auth.middleware.LoginRequiredMiddleware"
+_LEFT_OUT = frozenset(  # middleware: asks to sign in, logs requests
+    (
+        "django.contrib.auth.middleware.LoginRequiredMiddleware",
+        "dashboard.site.log_context.RequestContext",
+    )
+)
 _OK = 200
 
 
@@ -108,7 +115,7 @@ def publish(*, folder: Path) -> Publication:
     _empty(folder)
     publication = Publication(folder)
     # What an anonymous reader of a public site sees, also where this one asks people to sign in
-    middleware = [name for name in settings.MIDDLEWARE if name != _LOGIN]
+    middleware = [name for name in settings.MIDDLEWARE if name not in _LEFT_OUT]
     with override_settings(MIDDLEWARE=middleware):
         _fetch_all(publication)
     _rewrite_all(publication)
