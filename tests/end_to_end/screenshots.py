@@ -37,13 +37,13 @@ SHOWN: Shown = (
 MEASURED: Shown = (
     ("factorial", DESK, "light"),
     ("bisection", DESK, "light"),
-    ("judged_alert", DESK, "light"),
+    ("imported_alert", DESK, "light"),
 )
 MAIL = "candidate-mail"
 MAIL_WIDTH = ViewportSize(width=720, height=700)
 IMPORTED = "machine=h100-80gb-hbm3&track=import"
 TRAINING = "gpt2.standard.training.autocast_bf16.static.b16"
-JUDGED = "state=all&direction=all&evidence_state=judged_from_imports"
+IN_HINDSIGHT = "state=all&direction=all&evidence_state=in_hindsight"
 Links = dict[str, tuple[str, str | None]]
 LINKS: Links = {  # page -> where a link to it is found, and which
     "overview": ("/", None),
@@ -75,7 +75,7 @@ LINKS: Links = {  # page -> where a link to it is found, and which
     "sign_in": ("/sign-in/", None),
     "not_found": ("/not-found/", None),
     "contents": ("/contents/", None),
-    "judged_alert": (f"/alerts/?{JUDGED}", "[data-row] th a"),
+    "imported_alert": (f"/alerts/?{IN_HINDSIGHT}", "[data-row] th a"),
 }
 
 

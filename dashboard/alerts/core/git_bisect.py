@@ -52,8 +52,8 @@ _TEMPLATE = """\
 #
 # Exits 0 where a commit is good, 1 where it is bad, 125 where that cannot be said (it does not
 # build, a process failed, or the processes do not agree): git then tries a neighbour.
-# THRESHOLD was measured on the machine of the alert. On another one measure both ends first, and
-# set it halfway between them; so for BUILD, PROCESSES.
+# THRESHOLD was measured on the machine of the alert: on another one, measure both ends first and
+# set it halfway between them. BUILD and PROCESSES can be set, too.
 : "${{SUITE:?set it to a checkout of Compilewatch, which has benchmarks_suite}}"
 BUILD=${{BUILD:-"{build}"}}
 PROCESSES=${{PROCESSES:-{processes}}}

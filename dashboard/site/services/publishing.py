@@ -262,8 +262,10 @@ class _Links:
         target = address(link, self.page, settings.SITE_URL)
         if not target:
             return link  # of another site, or a place in this page
+        place = urlsplit(link).fragment
         if target not in self.published and _name_of(target) in PAGES:
-            target = target.partition("?")[0]  # the nearest: the same page, not narrowed down
+            # The nearest: the same page, not narrowed down, where that place may be missing
+            target, place = target.partition("?")[0], ""
         if target not in self.published:
             return None
-        return relative(file_of(self.page), file_of(target), urlsplit(link).fragment)
+        return relative(file_of(self.page), file_of(target), place)

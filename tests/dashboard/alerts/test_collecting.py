@@ -212,8 +212,9 @@ def test_page_says_that_nothing_came_and_why(confirmed: AlertGroup, reader: Clie
 
 
 def test_ready_issue_names_the_trace_once_it_is_there(
-    confirmed: AlertGroup, reader: Client
+    confirmed: AlertGroup, reader: Client, settings: Any
 ) -> None:
+    settings.SITE_URL = "https://watch.example.org"  # others can open it, so the issue links to it
     page = f"/alerts/{confirmed.pk}/issue/"
     assert "Structured trace of base and new: not recorded" in page_text(reader.get(page))
     start_due()

@@ -1,11 +1,11 @@
 """The ready issue: its headings, what it says, and the link that opens it on GitHub."""
 
 from dataclasses import replace
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.test import Client
-from pytest_django.fixtures import SettingsWrapper
 
 from dashboard.alerts.core.ready_issue import IssueFacts, VersionRow, address, write
 from dashboard.alerts.selectors.ready_issue import ablation_lines
@@ -114,7 +114,7 @@ def test_confirmed_alert_says_numbers_versions_and_commands(
 
 @pytest.mark.django_db
 def test_issue_does_not_link_to_an_address_of_this_machine(
-    confirmed: AlertGroup, reader: Client, settings: SettingsWrapper
+    confirmed: AlertGroup, reader: Client, settings: Any
 ) -> None:
     path = f"/alerts/{confirmed.pk}/"
     settings.SITE_URL = "https://watch.example.org"
