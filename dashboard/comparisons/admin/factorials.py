@@ -48,9 +48,16 @@ def _offered_builds() -> list[TorchBuild]:
 
 
 def torch_choices() -> list[tuple[str, str]]:
-    """The versions that a living machine has or can install, the newest first."""
-    versions = {public_version(build.version) for build in _offered_builds()}
-    return [(each, each) for each in sorted(versions, key=version_order, reverse=True)]
+    """The versions that a living machine has or can install, the newest first; of a release
+    candidate its label, for its version may be that of several builds.
+    """
+    levels = {}
+    for build in _offered_builds():
+        plain = build.base or build
+        is_candidate = plain.channel == TorchBuild.Channel.TEST
+        level = plain.label if is_candidate else public_version(build.version)
+        levels[level] = version_order(build.version)
+    return [(each, each) for each in sorted(levels, key=lambda level: levels[level], reverse=True)]
 
 
 def cuda_choices() -> list[tuple[str, str]]:
