@@ -40,7 +40,7 @@ MEASURED: Shown = (
     ("imported_alert", DESK, "light"),
 )
 MAIL = "candidate-mail"
-MAIL_WIDTH = ViewportSize(width=720, height=700)
+MAIL_WIDTH = ViewportSize(width=720, height=100)
 IMPORTED = "machine=h100-80gb-hbm3&track=import"
 TRAINING = "gpt2.standard.training.autocast_bf16.static.b16"
 IN_HINDSIGHT = "state=all&direction=all&evidence_state=in_hindsight"
