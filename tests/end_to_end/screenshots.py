@@ -4,10 +4,16 @@ http://127.0.0.1:8000 [FOLDER].
 Without FOLDER the few that the documentation shows are written to docs/screenshots, from the site
 of `make demo`; with it every page, at desk and phone width, in both themes, whole. The pages are
 found by following links, so the site needs a result and must be readable without signing in.
+
+--measured writes those of the documentation that the demo does not have, from a site on which they
+were measured: a factorial, a search between builds, imports that are judged. --mail FILE writes
+the picture of a message as it arrived.
 """
 
-import sys
-from collections.abc import Iterator
+import argparse
+import email
+from collections.abc import Iterator, Sequence
+from email import policy
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, ViewportSize
@@ -15,23 +21,36 @@ from playwright.sync_api import Browser, Page, ViewportSize
 from tests.builders.chromium import DESK, PHONE, chromium, drawn
 
 DOCS = Path(__file__).parents[2] / "docs" / "screenshots"
-SHOWN = (  # page, width, theme
+Shown = Sequence[tuple[str, ViewportSize, str]]  # page, width, theme
+SHOWN: Shown = (
     ("overview", DESK, "light"),
     ("alerts", DESK, "light"),
     ("alert", DESK, "light"),
+    ("alert_issue", DESK, "light"),
+    ("triage_report", DESK, "light"),
     ("h100-series", DESK, "dark"),
     ("h100-job", DESK, "light"),
     ("h100-benchmarks", DESK, "dark"),
     ("h100-compare", DESK, "light"),
     ("advisor", DESK, "light"),
 )
+MEASURED: Shown = (
+    ("factorial", DESK, "light"),
+    ("bisection", DESK, "light"),
+    ("imported_alert", DESK, "light"),
+)
+MAIL = "candidate-mail"
+MAIL_WIDTH = ViewportSize(width=720, height=100)
 IMPORTED = "machine=h100-80gb-hbm3&track=import"
 TRAINING = "gpt2.standard.training.autocast_bf16.static.b16"
+IN_HINDSIGHT = "state=all&direction=all&evidence_state=in_hindsight"
 Links = dict[str, tuple[str, str | None]]
 LINKS: Links = {  # page -> where a link to it is found, and which
     "overview": ("/", None),
     "alerts": ("/alerts/?state=all&direction=all", None),
     "alert": ("/alerts/?state=all&direction=all", "[data-row] th a"),
+    "alert_issue": ("{alert}issue/", None),
+    "triage_report": ("/alerts/report/", None),
     "alert_quality": ("/alerts/quality/", None),
     "alert_rules": ("/alerts/rules/", None),
     "benchmarks": ("/benchmarks/", None),
@@ -41,7 +60,10 @@ LINKS: Links = {  # page -> where a link to it is found, and which
     "versions": ("/versions/", None),
     "compare": ("/compare/", None),
     "comparisons": ("/comparisons/", None),
+    "factorials": ("/factorials/", None),
+    "factorial": ("/factorials/", "tbody th a"),
     "bisections": ("/bisections/", None),
+    "bisection": ("/bisections/", "tbody th a"),
     "runs": ("/runs/", None),
     "run": ("/runs/", "tbody th a"),
     "job": ("{series}&config=inductor", "tbody th a[href^='/jobs/']"),
@@ -52,6 +74,8 @@ LINKS: Links = {  # page -> where a link to it is found, and which
     "glossary": ("/glossary/", None),
     "sign_in": ("/sign-in/", None),
     "not_found": ("/not-found/", None),
+    "contents": ("/contents/", None),
+    "imported_alert": (f"/alerts/?{IN_HINDSIGHT}", "[data-row] th a"),
 }
 
 
@@ -72,12 +96,16 @@ def addresses(page: Page, links: Links) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for name, (start, link) in links.items():
-        page.goto(start.format(**found))
+        try:
+            address = start.format(**found)
+        except KeyError:  # nothing leads to the page from which this one is reached
+            continue
+        page.goto(address)
         targets = page.locator(link) if link else None
         if targets is None:
-            found[name] = start
+            found[name] = address
         elif targets.count():
-            found[name] = targets.first.get_attribute("href") or start
+            found[name] = targets.first.get_attribute("href") or address
     return found
 
 
@@ -94,20 +122,44 @@ def pictures(
     page.close()
 
 
-def main(site: str, folder: Path | None) -> None:
-    target = folder or DOCS
+def mail_picture(browser: Browser, file: Path) -> None:
+    """The HTML part of a message, as a mail program shows it."""
+    message = email.message_from_bytes(file.read_bytes(), policy=policy.default)
+    part = message.get_body(("html",))
+    assert part is not None, f"{file} has no HTML part"
+    page = browser.new_page(viewport=MAIL_WIDTH)
+    page.set_content(part.get_content())
+    page.screenshot(path=DOCS / f"{MAIL}.png", full_page=True)
+    page.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("site", help="its address")
+    parser.add_argument("folder", type=Path, nargs="?", help="for every page, whole")
+    parser.add_argument("--measured", action="store_true", help="what the demo does not have")
+    parser.add_argument("--mail", type=Path, help="a message about a release candidate")
+    options = parser.parse_args()
+    target = options.folder or DOCS
     target.mkdir(parents=True, exist_ok=True)
-    links = LINKS if folder else LINKS | DEMO
+    shown = MEASURED if options.measured else SHOWN
+    links = LINKS if options.folder or options.measured else LINKS | DEMO
     with chromium() as browser:
+        if options.mail:
+            mail_picture(browser, options.mail)
+            return
         for theme in ("light", "dark"):
             for width in (DESK, PHONE):
-                for name, page in pictures(browser, site, theme, width, links):
-                    if folder or (name, width, theme) in SHOWN:
+                for name, page in pictures(browser, options.site, theme, width, links):
+                    if options.folder or (name, width, theme) in shown:
                         kind = "phone" if width is PHONE else "desk"
                         page.screenshot(
-                            path=target / f"{name}-{kind}-{theme}.png", full_page=folder is not None
+                            path=target / f"{name}-{kind}-{theme}.png",
+                            full_page=options.folder is not None,
                         )
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]) if len(sys.argv) > 2 else None)
+    main()

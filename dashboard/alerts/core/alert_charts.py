@@ -34,7 +34,8 @@ class Step:
     at_ms: milliseconds since 1970, UTC.
     low, high: the interval of ``effect``.
     unit: "percent" of the level before, or the plain "difference".
-    until_ms: from then on the level is back; None: it is not.
+    since_ms: from then on the level before was held; None: from the first point.
+    until_ms: from then on the level is back, or another; None: it is held.
     """
 
     at_ms: int
@@ -43,6 +44,7 @@ class Step:
     high: float | None
     unit: str
     until_ms: int | None = None
+    since_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,10 @@ def pause(at_ms: NDArray[np.int64]) -> tuple[int, int] | None:
 
 def median_before(line: ChartLine, step: Step) -> float | None:
     """The median of the newest values before the change; None where there is none."""
-    values = line.value[line.at_ms < step.at_ms]
+    old = line.at_ms < step.at_ms
+    if step.since_ms is not None:
+        old &= line.at_ms >= step.since_ms
+    values = line.value[old]
     values = values[~np.isnan(values)][-_BASE_POINTS:]
     if not len(values):
         return None
@@ -179,10 +184,11 @@ def _levels(line: ChartLine, step: Step, level: float | None) -> list[dict[str, 
     if level:
         before, after = (100 * (value / level - 1) for value in (before, after))
     first, last = int(line.at_ms.min()), int(line.at_ms.max())
-    since = step.at_ms, last if step.until_ms is None else step.until_ms
+    held = first if step.since_ms is None else max(first, step.since_ms)
+    until = last if step.until_ms is None else step.until_ms
     return [
-        _level("level before", line.slot, (first, step.at_ms), before),
-        _level("level after", line.slot, since, after),
+        _level("level before", line.slot, (held, step.at_ms), before),
+        _level("level after", line.slot, (step.at_ms, until), after),
     ]
 
 

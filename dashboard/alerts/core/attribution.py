@@ -144,8 +144,10 @@ def _control(facts: ChangeFacts) -> list[Evidence]:
         proof = not facts.same_build
         return [Evidence("eager control", says, "eager", proof=proof)]
     if facts.control.stayed_while(facts.change):
-        says = f"{facts.control.steady_text}: only the compiled arm moved."
-        return [Evidence("eager control", says)]
+        moved = "only the compiled arm moved"
+        if facts.control.is_certain:
+            moved = "the compiled arm moved more"
+        return [Evidence("eager control", f"{facts.control.steady_text}: {moved}.")]
     return []
 
 

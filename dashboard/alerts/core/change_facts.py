@@ -24,11 +24,16 @@ class ObservedChange:
     low: float
     high: float
 
+    @property
+    def is_certain(self) -> bool:
+        """The whole interval lies on one side of no change."""
+        return self.low > 0 or self.high < 0
+
     def as_much_as(self, other: "ObservedChange") -> bool:
         """It moved in the same direction, for certain, by at least half as much."""
         same_direction = self.effect * other.effect > 0
-        certain = self.low > 0 or self.high < 0
-        return same_direction and certain and abs(self.effect) >= AS_MUCH * abs(other.effect)
+        large = abs(self.effect) >= AS_MUCH * abs(other.effect)
+        return same_direction and self.is_certain and large
 
     def stayed_while(self, other: "ObservedChange") -> bool:
         """It did not move by half as much, for certain."""
@@ -48,7 +53,10 @@ class ObservedChange:
         """Of what did not move: "The eager control shows no change (−0.8 to +1.2%)"."""
         if abs(self.low) < EXACT_PERCENT and abs(self.high) < EXACT_PERCENT:
             return f"{self.name} stayed exactly as it was"
-        return f"{self.name} shows no change ({signed(self.low)} to {signed(self.high)}%)"
+        interval = f"({signed(self.low)} to {signed(self.high)}%)"
+        if self.is_certain:
+            return f"{self.name} did not move as much {interval}"
+        return f"{self.name} shows no change {interval}"
 
 
 @dataclass(frozen=True, slots=True)

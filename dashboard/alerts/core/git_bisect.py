@@ -28,7 +28,9 @@ class BisectTask:
 
 
 def script(task: BisectTask) -> str:
-    """A POSIX shell script: exits 0 for good, 1 for bad, 125 where that cannot be said."""
+    """A POSIX shell script: exits 0 for good, 1 for bad, 125 where that cannot be said, 255 where
+    it cannot be run.
+    """
     return _TEMPLATE.format(
         alert=task.alert,
         good=task.good,
@@ -51,10 +53,14 @@ _TEMPLATE = """\
 #   SUITE=/path/to/compilewatch git bisect run sh /path/to/this.sh
 #
 # Exits 0 where a commit is good, 1 where it is bad, 125 where that cannot be said (it does not
-# build, a process failed, or the processes do not agree): git then tries a neighbour.
-# THRESHOLD was measured on the machine of the alert. On another one measure both ends first, and
-# set it halfway between them; so for BUILD, PROCESSES.
-: "${{SUITE:?set it to a checkout of Compilewatch, which has benchmarks_suite}}"
+# build, a process failed, or the processes do not agree): git then tries a neighbour. Exits 255,
+# which ends the search, where SUITE is not set: git would take most other numbers for bad.
+# THRESHOLD was measured on the machine of the alert: on another one, measure both ends first and
+# set it halfway between them. BUILD and PROCESSES can be set, too.
+if [ ! -d "${{SUITE:-}}/benchmarks_suite" ]; then
+    echo "Set SUITE to a checkout of Compilewatch, which has benchmarks_suite." >&2
+    exit 255
+fi
 BUILD=${{BUILD:-"{build}"}}
 PROCESSES=${{PROCESSES:-{processes}}}
 export METRIC={metric}
@@ -81,8 +87,11 @@ metric, threshold = os.environ["METRIC"], float(os.environ["THRESHOLD"])
 bad_above = os.environ["BAD_ABOVE"] == "1"
 verdicts = []
 for path in glob.glob(os.environ["RESULTS"] + "/*.json"):
-    with open(path) as file:
-        result = json.load(file)
+    try:
+        with open(path) as file:
+            result = json.load(file)
+    except ValueError:  # a process was killed while it wrote
+        continue
     if not metric:
         verdicts.append(result["status"] != "pass")
     elif metric in result.get("metrics", {{}}):

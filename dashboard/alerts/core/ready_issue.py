@@ -12,7 +12,8 @@ from urllib.parse import urlencode
 
 LONGEST_URL = 8000  # characters; GitHub answers 414 somewhat above 8 kB
 LONGEST_TITLE = 250
-_CUT = "\n_Shortened to fit into the link: {titles}. The whole text is on {page}._\n"
+_CUT = "\n_Shortened to fit into the link: {titles}. The whole text is {place}._\n"
+_IN_ARCHIVE = "in the evidence's archive, as issue.md"
 BUG, LOGS, VERSIONS = "🐛 Describe the bug", "Error logs", "Versions"
 
 
@@ -28,7 +29,7 @@ class VersionRow(NamedTuple):
 class IssueFacts:
     """What the issue says. Sentences are Markdown; empty: left out.
 
-    page: the alert's address.
+    page: the alert's address; empty where others cannot open it.
     others: further series of the alert.
     error: what a failed job said.
     missing: what the report cannot say, with why.
@@ -75,6 +76,11 @@ class ReadyIssue:
     def body(self) -> str:
         return _markdown(self.sections)
 
+    @property
+    def place(self) -> str:
+        """Where the whole text is."""
+        return f"on {self.page}" if self.page else _IN_ARCHIVE
+
 
 @dataclass(frozen=True, slots=True)
 class IssueAddress:
@@ -115,7 +121,7 @@ def address(issue: ReadyIssue, repository: str, longest: int = LONGEST_URL) -> I
         titles = [section.title or section.heading for section in left_out]
         body = _markdown(kept)
         if titles:
-            body += _CUT.format(titles=", ".join(titles), page=issue.page)
+            body += _CUT.format(titles=", ".join(titles), place=issue.place)
         url = _new_issue(repository, issue.title, body)
         if len(url) <= longest or len(kept) == 1:
             break
@@ -123,7 +129,7 @@ def address(issue: ReadyIssue, repository: str, longest: int = LONGEST_URL) -> I
         kept.remove(least)
         left_out.append(least)
     if len(url) > longest:
-        url = _new_issue(repository, issue.title, f"The whole text is on {issue.page}.\n")
+        url = _new_issue(repository, issue.title, f"The whole text is {issue.place}.\n")
     return IssueAddress(url, titles)
 
 

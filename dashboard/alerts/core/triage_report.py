@@ -103,11 +103,11 @@ def markdown(report: TriageReport, site: str) -> str:
     """The report for a chat, an issue or a wiki. site: the address that links begin with."""
     parts = [
         f"# Triage, {report.start:%d %b} to {report.end:%d %b %Y}: {report.headline}",
+        "## Late",
+        _late_lines(report.late, site),
         "## New",
         _lines(report.new, site, "Nothing new is open."),
         report.gone_sentence,
-        "## Late",
-        _late_lines(report.late, site),
         "## Who has what",
         _workloads(report.people),
         "## Closed",

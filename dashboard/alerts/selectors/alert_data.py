@@ -1,6 +1,7 @@
 """The points behind one alert: its series, its eager control, its confirmation's processes."""
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,15 @@ import numpy as np
 from dashboard.alerts.core.alert_charts import Process, Step
 from dashboard.alerts.selectors.facts import same_case
 from dashboard.alerts.selectors.pairs import is_warm_up
-from dashboard.models import Alert, Confirmation, Datum, InvalidPoint, Series
+from dashboard.models import (
+    Alert,
+    Confirmation,
+    Datum,
+    EvidenceState,
+    InvalidPoint,
+    Series,
+    WorkflowState,
+)
 from dashboard.results.selectors.trend import TrendSeries
 from dashboard.ui.charts import ChartLine
 
@@ -33,14 +42,16 @@ class AroundChange:
 
 
 def around(alert: Alert) -> AroundChange:
-    """The points around the change of ``alert``, invalid ones left out. Three queries."""
+    """The points around the change of ``alert``, invalid ones left out. Four queries."""
+    since, until = _neighbours(alert)
     step = Step(
-        int(alert.planned_at.timestamp() * 1000),
+        milliseconds(alert.planned_at),
         alert.effect,
         alert.low,
         alert.high,
         alert.unit,
-        int(alert.recovered_at.timestamp() * 1000) if alert.recovered_at else None,
+        until_ms=milliseconds(until) if until else None,
+        since_ms=milliseconds(since) if since else None,
     )
     line = _line(alert.series, step)
     control_series = control_of(alert.series)
@@ -48,6 +59,23 @@ def around(alert: Alert) -> AroundChange:
     if control is not None:
         control = replace(control, name="eager control")
     return AroundChange(line, control, step)
+
+
+def milliseconds(at: datetime) -> int:
+    return int(at.timestamp() * 1000)
+
+
+def _neighbours(alert: Alert) -> tuple[datetime | None, datetime | None]:
+    """When the series had its change before, and its next one or its recovery; None: never."""
+    others = Alert.objects.filter(series=alert.series_id).exclude(planned_at=alert.planned_at)
+    others = others.exclude(group__evidence_state=EvidenceState.NOT_REPRODUCED)
+    moments = others.exclude(group__workflow_state=WorkflowState.INVALID)
+    times = list(moments.order_by("planned_at").values_list("planned_at", flat=True))
+    before = [at for at in times if at < alert.planned_at]
+    after = [at for at in times if at > alert.planned_at]
+    if alert.recovered_at:
+        after.append(alert.recovered_at)
+    return max(before, default=None), min(after, default=None)
 
 
 def control_of(series: Series) -> Series | None:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from dashboard.catalog.selectors.lookups import offered_keys
 from dashboard.language import states
 from dashboard.language.metrics import Metric
-from dashboard.language.wording import ValueChange, effect, levels, metric_of, span
+from dashboard.language.wording import ValueChange, effect, levels, metric_of, named, span
 from dashboard.models import (
     Alert,
     AlertGroup,
@@ -228,9 +228,7 @@ class AlertSummary:
                 what += f" (was {before})"
         elif self.change:
             what = self.change.text
-        sentence = (
-            f"{series.benchmark.name}, {series.config.name}: {self.metric.label.lower()} {what}"
-        )
+        sentence = f"{series.benchmark.name}, {series.config.name}: {named(self.metric, what)}"
         if self.levels and not self.first:
             sentence += f", {self.levels}"
         if self.alert.is_smaller and self.first:

@@ -17,11 +17,12 @@ from dashboard.models import (
     EvidenceState,
     Job,
     Kind,
+    Worker,
 )
 from dashboard.results.core.code_diff import ARCHIVE
 from dashboard.results.core.compile_diff import CALLS
 from dashboard.results.core.structured_trace import LOG, TRACE
-from dashboard.runs.selectors.runs import ACTIVE
+from dashboard.runs.selectors.runs import ACTIVE, ALIVE, TAKES_JOBS
 
 RECENT = timedelta(days=3)  # since the confirmation; later, a person decides
 _CONTENTS = {  # artifact -> what it is called
@@ -101,11 +102,12 @@ class CollectedEvidence:
 
 
 def of_group(group: AlertGroup, alerts: Sequence[Alert]) -> CollectedEvidence:
-    """alerts: all of the group's. One query where nothing was collected; else two."""
+    """alerts: all of the group's. Two queries at most."""
     sides = _sides(group)
     if not sides:
         refusal = why_impossible(group, alert_to_diagnose(alerts))
-        why_not = refusal or why_not_by_itself(group, timezone.now())
+        now = timezone.now()
+        why_not = refusal or why_not_by_itself(group, now) or _why_not_now(group, now)
         return CollectedEvidence("none", (), why_not, may_collect=not refusal)
     if any(side.is_active for side in sides):
         return CollectedEvidence("collecting", sides, "", may_collect=False)
@@ -183,6 +185,17 @@ def why_not_by_itself(group: AlertGroup, now: datetime) -> str:
             f"The confirmation ended more than {RECENT.days} days ago: a person may ask for them."
         )
     return ""
+
+
+def _why_not_now(group: AlertGroup, now: datetime) -> str:
+    """What a rerun that is due waits for, where that may take long; else empty."""
+    workers = Worker.objects.filter(TAKES_JOBS, machine=group.machine, last_seen__gt=now - ALIVE)
+    if workers.exists():
+        return ""
+    return (
+        f"No worker of {group.machine} takes jobs now: they are collected if one does within "
+        f"{RECENT.days} days of the confirmation."
+    )
 
 
 def _why_not_this(group: AlertGroup) -> str:

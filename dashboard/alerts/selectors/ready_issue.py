@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
 from django.urls import reverse
@@ -32,6 +32,7 @@ from dashboard.results.core.structured_trace import TRACE
 # Facts that speak against another cause, where they support none
 _RULE_OUT = ("eager control", "pinned track", "machine canary")
 _MOST_OTHERS = 20
+_LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 _SUITE = "# benchmarks_suite is part of Compilewatch, and needs torch alone: run this in a checkout"
 _FLAVOUR = re.compile(r"cpu|xpu|cu\d+|rocm[\d.]+")
 _LONGEST_ERROR = 4000  # characters, of its end
@@ -67,7 +68,7 @@ def issue_facts(
     return IssueFacts(
         title=f"[{compiled}] {group.title}",
         summary=_summary(group, main, base, new),
-        page=f"{settings.SITE_URL}{group.get_absolute_url()}",
+        page="" if _is_local() else f"{settings.SITE_URL}{group.get_absolute_url()}",
         how_sure=_how_sure(group, main),
         others=others[:_MOST_OTHERS],
         cause=[*_cause(group), *ablation_lines(documents), *factorial_lines(group, main)],
@@ -224,8 +225,15 @@ def _at(environment: dict[str, Any], path: str) -> str:
     return "" if value is None else str(value)
 
 
+def _is_local() -> bool:
+    """Whether the site's address leads whoever reads it to their own machine."""
+    return urlsplit(settings.SITE_URL).hostname in _LOCAL_HOSTS
+
+
 def _links(main: AlertSummary, sides: Sequence[Side]) -> list[str]:
-    """Addresses of this site: whoever reads the issue may not be able to open them."""
+    """Addresses of this site; where it asks people to sign in, few can open them."""
+    if _is_local():
+        return []
     query = urlencode({"alert": main.alert.pk})
     archive = "Evidence of both builds as one archive"
     if all(_has(side, TRACE) for side in sides):

@@ -5,6 +5,7 @@ from datetime import date
 
 from django.db.models.functions import TruncWeek
 
+from dashboard.alerts.core.rates import Share
 from dashboard.models import AlertEvent, AlertGroup, AlertState, Kind
 
 COUNTED = (
@@ -30,13 +31,10 @@ class Week:
     reached: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
 
     @property
-    def confirmed_percent(self) -> float | None:
-        """Of those that were decided by measuring again; None while there is none."""
+    def confirmed(self) -> Share:
+        """Of those that were decided by measuring again."""
         confirmed = self.reached[AlertState.CONFIRMED]
-        decided = confirmed + self.reached[AlertState.NOT_REPRODUCED]
-        if not decided:
-            return None
-        return 100 * confirmed / decided
+        return Share(confirmed, confirmed + self.reached[AlertState.NOT_REPRODUCED])
 
 
 def weekly(weeks: int = 26) -> list[Week]:

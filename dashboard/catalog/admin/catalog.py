@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin, messages
 from django.db.models import Model, URLField
 from django.http import HttpRequest, HttpResponse
@@ -130,6 +131,12 @@ ASK_WITH_IMPORT = (
 )
 
 
+NO_TEST_INDEX = (
+    "No release candidates are looked for: set TEST_INDEX_URL to the index of PyTorch's test "
+    "channel, and start the site again."
+)
+
+
 class TrackForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments at run time
     """A track, and for one that does not move by itself the build where it stands."""
 
@@ -181,6 +188,15 @@ class TrackAdmin(ModelAdmin):
     list_filter = ("kind", "hidden", "judges_imports")
     search_fields = ("key", "label")
     autocomplete_fields = ("build",)
+
+    def save_model(self, request: HttpRequest, obj: Track, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if obj.kind != Track.Kind.TEST:
+            return
+        if settings.TEST_INDEX_URL:
+            messages.info(request, "The test index is asked for candidates every half hour.")
+        else:
+            messages.warning(request, NO_TEST_INDEX)
 
 
 @admin.register(Requirements)

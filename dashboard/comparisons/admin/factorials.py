@@ -50,8 +50,11 @@ def _offered_builds() -> list[TorchBuild]:
 
 def torch_choices() -> list[tuple[str, str]]:
     """The versions that a living machine has or can install, the newest first."""
-    versions = {torch_of(build) for build in _offered_builds()}
-    return [(each, each) for each in sorted(versions, key=version_order, reverse=True)]
+    levels = {}
+    for build in _offered_builds():
+        levels[torch_of(build.base or build)] = version_order(build.version)
+    newest_first = sorted(levels, key=lambda level: levels[level], reverse=True)
+    return [(level, level) for level in newest_first]
 
 
 def cuda_choices() -> list[tuple[str, str]]:

@@ -61,9 +61,12 @@ class CandidateVerdicts:
 
     @property
     def text(self) -> str:
-        """ "not safe for 1, not known for 2, safe for 5"."""
+        """ "not safe for 1, not known for 2, safe for 5 models"."""
         words = [f"{safety} for {number}" for safety, _, number in self.counts]
-        return ", ".join(words) or "not known"
+        if not words:
+            return "not known"
+        last = self.counts[-1][2]
+        return f"{', '.join(words)} {'model' if last == 1 else 'models'}"
 
 
 def verdicts_of(report: UpgradeReport, *, why_not_installed: str = "") -> CandidateVerdicts:

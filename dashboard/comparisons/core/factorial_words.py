@@ -122,8 +122,8 @@ def _together(factors: Sequence[Factor], effect: FactorEffect) -> str:
 def aliased_text(contrast: Contrast) -> str:
     """Why an effect has no number."""
     if contrast.is_interaction:
-        return "the arms do not show it: it would need all four combinations of the two"
-    return "no two arms that differ in it alone: it cannot be told from the other factors"
+        return "these combinations do not show it: it would need all four of the two"
+    return "no two combinations differ in it alone: it cannot be told from the other factors"
 
 
 def _sentence(factors: Sequence[Factor], effect: FactorEffect, remark: str = "") -> str:

@@ -193,8 +193,8 @@ def _bound_sentence(judgement: Judgement) -> Iterator[str]:
         reasons = _reasons([finding.effect.lacks for finding in open_findings])
         count = plural(len(open_findings), "result")
         yield (
-            f"{count} of {len(judgement.findings)} not known yet{reasons}: measure both sides in "
-            "turn, three processes each or more."
+            f"{count} of {len(judgement.findings)} not known yet{reasons}: measure more processes "
+            "of both sides, in turn."
         )
     elif judgement.state == "passed":
         yield "Nothing got significantly worse."

@@ -20,7 +20,7 @@ PASSED_ON = ("machine", "track", "label", "dry_run", "judge")
 
 class Command(BaseCommand):
     help = (
-        "Take in result files, ours and other tools'; what is here already is left out, so "
+        "Import result files, ours and other tools'; results that are here already are skipped, so "
         "that it can be run again."
     )
 

@@ -23,7 +23,7 @@ CODE, PACKED = "code", ".tar.xz"
 
 class Command(BaseCommand):
     help = (
-        "Make the admin account, take in recorded results and play recorded histories, where "
+        "Make the admin account, import recorded results and play recorded histories, where "
         "they are missing."
     )
 

@@ -149,7 +149,9 @@ class ChannelAdmin(ModelAdmin):
         editable = ("name", "kind", *Kind, "person", "enabled")
         if obj is None:
             return editable
-        return (*editable, "is_signed", "problem")
+        if kind_of(obj.url) == Kind.WEBHOOK:  # nothing else can be signed
+            return (*editable, "is_signed", "problem")
+        return (*editable, "problem")
 
     @admin.display(description="Kind")
     def kind(self, channel: Channel) -> str:

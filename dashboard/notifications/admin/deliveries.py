@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from dashboard.models import Delivery
+from dashboard.notifications.selectors.channels import about
 from dashboard.notifications.services.deliveries import send_again
 from dashboard.ui.admin.base import ReadOnlyAdmin, confirmed
 
@@ -36,11 +37,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
 
     @admin.display(description="About")
     def about(self, delivery: Delivery) -> str:
-        if delivery.event:
-            return str(delivery.event.group)
-        if delivery.comparison:
-            return f"release candidate: {delivery.comparison}"
-        return f"digest, report or test: {delivery.digest}"
+        return about(delivery)
 
     def has_send_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm("dashboard.change_delivery"))

@@ -1,7 +1,9 @@
 """Rules and channels for pages: who is notified of what, and what was delivered."""
 
 from dashboard.models import Channel, Delivery, Rule, Subject
+from dashboard.notifications.core.kinds import REPORT, TEST
 from dashboard.notifications.core.rules import USUAL_STATES
+from dashboard.runs.core.timing import WEEKDAYS
 
 _MOST_DELIVERIES = 50
 _SUBJECTS: dict[str, str] = {
@@ -10,6 +12,7 @@ _SUBJECTS: dict[str, str] = {
     Subject.CANDIDATES: "release candidates",
     Subject.REPORT: "the triage report",
 }
+_OTHERS = {REPORT: "the triage report", TEST: "a test"}  # beginning of a digest's key
 
 
 def switched_off() -> list[Channel]:
@@ -43,6 +46,26 @@ def conditions(rule: Rule) -> list[str]:
     if rule.improvements:
         words.append("improvements too")
     return words
+
+
+def time_of(rule: Rule) -> str:
+    """ "at once", "weekly on Monday at 08:00, UTC"."""
+    if rule.when == Rule.When.AT_ONCE or rule.at is None:
+        return "at once"
+    day = f" on {WEEKDAYS[rule.weekday]}" if rule.weekday is not None else ""
+    return f"{rule.when}{day} at {rule.at:%H:%M}, {rule.time_zone}"
+
+
+def about(delivery: Delivery) -> str:
+    """What the message is about."""
+    if delivery.event:
+        return str(delivery.event.group)
+    if delivery.comparison:
+        return f"release candidate: {delivery.comparison}"
+    for prefix, text in _OTHERS.items():
+        if delivery.digest.startswith(prefix):
+            return text
+    return "a digest of alerts"
 
 
 def last_deliveries() -> list[Delivery]:

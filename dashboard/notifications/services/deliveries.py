@@ -22,6 +22,7 @@ from django.urls import reverse
 
 from dashboard.alerts.selectors.triage_report import DAYS, build_report
 from dashboard.models import AlertEvent, Channel, Delivery, Rule, Subject
+from dashboard.notifications.core.kinds import REPORT, TEST
 from dashboard.notifications.core.rules import When, last_due, selects
 from dashboard.notifications.selectors import candidates, messages
 from dashboard.notifications.services.own_channels import own_channels
@@ -33,8 +34,6 @@ from dashboard.notifications.transports.message import Address, Message, NotSent
 RETRY_AFTER_S = (60, 300, 1800, 7200, 21600)  # then the tries are spent: nine hours after the first
 SENDING_S = 300  # a delivery that has been "sending" for longer has lost its sender
 EVENTS_AT_ONCE = 200
-TEST = "test"
-REPORT = "report"
 KILLED = (
     "The sender was stopped while it sent: whether the message arrived is unknown. "
     "It is not sent again, so that nobody is notified twice."

@@ -92,7 +92,7 @@ def event_message(entry: Entry, at: datetime, image: bytes | None) -> Message:
         at=at,
         entries=[entry],
         footer=f"Sent by Compilewatch for an event of {at:%Y-%m-%d %H:%M} UTC. "
-        "Its rules say who is notified.",
+        "Rules say who is notified.",
         image=image,
     )
 

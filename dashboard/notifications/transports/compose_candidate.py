@@ -61,7 +61,7 @@ def candidate_message(entry: CandidateEntry, at: datetime) -> Message:
         "sections": _sections(entry.verdicts),
         "meaning": WHAT_IT_MEANS,
         "footer": f"Sent by Compilewatch for a comparison that had ended at "
-        f"{at:%Y-%m-%d %H:%M} UTC. Its rules say who is notified.",
+        f"{at:%Y-%m-%d %H:%M} UTC. Rules about release candidates say who is notified.",
     }
     document = {
         "schema": SCHEMA,

@@ -2,8 +2,10 @@
 
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import admin, messages
@@ -12,6 +14,8 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.html import format_html
 from unfold.widgets import (
     UnfoldAdminFileFieldWidget,
     UnfoldAdminSelectWidget,
@@ -101,9 +105,7 @@ def import_page(request: HttpRequest) -> HttpResponse:
     form = ImportForm(request.POST or None, request.FILES or None)
     if form.is_valid():
         try:
-            show_report(
-                request, import_upload(**form.cleaned_data), dry_run=form.cleaned_data["dry_run"]
-            )
+            show_report(request, import_upload(**form.cleaned_data), form.cleaned_data)
             return redirect("admin:dashboard_run_changelist")
         except UnreadableFile as problem:
             form.add_error("file", str(problem))
@@ -140,12 +142,16 @@ def import_upload(
         )
 
 
-def show_report(request: HttpRequest, report: ImportReport, *, dry_run: bool) -> None:
-    verb = "would be added" if dry_run else "added"
-    messages.success(
-        request,
-        f"{report.added} {verb}, {report.existing} here already, {len(report.refused)} refused.",
-    )
+def show_report(request: HttpRequest, report: ImportReport, options: Mapping[str, Any]) -> None:
+    """What became of the file, with the way to its results. options: of the form."""
+    verb = "would be added" if options["dry_run"] else "added"
+    counts = f"{report.added} {verb}, {report.existing} here already"
+    counts = f"{counts}, {len(report.refused)} refused."
+    if report.added and not options["dry_run"]:
+        page = f"{reverse('benchmarks')}?{urlencode({'track': options['track']})}"
+        messages.success(request, format_html('{} <a href="{}">See them</a>', counts, page))
+    else:
+        messages.success(request, counts)
     if report.judged:
         number = plural(report.judged, "series", "series")
         messages.info(request, f"Detection judges {number} of it, within a minute or so.")

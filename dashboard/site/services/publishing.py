@@ -60,6 +60,7 @@ PAGES = frozenset(
         "alert_code",
         "alert_issue",
         "alert_quality",
+        "triage_report",
         "glossary",
         "contents",
     )
@@ -79,9 +80,15 @@ FILES = frozenset(  # loaded by those pages, or downloaded from them
         "alert_pairs",
         "alert_evidence",
         "alert_bisect_script",
+        "triage_report_markdown",
     )
 )
-_LOGIN = "django.contrib.auth.middleware.LoginRequiredMiddleware"
+_LEFT_OUT = frozenset(  # middleware: asks to sign in, logs requests
+    (
+        "django.contrib.auth.middleware.LoginRequiredMiddleware",
+        "dashboard.site.log_context.RequestContext",
+    )
+)
 _OK = 200
 
 
@@ -108,7 +115,7 @@ def publish(*, folder: Path) -> Publication:
     _empty(folder)
     publication = Publication(folder)
     # What an anonymous reader of a public site sees, also where this one asks people to sign in
-    middleware = [name for name in settings.MIDDLEWARE if name != _LOGIN]
+    middleware = [name for name in settings.MIDDLEWARE if name not in _LEFT_OUT]
     with override_settings(MIDDLEWARE=middleware):
         _fetch_all(publication)
     _rewrite_all(publication)
@@ -255,8 +262,10 @@ class _Links:
         target = address(link, self.page, settings.SITE_URL)
         if not target:
             return link  # of another site, or a place in this page
+        place = urlsplit(link).fragment
         if target not in self.published and _name_of(target) in PAGES:
-            target = target.partition("?")[0]  # the nearest: the same page, not narrowed down
+            # The nearest: the same page, not narrowed down, where that place may be missing
+            target, place = target.partition("?")[0], ""
         if target not in self.published:
             return None
-        return relative(file_of(self.page), file_of(target), urlsplit(link).fragment)
+        return relative(file_of(self.page), file_of(target), place)

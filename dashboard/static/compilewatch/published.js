@@ -22,11 +22,32 @@ function entry({ title, url }) {
   return item;
 }
 
+function listed(found) {
+  const list = document.createElement("ul");
+  list.append(...found.slice(0, MOST).map(entry));
+  return list;
+}
+
+function nothing() {
+  const line = document.createElement("p");
+  line.className = "nothing";
+  line.textContent = "No page has these words in its title.";
+  return line;
+}
+
 async function search() {
   pages ??= await (await fetch(index)).json();
-  const list = document.createElement("ul");
-  list.append(...matching().slice(0, MOST).map(entry));
-  hits.replaceChildren(...(list.childElementCount ? [list] : []));
+  const found = matching();
+  const isEmpty = !field.value.trim();
+  hits.replaceChildren(...(isEmpty ? [] : [found.length ? listed(found) : nothing()]));
 }
 
 field.addEventListener("input", search);
+
+// Enter leads here with the words in the address
+const asked = new URLSearchParams(location.search).get(field.name);
+if (asked) {
+  field.value = asked;
+  field.focus();
+  search();
+}

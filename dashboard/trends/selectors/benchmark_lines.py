@@ -52,8 +52,12 @@ class LineFamily:
 
 
 def line_columns(matrix: Matrix, query: MatrixQuery) -> list[str]:
-    """The configs that have a column: eager, inductor, and the one that rows are sorted by."""
+    """The configs that have a column: eager, inductor, and the one that rows are sorted by; of
+    imports that have neither, the first ones.
+    """
     columns = [*MAIN_CONFIGS]
+    if matrix.configs and not set(columns) & set(matrix.configs):
+        columns = [*matrix.configs[: len(columns)]]
     order = query.order.removeprefix("-")
     if order in matrix.configs and order not in columns:
         columns.append(order)

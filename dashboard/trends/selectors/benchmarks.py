@@ -76,7 +76,7 @@ def benchmarks_page(place: SeriesLocation, parameters: BenchmarksParameters) -> 
     base = _existing(parameters.base, ids)
 
     metrics = build_cases.metrics(place)
-    metric = METRICS[_existing(parameters.metric, metrics) or SPEEDUP.key]
+    metric = METRICS[_existing(parameters.metric, metrics) or _default_metric(metrics)]
     base_cases = None
     if base:
         rollups = build_cases.read(place, ids[base], [metric.key])
@@ -101,6 +101,12 @@ def benchmarks_page(place: SeriesLocation, parameters: BenchmarksParameters) -> 
 
 def _existing(requested: str, values: Collection[str]) -> str:
     return requested if requested in values else ""
+
+
+def _default_metric(metrics: Collection[str]) -> str:
+    """The speedup; of imports, which may lack it, the first that was measured."""
+    measured = [key for key in METRICS if key in metrics]
+    return measured[0] if measured and SPEEDUP.key not in measured else SPEEDUP.key
 
 
 def export_rows(page: BenchmarksPage) -> list[Sequence[Any]]:

@@ -40,6 +40,16 @@ def test_level_lines_pass_through_the_points_and_the_first_is_at_zero() -> None:
     assert after["x"][1] == points.at_ms[6]
 
 
+def test_levels_end_where_the_series_changed_before_and_after() -> None:
+    points = line([50.0, 50.0, 50.0, 10.0, 10.0, 20.0, 20.0, 80.0, 80.0, 80.0])
+    between = replace(
+        step(points, index=5), since_ms=int(points.at_ms[3]), until_ms=int(points.at_ms[7])
+    )
+    before, after, _ = change_figure(points, None, between, LATENCY)["data"]
+    assert before["x"] == [points.at_ms[3], points.at_ms[5]]
+    assert after["y"] == pytest.approx([100.0, 100.0])
+
+
 def test_the_control_is_percent_of_its_own_level() -> None:
     points = line([10.0, 10.0, 10.0, 12.0])
     control = replace(line([40.0, 40.0, 40.0, 40.4]), name="eager control")

@@ -196,6 +196,15 @@ def test_control_that_stayed_exactly_is_named_and_described_so() -> None:
     assert evidence.says == expected
 
 
+def test_control_that_moved_a_little_for_certain_is_not_called_unchanged() -> None:
+    a_little = ObservedChange("The eager control", 2.0, 1.0, 3.0)
+    _, (evidence, *_) = attribute(replace(COMPILED, control=a_little))
+    expected = (
+        "The eager control did not move as much (+1.0 to +3.0%): the compiled arm moved more."
+    )
+    assert evidence.says == expected
+
+
 def test_evidence_names_the_stage_that_the_ablation_blames() -> None:
     facts = replace(
         COMPILED, metric="passed", unit="", change=None, eager_passes=True, stage="inductor"

@@ -13,7 +13,7 @@ from dashboard.alerts.selectors import collected_evidence
 from dashboard.alerts.selectors.collected_evidence import CollectedEvidence
 from dashboard.alerts.services import collecting, confirmations, detection
 from dashboard.language.errors import ActionNotAllowed
-from dashboard.models import AlertGroup, Config, Job, Run, Series
+from dashboard.models import AlertGroup, Config, Job, Run, Series, Worker
 from dashboard.results.core.structured_trace import LOG, TRACE
 from dashboard.runs.services.dispatch import LOWEST_PRIORITY, PRIORITIES, dispatch, priority
 from tests.builders.alerting import end_job
@@ -65,6 +65,13 @@ def test_confirmed_alert_has_both_builds_diagnosed(confirmed: AlertGroup) -> Non
     assert base.spec["measure"]["starts"] == ["cold", "counted", "diagnostic"]
     assert base.spec["measure"]["keep_code"]
     assert base.spec["purpose"] == "confirmation"
+
+
+def test_page_says_that_no_worker_could_collect_it(confirmed: AlertGroup) -> None:
+    assert seen(confirmed).why_not == ""
+    Worker.objects.update(last_seen=timezone.now() - timedelta(hours=1))
+    assert "No worker of" in seen(confirmed).why_not
+    assert seen(confirmed).may_collect
 
 
 def test_diagnostic_start_has_the_machine_s_time_for_itself(confirmed: AlertGroup) -> None:
@@ -205,8 +212,9 @@ def test_page_says_that_nothing_came_and_why(confirmed: AlertGroup, reader: Clie
 
 
 def test_ready_issue_names_the_trace_once_it_is_there(
-    confirmed: AlertGroup, reader: Client
+    confirmed: AlertGroup, reader: Client, settings: Any
 ) -> None:
+    settings.SITE_URL = "https://watch.example.org"  # others can open it, so the issue links to it
     page = f"/alerts/{confirmed.pk}/issue/"
     assert "Structured trace of base and new: not recorded" in page_text(reader.get(page))
     start_due()

@@ -91,6 +91,16 @@ def test_script_says_good_bad_or_skip(
     assert exit_code([level], suite, tmp_path, build) == code
 
 
+def test_without_a_suite_the_search_ends_instead_of_calling_a_commit_bad(tmp_path: Path) -> None:
+    assert exit_code(["100"], tmp_path / "no suite", tmp_path) == 255
+
+
+def test_result_that_was_cut_off_counts_for_nothing(suite: Path, tmp_path: Path) -> None:
+    cut_off = SUITE.replace("json.dumps(result)", "json.dumps(result)[:5]")
+    (suite / "benchmarks_suite" / "__main__.py").write_text(cut_off)
+    assert exit_code(["110"], suite, tmp_path) == 125
+
+
 def test_case_that_fails_is_bad_where_the_alert_is_about_that(suite: Path, tmp_path: Path) -> None:
     clone, commits = clone_of(tmp_path, ["2000"])
     of = task(commits, metric="")

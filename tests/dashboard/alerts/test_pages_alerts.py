@@ -145,7 +145,9 @@ def test_quality_page_counts_by_week_and_detector(reader: Client) -> None:
         AlertEvent.objects.create(group=group, action="state", state=state)
     shown = " ".join(text(reader, "/alerts/quality/").split())
     assert '<td data-label="confirmed" class="number">1</td>' in shown
-    assert '<td data-label="confirmed of the decided" class="number">100%</td>' in shown
+    assert (
+        '<td data-label="confirmed of the decided" class="number">1 of 1 (21 to 100%)</td>' in shown
+    )
 
 
 # --- Its figures

@@ -68,7 +68,7 @@ def test_the_page_of_an_alert_needs_few_queries(
     history: None, operator: Client, django_assert_max_num_queries: MaxQueries
 ) -> None:
     page = confirmed().get_absolute_url()
-    with django_assert_max_num_queries(21):
+    with django_assert_max_num_queries(22):
         text(operator, page)
 
 

@@ -1,6 +1,7 @@
 """The ready issue: its headings, what it says, and the link that opens it on GitHub."""
 
 from dataclasses import replace
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -58,6 +59,12 @@ def test_link_that_would_be_too_long_leaves_out_what_matters_least() -> None:
     assert "6.2% slower" in sent(link.url)["body"]
 
 
+def test_shortened_text_without_a_page_leads_to_the_archive() -> None:
+    local = replace(FACTS, page="", others=["x" * 9000])
+    body = sent(address(write(local), "pytorch/pytorch").url)["body"]
+    assert "The whole text is in the evidence's archive, as issue.md." in body
+
+
 def test_link_is_never_longer_than_github_takes() -> None:
     endless = replace(FACTS, summary="ä" * 9000, error="ä" * 9000)
     assert len(address(write(endless), "pytorch/pytorch").url) <= 8000
@@ -103,6 +110,19 @@ def test_confirmed_alert_says_numbers_versions_and_commands(
     assert f"pip install torch=={NEW}" in page
     assert "| PyTorch |" in page
     assert "are the same on both sides" in page or "differ in nothing but" in page
+
+
+@pytest.mark.django_db
+def test_issue_does_not_link_to_an_address_of_this_machine(
+    confirmed: AlertGroup, reader: Client, settings: Any
+) -> None:
+    path = f"/alerts/{confirmed.pk}/"
+    settings.SITE_URL = "https://watch.example.org"
+    assert f"https://watch.example.org{path}" in page_text(reader.get(f"{path}issue/"))
+    settings.SITE_URL = "http://127.0.0.1:8000"
+    page = page_text(reader.get(f"{path}issue/"))
+    assert "**Links**" not in page
+    assert "works on this machine alone" in page
 
 
 @pytest.mark.django_db

@@ -58,7 +58,7 @@ def test_weekly_figures_count_every_state_that_groups_were_in() -> None:
     week = weekly()[0]
     assert week.version == str(VERSION)
     assert week.raised == 1
-    assert week.confirmed_percent == 100
+    assert week.confirmed.text == "1 of 1 (21 to 100%)"
     assert week.reached["confirmed"] == 1
     assert week.reached["recovered"] == 1
     assert week.reached["invalid"] == 0

@@ -85,8 +85,8 @@ def test_markdown_has_every_section_and_links_to_the_site() -> None:
     assert f"[{made.pk}: gpt2 (slow)]({SITE}/alerts/{made.pk}/)" in shown
     headings = [line for line in shown.splitlines() if line.startswith("## ")]
     assert headings == [
-        "## New",
         "## Late",
+        "## New",
         "## Who has what",
         "## Closed",
         "## How often we were wrong",

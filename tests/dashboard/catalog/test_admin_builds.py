@@ -110,6 +110,19 @@ def test_button_looks_for_new_builds(admin_client: Client, index: PackageIndex) 
     assert "Found 2.11.0." in text(admin_client.post(address, follow=True))
 
 
+@pytest.mark.parametrize(
+    ("index", "message"),
+    [("", "set TEST_INDEX_URL"), ("http://127.0.0.1:9/simple", "every half hour")],
+)
+def test_track_of_candidates_says_whether_an_index_is_asked(
+    admin_client: Client, settings: Any, index: str, message: str
+) -> None:
+    settings.TEST_INDEX_URL = index
+    form = {"key": "rc", "kind": "test"}
+    page = admin_client.post(reverse("admin:dashboard_track_add"), form, follow=True).text
+    assert message in page
+
+
 def test_a_pinned_track_needs_its_build(admin_client: Client) -> None:
     form = {
         "key": "pinned-2.13",

@@ -266,8 +266,8 @@ def test_nothing_measured_is_not_known() -> None:
 
 def test_candidate_that_could_not_be_installed_is_not_known() -> None:
     report = build_report(case(compared.STEADY), compared.side({}, failures={"fail_to_run": 6}))
-    assert verdicts_of(report).text == "not safe for 1"
-    assert verdicts_of(report, why_not_installed="no wheel").text == "not known for 1"
+    assert verdicts_of(report).text == "not safe for 1 model"
+    assert verdicts_of(report, why_not_installed="no wheel").text == "not known for 1 model"
 
 
 def test_failed_environment_says_why_nothing_is_known() -> None:
@@ -323,7 +323,7 @@ def test_listing_marks_comparisons_of_candidates(reader: Client) -> None:
 def test_api_answers_with_the_same_words(reader: Client) -> None:
     comparison = ended(2.4)
     answer = reader.get(f"/api/v1/comparisons/{comparison.uuid}/safety").json()
-    assert answer["text"] == "not safe for 1"
+    assert answer["text"] == "not safe for 1 model"
     assert [model["safety"] for model in answer["models"]] == ["not safe"]
     (listed,) = reader.get("/api/v1/comparisons?track=test").json()["results"]
     assert listed["track"] == "test"

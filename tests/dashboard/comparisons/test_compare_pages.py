@@ -148,6 +148,15 @@ def test_two_machines_are_compared_on_the_same_build(two_releases: None, reader:
     assert "PyTorch 2.13.0+cu130" in shown
 
 
+def test_files_of_a_narrowed_page_have_the_address_of_the_whole_one(
+    two_releases: None, reader: Client
+) -> None:
+    page = text(reader, f"{COMPARE}&model=gpt2&mode=inference&metric=drift&show=changed")
+    for form in ("csv", "json", "md"):
+        whole = COMPARE.replace("/?", f"/export.{form}?").replace("&", "&amp;")
+        assert f'href="{whole}"' in page
+
+
 def test_csv_has_every_case_and_metric_and_what_was_left_out(
     two_releases: None, reader: Client
 ) -> None:

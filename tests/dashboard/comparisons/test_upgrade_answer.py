@@ -132,7 +132,7 @@ def test_sentence_counts_what_was_measured_by_one_process_a_side() -> None:
     single = {"latency_ms": samples((90.0, 110.0)), "graph_breaks": samples((1.0,))}
     sentence = build_report(side(single), side(single)).overall.answer.sentence
     assert (
-        "2 results of 2 not known yet (one process on a side: 1 of them): measure both" in sentence
+        "2 results of 2 not known yet (one process on a side: 1 of them): measure more" in sentence
     )
 
 

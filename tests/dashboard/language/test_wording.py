@@ -14,6 +14,7 @@ from dashboard.language.wording import (
     fixed_interval,
     interval,
     metric_of,
+    named,
     number,
     plural,
     quantity,
@@ -142,6 +143,20 @@ def test_effect_has_its_interval(
     assert result
     assert result.text == text
     assert result.tone == tone
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "expected"),
+    [
+        ("latency_ms", "6.2% slower (5.1 to 7.4%)", "latency 6.2% slower (5.1 to 7.4%)"),
+        ("peak_memory_gb", "7.9% less memory", "peak memory 7.9% lower"),
+        ("drift", "145% less accurate", "drift 145% higher"),
+    ],
+)
+def test_change_after_its_metric_does_not_repeat_the_noun(
+    key: str, text: str, expected: str
+) -> None:
+    assert named(METRICS[key], text) == expected
 
 
 def test_effect_without_an_amount_is_none() -> None:

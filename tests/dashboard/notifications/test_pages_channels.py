@@ -1,12 +1,14 @@
 """The page that shows who is notified."""
 
+from datetime import time
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
 from dashboard.models import Delivery
-from dashboard.notifications.selectors.channels import conditions
+from dashboard.notifications.selectors.channels import about, conditions
 from tests.builders.notifications import channel, confirmed, rule
 from tests.builders.reading import text
 
@@ -32,6 +34,23 @@ def test_rule_is_described_in_words() -> None:
 def test_rule_without_choices_selects_confirmed_missing_and_recovered() -> None:
     states = "confirmed, missing report or recovered"
     assert conditions(rule(improvements=True)) == [states, "improvements too"]
+
+
+def test_weekly_rule_says_its_day_and_time(reader: Client) -> None:
+    rule(when="weekly", weekday=0, at=time(8), time_zone="Europe/Berlin")
+    assert "weekly on Monday at 08:00, Europe/Berlin" in text(reader, RULES)
+
+
+@pytest.mark.parametrize(
+    ("digest", "expected"),
+    [
+        ("report 3 2026-11-16T08:00:00/2026-11-23T08:00:00", "the triage report"),
+        ("3 2026-11-16T08:00:00/2026-11-23T08:00:00", "a digest of alerts"),
+        ("test 2026-11-16T08:00:00", "a test"),
+    ],
+)
+def test_log_says_what_a_message_was_about(digest: str, expected: str) -> None:
+    assert about(Delivery(digest=digest)) == expected
 
 
 def test_disabled_channel_and_rule_without_channels_stand_out(reader: Client) -> None:

@@ -81,7 +81,9 @@ def send(client: Client, name: str, content: bytes, **more: str) -> str:
 
 def test_uploaded_result_is_imported_once(admin_client: Client) -> None:
     content = REAL_RESULT.read_bytes()
-    assert "1 added, 0 here already, 0 refused." in send(admin_client, "result.json", content)
+    added = send(admin_client, "result.json", content)
+    assert "1 added, 0 here already, 0 refused." in added
+    assert 'href="/benchmarks/?track=import"' in added
     assert "0 added, 1 here already, 0 refused." in send(admin_client, "again.json", content)
     assert Run.objects.get().track.key == "import"
 
@@ -104,7 +106,7 @@ def test_unreadable_archive_is_an_error_of_its_field(admin_client: Client) -> No
 def test_list_of_runs_leads_to_the_upload(admin_client: Client) -> None:
     assert f"{RUNS}import-results/" in page_text(admin_client, RUNS)
     assert admin_client.get(f"{RUNS}import-results/").headers["Location"] == UPLOAD
-    assert "Take them in" in page_text(admin_client, UPLOAD)
+    assert "Only check, change nothing" in page_text(admin_client, UPLOAD)
 
 
 def test_only_who_may_add_runs_uploads(reader: Client) -> None:

@@ -11,8 +11,9 @@ import pytest
 from django.test import Client, override_settings
 from django.utils import timezone
 
-from dashboard.models import Job, JobState, Result, Run, Samples
+from dashboard.models import Job, JobState, Result, Run, Samples, TorchBuild, Track
 from dashboard.runs.selectors import runs
+from dashboard.runs.services.schedules import ensure_nightly
 from tests.builders import pages, site
 from tests.builders.reading import page_text, text
 
@@ -47,6 +48,14 @@ def test_empty_overview_says_where_to_press(operator: Client) -> None:
     shown = text(operator, "/")
     assert "No result has come in yet" in shown
     assert 'href="/admin/dashboard/run/add/"' in shown
+
+
+def test_empty_overview_says_when_a_schedule_runs(reader: Client) -> None:
+    site.worker()
+    build = TorchBuild.objects.create(label="2.11.0", version="2.11.0")
+    track = Track.objects.create(key="stable", kind=Track.Kind.PINNED, build=build)
+    ensure_nightly(machine=site.machine(), track=track)
+    assert "runs by itself: Every day at" in text(reader, "/")
 
 
 def test_overview_of_a_first_run_points_to_it(reader: Client) -> None:

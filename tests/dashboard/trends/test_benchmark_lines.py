@@ -57,6 +57,11 @@ def test_one_config_alone_is_not_the_best() -> None:
     assert only_line(speedup("inductor", 1.5)).best is None
 
 
+def test_imports_without_our_configs_have_columns_of_their_own() -> None:
+    matrix = make_matrix([speedup("pytest_benchmarks", 1.5)], PLAIN)
+    assert line_columns(matrix, PLAIN) == ["pytest_benchmarks"]
+
+
 def test_best_of_a_latency_is_the_lowest_and_may_be_eager() -> None:
     cases = [
         case({"latency_ms": newest(value)}, config=config)
