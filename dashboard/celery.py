@@ -10,6 +10,8 @@ from celery import Celery
 from celery.signals import setup_logging, worker_init, worker_process_init
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
+# `make test` runs Django's checks. Here they would load every page into processes that show none.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 from django.conf import settings  # after the settings are named
 

@@ -75,14 +75,11 @@ def detect_due(*, most: int = 1000) -> int:
 
 def _detect_batch(series_ids: Sequence[int]) -> int:
     try:
-        judged = _judge_quiet(series_ids)
+        done, others = _judge_quiet(series_ids)
     except Exception:  # one of them: which, is found by judging each alone
         logger.exception("series could not be judged together")
-        judged = set()
-    done = len(judged)
-    for series_id in series_ids:
-        if series_id in judged:
-            continue
+        done, others = 0, series_ids
+    for series_id in others:
         try:
             done += detect(series_id=series_id)
         except Exception:  # the series stays due, and does not keep the others waiting
@@ -114,10 +111,12 @@ def detect(*, series_id: int) -> bool:
     return True
 
 
-def _judge_quiet(series_ids: Collection[int]) -> set[int]:
-    """Judge and save those in which nothing changed; their ids. Ten queries, whatever the number.
+def _judge_quiet(series_ids: Collection[int]) -> tuple[int, Sequence[int]]:
+    """Judge and save those in which nothing changed: how many, and the ids of the others. Ten
+    queries, whatever the number.
 
-    What changed is left as it is: it is judged again, alone.
+    What changed is left as it is, to be judged again, alone. What another process holds is in
+    neither: it judges them.
     """
     with transaction.atomic():
         locked = list(_locked(series_ids))
@@ -129,7 +128,8 @@ def _judge_quiet(series_ids: Collection[int]) -> set[int]:
             if (is_new or not judging.read_again) and not judging.advance():
                 unchanged.append(judging)
         _save(unchanged)
-    return {judging.series.pk for judging in unchanged}
+    judged = {judging.series.pk for judging in unchanged}
+    return len(judged), [stored.pk for stored in locked if stored.pk not in judged]
 
 
 def _locked(series_ids: Collection[int]) -> QuerySet[DetectorState]:

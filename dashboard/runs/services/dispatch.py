@@ -42,6 +42,15 @@ LAST_PRIORITY = 9
 # Messages beyond one for each living worker: the next is there before the claim has had it sent
 SPARE = 2
 IN_ORDER = ("turn", "planned_at", "run_id", "position")
+# What a message takes of a job: to whom it goes, how urgent it is, what it says
+MESSAGE_COLUMNS = (
+    "attempt",
+    "bound_to__name",
+    "bound_to__machine__key",
+    "run__purpose",
+    "run__evidence_of",
+    "run__machine__key",
+)
 LOST_AFTER = timedelta(seconds=60)  # while a worker that could work does not
 
 logger = structlog.get_logger(__name__)
@@ -163,14 +172,13 @@ def _next_bound_jobs(machine_id: int) -> list[Job]:
 
     What waits for a busy worker so takes no room from the others.
     """
-    workers = list(Worker.objects.filter(machine=machine_id).values_list("pk", flat=True))
-    bound = Job.objects.filter(bound_to__in=workers, state=JobState.QUEUED)
+    bound = Job.objects.filter(bound_to__machine=machine_id, state=JobState.QUEUED)
     # NULL comes last: a job that has a message out stands before those that wait for one
     kinds = ("bound_to_id", "run__purpose", "run__evidence_of_id")
     in_order = bound.order_by(*kinds, "dispatched_at", *IN_ORDER)
     first = in_order.distinct(*kinds).values_list("pk", "dispatched_at")
     due = [pk for pk, dispatched_at in first if dispatched_at is None]
-    return list(_locked(_due().filter(pk__in=due)))
+    return list(_locked(_due().filter(pk__in=due))) if due else []
 
 
 def _due() -> QuerySet[Job]:
@@ -179,8 +187,7 @@ def _due() -> QuerySet[Job]:
 
 def _locked(jobs: QuerySet[Job]) -> QuerySet[Job]:
     locked = jobs.select_for_update(skip_locked=True, of=("self",))
-    related = locked.select_related("run__machine", "bound_to__machine")
-    return related.defer("spec", "log_tail")
+    return locked.select_related("run__machine", "bound_to__machine").only(*MESSAGE_COLUMNS)
 
 
 def _send_all(jobs: Sequence[Job]) -> int:
