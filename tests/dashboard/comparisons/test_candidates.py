@@ -231,7 +231,7 @@ def test_candidate_of_another_flavour_is_not_installed_here() -> None:
 def test_words_are_those_of_the_judgement(latency: float, safety: str) -> None:
     verdicts = read.verdicts(ended(latency))
     assert [(model.title, model.safety) for model in verdicts.models] == [("mlp inference", safety)]
-    assert verdicts.text == f"{safety} for 1"
+    assert verdicts.text == f"{safety} for 1 model"
 
 
 def case(values: tuple[float, ...], config: str = "inductor", device: str = "gpu-0") -> Side:
