@@ -291,23 +291,29 @@ def _confirm(alert: Alert, found: Found, state: AlertState, builds: dict[str, To
     for number, arm in enumerate(order[: PAIRS if running else None]):
         value = level * (1 + share * (arm == "new")) * float(np.exp(rng.normal(0, 0.006)))
         at = found.at + timedelta(hours=3, minutes=3 * number)
-        run = _create_run(confirmation, arm, builds[found.new if arm == "new" else found.base], at)
+        build = builds[found.new if arm == "new" else found.base]
+        run = _create_run(confirmation, found.series, arm, build, at)
         _write_process(run, found.series, value, at)
     if running:
         # What it waits for, or else it would be concluded, and people told of it
-        _plan_process(_create_run(confirmation, "new", builds[found.new], None), found.series)
+        waiting = _create_run(confirmation, found.series, "new", builds[found.new], None)
+        _plan_process(waiting, found.series)
 
 
 def _create_run(
-    confirmation: Confirmation, side: str, build: TorchBuild, at: datetime | None
+    confirmation: Confirmation,
+    series: Series,
+    side: str,
+    build: TorchBuild,
+    at: datetime | None,
 ) -> Run:
     """One that ended then; None: one that waits."""
     run = Run.objects.create(
         label="Confirmation, generated",
         purpose=Purpose.CONFIRMATION,
         state=RunState.COMPLETED if at else RunState.PLANNED,
-        machine=confirmation.group.machine,
-        track=confirmation.group.track,
+        machine=series.machine,
+        track=series.track,
         build=build,
         confirmation=confirmation,
         request={"side": side},
