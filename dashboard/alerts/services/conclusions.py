@@ -21,8 +21,8 @@ from dashboard.alerts.services.confirmations import PATIENCE, plan_rounds
 from dashboard.alerts.services.descriptions import describe
 from dashboard.detection import status_value
 from dashboard.language.wording import metric_of, plural, signed
-from dashboard.models import Alert, AlertState, Confirmation, Job, Status
-from dashboard.runs.selectors.runs import ACTIVE
+from dashboard.models import Alert, AlertState, Confirmation, Status
+from dashboard.runs.selectors.runs import ACTIVE_RUNS
 from dashboard.runs.services.runs import cancel_run
 
 logger = structlog.get_logger(__name__)
@@ -31,8 +31,13 @@ logger = structlog.get_logger(__name__)
 def advance_all(*, now: datetime) -> int:
     """Advance every confirmation whose planned jobs are over; how many."""
     running = Confirmation.objects.filter(state=Confirmation.State.RUNNING)
-    keys = running.values_list("pk", flat=True)
-    return sum(advance(confirmation_id=key, now=now) for key in keys)
+    done = 0
+    for key in running.values_list("pk", flat=True):
+        try:
+            done += advance(confirmation_id=key, now=now)
+        except Exception:  # it stays as it is, and does not keep the others waiting
+            logger.exception("confirmation could not be advanced", confirmation=key)
+    return done
 
 
 def advance(*, confirmation_id: int, now: datetime) -> bool:
@@ -56,7 +61,7 @@ def advance(*, confirmation_id: int, now: datetime) -> bool:
         if late:
             stopped = f"Stopped: the confirmation has taken more than {PATIENCE.days} days."
             _cancel(confirmation, stopped)
-        elif Job.objects.filter(run__confirmation=confirmation, state__in=ACTIVE).exists():
+        elif confirmation.runs.filter(state__in=ACTIVE_RUNS).exists():
             return False
         _compare(confirmation, now, is_last=late)
     return True

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import cycle
 
 import numpy as np
+from django.utils import timezone
 
 from dashboard.alerts.services.descriptions import describe
 from dashboard.detection import VERSION, OnlineDetector, Point, Settings, Verdict
@@ -290,25 +291,49 @@ def _confirm(alert: Alert, found: Found, state: AlertState, builds: dict[str, To
     for number, arm in enumerate(order[: PAIRS if running else None]):
         value = level * (1 + share * (arm == "new")) * float(np.exp(rng.normal(0, 0.006)))
         at = found.at + timedelta(hours=3, minutes=3 * number)
-        _write_process(
-            confirmation, found.series, builds[found.new if arm == "new" else found.base], value, at
-        )
+        build = builds[found.new if arm == "new" else found.base]
+        run = _create_run(confirmation, found.series, arm, build, at)
+        _write_process(run, found.series, value, at)
+    if running:
+        # What it waits for, or else it would be concluded, and people told of it
+        waiting = _create_run(confirmation, found.series, "new", builds[found.new], None)
+        _plan_process(waiting, found.series)
 
 
-def _write_process(
-    confirmation: Confirmation, series: Series, build: TorchBuild, value: float, at: datetime
-) -> None:
+def _create_run(
+    confirmation: Confirmation,
+    series: Series,
+    side: str,
+    build: TorchBuild,
+    at: datetime | None,
+) -> Run:
+    """One that ended then; None: one that waits."""
     run = Run.objects.create(
         label="Confirmation, generated",
         purpose=Purpose.CONFIRMATION,
-        state=RunState.COMPLETED,
+        state=RunState.COMPLETED if at else RunState.PLANNED,
         machine=series.machine,
         track=series.track,
         build=build,
         confirmation=confirmation,
+        request={"side": side},
         finished_at=at,
     )
-    Run.objects.filter(pk=run.pk).update(created_at=at)
+    if at:
+        Run.objects.filter(pk=run.pk).update(created_at=at)
+    return run
+
+
+def _plan_process(run: Run, series: Series) -> None:
+    Job.objects.create(
+        run=run,
+        benchmark=series.benchmark,
+        config=series.config,
+        planned_at=timezone.now(),
+    )
+
+
+def _write_process(run: Run, series: Series, value: float, at: datetime) -> None:
     job = Job.objects.create(
         uuid=uuid.uuid4(),
         run=run,
@@ -324,7 +349,7 @@ def _write_process(
         series=series,
         job=job,
         planned_at=at,
-        build=build,
+        build=run.build,
         purpose=Purpose.CONFIRMATION,
         status=Status.PASS,
         value=value,

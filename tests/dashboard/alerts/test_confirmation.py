@@ -12,7 +12,16 @@ from dashboard.alerts.selectors import pairs
 from dashboard.alerts.selectors.alerts import summarize
 from dashboard.alerts.selectors.pairs import is_warm_up
 from dashboard.alerts.services import conclusions, confirmations, detection, triage
-from dashboard.models import Alert, AlertGroup, AlertState, Confirmation, Job, Run, Worker
+from dashboard.models import (
+    Alert,
+    AlertGroup,
+    AlertState,
+    Confirmation,
+    Job,
+    Machine,
+    Run,
+    Worker,
+)
 from tests.builders import alerting, site
 from tests.builders.alerting import end_job, measure, measured, noise
 from tests.builders.confirmations import (
@@ -254,6 +263,18 @@ def test_confirmation_whose_jobs_never_end_is_inconclusive() -> None:
     group.refresh_from_db()
     assert group.state == "inconclusive"
     assert planned() == []
+
+
+def test_confirmation_that_cannot_be_advanced_keeps_no_other_waiting() -> None:
+    group = suspected()
+    elsewhere = alerting.group("confirming", machine=Machine.objects.create(key="other"))
+    of_nothing = Confirmation.objects.create(group=elsewhere, order=[])
+    confirmations.start_due(now=NOW)
+    answer(by_build(10.0))
+    group.refresh_from_db()
+    assert group.state == "confirmed"
+    of_nothing.refresh_from_db()
+    assert of_nothing.state == "running"
 
 
 def test_status_change_is_confirmed_by_the_status_words() -> None:

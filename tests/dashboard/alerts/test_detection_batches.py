@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from dashboard.alerts.services import detection
 from dashboard.language.metrics import METRICS
@@ -52,3 +53,18 @@ def judge_due_in_a_thread() -> int:
         return detection.detect_due()
     finally:
         connection.close()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_series_that_another_process_judges_take_no_query_each() -> None:
+    due = land_many(10)
+    with ThreadPoolExecutor(1) as other, transaction.atomic():
+        assert len(DetectorState.objects.select_for_update()) >= due
+        in_parallel = other.submit(queries_of_judging_in_a_thread)
+        assert in_parallel.result(timeout=20) < due
+
+
+def queries_of_judging_in_a_thread() -> int:
+    with CaptureQueriesContext(connection) as queries:
+        judge_due_in_a_thread()
+    return len(queries)

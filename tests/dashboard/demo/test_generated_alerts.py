@@ -1,7 +1,9 @@
 """The alerts of the made-up history."""
 
 import pytest
+from django.utils import timezone
 
+from dashboard.alerts.services import conclusions
 from dashboard.demo.services.generated import remove_history
 from dashboard.models import Alert, AlertGroup, Confirmation
 from tests.builders import pages
@@ -19,5 +21,7 @@ def test_alerts_are_found_at_changes_of_build_and_removed_with_their_history() -
     states = set(AlertGroup.objects.values_list("evidence_state", flat=True))
     assert states >= {"confirmed", "suspected", "confirming"}
     assert Confirmation.objects.filter(runs__isnull=False).exists()
+    assert conclusions.advance_all(now=timezone.now()) == 0
+    assert Confirmation.objects.filter(state="running").exists()
     remove_history()
     assert not AlertGroup.objects.exists()

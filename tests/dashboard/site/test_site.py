@@ -147,10 +147,11 @@ def test_number_beyond_its_column_is_refused_and_not_cut(number: int) -> None:
         Benchmark.objects.create(name="a", batch_size=number)
 
 
-def test_scheduler_and_commands_start_without_the_statistics(tmp_path: Path) -> None:
+@pytest.mark.parametrize("module", ["scipy.stats", "dashboard.urls"])
+def test_scheduler_starts_without_what_only_pages_need(tmp_path: Path, module: str) -> None:
     script = (
         "import sys; from dashboard.celery import app; app.loader.import_default_modules();"
-        "sys.exit('scipy.stats' in sys.modules)"
+        f"sys.exit({module!r} in sys.modules)"
     )
     environment = {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path), **PRODUCTION}
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, env=environment, check=False)
