@@ -42,9 +42,20 @@ class AroundChange:
 
 
 def around(alert: Alert) -> AroundChange:
-    """The points around the change of ``alert``, invalid ones left out. Four queries."""
+    """The points around the change of ``alert``, invalid ones left out. Six queries."""
+    step = step_of(alert)
+    line = line_around(alert.series, step)
+    control_series = control_of(alert.series)
+    control = line_around(control_series, step) if control_series else None
+    if control is not None:
+        control = replace(control, name="eager control")
+    return AroundChange(line, control, step)
+
+
+def step_of(alert: Alert) -> Step:
+    """The change, and the changes of the series before and after it. One query."""
     since, until = _neighbours(alert)
-    step = Step(
+    return Step(
         milliseconds(alert.planned_at),
         alert.effect,
         alert.low,
@@ -53,12 +64,6 @@ def around(alert: Alert) -> AroundChange:
         until_ms=milliseconds(until) if until else None,
         since_ms=milliseconds(since) if since else None,
     )
-    line = _line(alert.series, step)
-    control_series = control_of(alert.series)
-    control = _line(control_series, step) if control_series else None
-    if control is not None:
-        control = replace(control, name="eager control")
-    return AroundChange(line, control, step)
 
 
 def milliseconds(at: datetime) -> int:
@@ -87,7 +92,8 @@ def control_of(series: Series) -> Series | None:
     return controls.select_related("config").first()
 
 
-def _line(series: Series, step: Step) -> ChartLine | None:
+def line_around(series: Series, step: Step) -> ChartLine | None:
+    """The points of ``series`` before and after ``step``, invalid ones left out. Two queries."""
     lines = TrendSeries([series]).lines([series], newest=_MOST_READ)
     if not lines:
         return None

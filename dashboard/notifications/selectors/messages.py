@@ -95,12 +95,13 @@ def picture_of(group: AlertGroup) -> bytes | None:
     if not rows:
         return None
     first = rows[0]
-    data = alert_data.around(first.alert)
-    if data.line is None or len(data.line.value) < 2:
-        return None
     series = first.alert.series
+    step = alert_data.step_of(first.alert)
+    line = alert_data.line_around(series, step)
+    if line is None or len(line.value) < 2:
+        return None
     title = f"{first.metric.label} of {series.benchmark.name}, {series.config.name}"
-    return change_png(data.line, data.step, title, first.metric.unit)
+    return change_png(line, step, title, first.metric.unit)
 
 
 def facts_of(event: AlertEvent) -> EventFacts:

@@ -18,13 +18,14 @@ class DrawnChange:
 
 
 def drawn_change(groups: list[AlertGroup]) -> DrawnChange | None:
-    """Of the first; None where it has no points. Five queries."""
+    """Of the first; None where it has no points. Four queries."""
     summaries = alerts.alerts_of([group.pk for group in groups[:1]])
     if not summaries:
         return None
     group, first = groups[0], summaries[0]
-    seen = alert_data.around(first.alert)
-    if seen.line is None:
+    step = alert_data.step_of(first.alert)
+    line = alert_data.line_around(first.alert.series, step)
+    if line is None:
         return None
-    drawing = draw(seen.line, seen.step, first.metric)
+    drawing = draw(line, step, first.metric)
     return DrawnChange(group, first, drawing) if drawing else None
