@@ -43,12 +43,13 @@ MAIL = "candidate-mail"
 MAIL_WIDTH = ViewportSize(width=720, height=100)
 IMPORTED = "machine=h100-80gb-hbm3&track=import"
 TRAINING = "gpt2.standard.training.autocast_bf16.static.b16"
+CONFIRMED = "state=all&direction=all&evidence_state=confirmed"
 IN_HINDSIGHT = "state=all&direction=all&evidence_state=in_hindsight"
 Links = dict[str, tuple[str, str | None]]
 LINKS: Links = {  # page -> where a link to it is found, and which
     "overview": ("/", None),
     "alerts": ("/alerts/?state=all&direction=all", None),
-    "alert": ("/alerts/?state=all&direction=all", "[data-row] th a"),
+    "alert": (f"/alerts/?{CONFIRMED}", "[data-row] th a"),
     "alert_issue": ("{alert}issue/", None),
     "triage_report": ("/alerts/report/", None),
     "alert_quality": ("/alerts/quality/", None),

@@ -122,8 +122,13 @@ def evidence(request: HttpRequest, pk: int, chosen: Query[ChangeChoice]) -> Show
 
 @router.get("alerts/{int:pk}/issue", response=IssueOut)
 def issue(request: HttpRequest, pk: int, chosen: Query[ChangeChoice]) -> dict[str, object]:
-    """The alert as an issue for PyTorch, with the headings of its form. Nothing is posted."""
+    """The alert as an issue for PyTorch, with the headings of its form. Nothing is posted.
+
+    404 for an alert of imports: another system measured it.
+    """
     group = one(alert_page.groups(), "alert", pk=pk)
+    if group.from_imports:
+        raise Http404(reports.NOT_FROM_IMPORTS)
     ready = write(reports.facts_of_report(_main(group, chosen.change)))
     target = address(ready, settings.ISSUE_REPOSITORY)
     return {

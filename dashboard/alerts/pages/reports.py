@@ -11,6 +11,8 @@ from dashboard.alerts.core.git_bisect import script
 from dashboard.alerts.core.ready_issue import address
 from dashboard.alerts.pages.alerts import TRIAGE, main_or_404
 from dashboard.alerts.selectors import alert_page, reports, since_which_build
+from dashboard.alerts.selectors.alerts import AlertSummary
+from dashboard.alerts.selectors.reports import NOT_FROM_IMPORTS, Report
 
 _IN_MEMORY = 4 * 2**20  # bytes; what is longer lies in a temporary file
 
@@ -18,7 +20,7 @@ _IN_MEMORY = 4 * 2**20  # bytes; what is longer lies in a temporary file
 def issue(request: HttpRequest, pk: int) -> HttpResponse:
     """The text, the link that opens it on GitHub, and what the archive has and does not have."""
     main = main_or_404(request, pk)
-    report = reports.report_of(main)
+    report = _report_or_404(main)
     context = {
         "group": report.group,
         "main": main,
@@ -47,7 +49,7 @@ def bisect_script(request: HttpRequest, pk: int) -> HttpResponse:
 def evidence(request: HttpRequest, pk: int) -> FileResponse:
     """The archive, made of what is kept now."""
     main = main_or_404(request, pk)
-    bundle = reports.report_of(main).bundle
+    bundle = _report_or_404(main).bundle
     # FileResponse closes the file, which removes it
     target = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
     limit = settings.EVIDENCE_LIMIT_MIB * 2**20
@@ -55,3 +57,11 @@ def evidence(request: HttpRequest, pk: int) -> FileResponse:
     target.seek(0)
     name = f"compilewatch-alert-{pk}.zip"
     return FileResponse(target, as_attachment=True, filename=name, content_type="application/zip")
+
+
+def _report_or_404(main: AlertSummary) -> Report:
+    """What another system measured is neither PyTorch's bug nor reproducible from here."""
+    report = reports.report_of(main)
+    if report.group.from_imports:
+        raise Http404(NOT_FROM_IMPORTS)
+    return report

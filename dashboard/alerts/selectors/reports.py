@@ -16,6 +16,8 @@ from dashboard.alerts.selectors.evidence_bundle import Bundle
 from dashboard.alerts.selectors.ready_issue import issue_facts
 from dashboard.models import AlertGroup
 
+NOT_FROM_IMPORTS = "Another system measured this: there is nothing of it to report to PyTorch."
+
 
 @dataclass(frozen=True, slots=True)
 class Report:

@@ -25,8 +25,8 @@ _OF_STATE: dict[State, Safety] = {
 NOT_COMPILED = "No compiled case of it was measured on both builds."
 NOTHING_MEASURED = "Nothing was measured on both builds."
 WHAT_IT_MEANS = (
-    "Safe: of what was measured, nothing got significantly worse or can be worse by more than 2.5 "
-    "times its threshold. Of other models and machines it says nothing."
+    "“Safe” means that nothing of what was measured got significantly worse, or can be worse by "
+    "more than 2.5 times its threshold. It says nothing about other models and machines."
 )
 
 

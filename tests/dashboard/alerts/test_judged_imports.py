@@ -244,6 +244,20 @@ def test_page_of_the_alert_says_who_measured_it(reader: Client) -> None:
     assert "commits unknown" not in page
 
 
+@pytest.mark.parametrize("page", ["issue/", "evidence.zip"])
+def test_nothing_of_imports_is_reported_to_pytorch(reader: Client, page: str) -> None:
+    imported(history(STEPPED))
+    address = AlertGroup.objects.get().get_absolute_url() + page
+    assert reader.get(address).status_code == 404
+
+
+def test_api_writes_no_issue_about_imports(reader: Client) -> None:
+    imported(history(STEPPED))
+    answer = reader.get(f"/api/v1/alerts/{AlertGroup.objects.get().pk}/issue")
+    assert answer.status_code == 404
+    assert "Another system measured this" in answer.text
+
+
 def test_page_in_hindsight_says_that_nobody_was_notified(reader: Client) -> None:
     imported(history(STEPPED, newest=timezone.now() - YEAR))
     page = page_text(reader.get(AlertGroup.objects.get().get_absolute_url()))
