@@ -289,8 +289,8 @@ def test_command_without_the_package_says_how_to_install_it(
 
 
 def test_documented_configuration_starts_the_server(live_server: LiveServer) -> None:
-    [block] = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
-    server = json.loads(block)["mcpServers"]["compilewatch"]
+    first, *_ = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    server = json.loads(first)["mcpServers"]["compilewatch"]
     assert server["command"] == "compilewatch"
     assert server["env"].keys() == {"COMPILEWATCH_URL", "COMPILEWATCH_TOKEN"}
     agent = Agent(live_server.url, token("read"), server["args"])

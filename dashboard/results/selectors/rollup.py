@@ -37,7 +37,7 @@ class CaseRollup:
     """One case with its newest values by metric key.
 
     version: the newest of the benchmark that it was measured with; values of older ones, which are
-        of another workload, are left out.
+        of another workload, are left out. 0 where neither result nor catalog says it.
     """
 
     benchmark: str
@@ -47,18 +47,18 @@ class CaseRollup:
     size: str
     config: str
     config_position: int
-    version: int = 1
+    version: int = 0
     newest: dict[str, Newest] = field(default_factory=dict)
     # The most recent of them: how the last job ended, whatever it brought
     latest: Newest | None = None
 
-    def add(self, metric: str, newest: Newest, version: int = 1) -> None:
-        if version < self.version:
+    def add(self, metric: str, newest: Newest, version: int = 0) -> None:
+        if 0 < version < self.version:
             return
-        if version > self.version:
+        if version > self.version > 0:
             self.newest.clear()
             self.latest = None
-            self.version = version
+        self.version = max(version, self.version)
         self.newest[metric] = newest
         if newest.at_s and (self.latest is None or newest.at_s > (self.latest.at_s or 0)):
             self.latest = newest

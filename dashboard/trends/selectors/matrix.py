@@ -84,7 +84,7 @@ def _row(by_config: dict[str, CaseRollup], configs: Sequence[str], query: Matrix
     newest_version = max(case.version for case in by_config.values())
     by_column = {}
     for config, case in by_config.items():
-        is_older = case.version < newest_version
+        is_older = 0 < case.version < newest_version
         by_column[config] = older_cell(case, newest_version) if is_older else make_cell(case, query)
     cells = [by_column.get(config) for config in configs]
     return MatrixRow(first.benchmark, first.family, first.mode, first.dtype, cells)

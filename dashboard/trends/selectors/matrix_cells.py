@@ -45,7 +45,7 @@ class MatrixQuery:
     def base_value(self, case: CaseRollup) -> float | None:
         """The value of the same case on the base build, of the same version of its benchmark."""
         base = self.base_of(case)
-        if base is None or base.version != case.version:
+        if base is None or _is_of_another_version(base, case):
             return None
         return base.value(self.metric.key)
 
@@ -147,7 +147,7 @@ def doubted(moved: ValueChange | None, metric: Metric) -> str:
 
 def _why_no_base(case: CaseRollup, query: MatrixQuery) -> str:
     base = query.base_of(case)
-    if base and base.version != case.version:
+    if base and _is_of_another_version(base, case):
         return f"the base measured version {base.version} of the benchmark"
     if base and base.failed:
         return f"the base ended with {base.status}"
@@ -183,3 +183,8 @@ def _label(metric: Metric) -> str:
     if metric.label[:2].isupper():
         return metric.label
     return metric.label.lower()
+
+
+def _is_of_another_version(base: CaseRollup, case: CaseRollup) -> bool:
+    are_stated = base.version > 0 and case.version > 0
+    return are_stated and base.version != case.version
