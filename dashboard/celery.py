@@ -25,6 +25,7 @@ REDIS_OPTIONS = {
     "socket_connect_timeout": 3,
     "socket_timeout": 10,
 }
+_worker_pid = 0  # the parent of the processes that run tasks
 
 app = Celery("dashboard")
 app.conf.update(
@@ -61,6 +62,8 @@ def load_statistics(**_: object) -> None:
     """Before the worker forks its children: they judge with it, and share its memory."""
     import scipy.stats  # noqa: F401
 
+    global _worker_pid  # noqa: PLW0603  # the processes forked later read it
+    _worker_pid = os.getpid()
     gc.freeze()  # the collector would write to what they share
 
 
@@ -69,3 +72,5 @@ def end_with_the_worker(**_: object) -> None:
     """A child of a worker that was killed ends at once: its task is delivered again."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != _worker_pid:  # it was killed before this was asked for
+            os.kill(os.getpid(), signal.SIGKILL)
