@@ -54,7 +54,7 @@ def place_choices(builds: Sequence[AdvisedBuild], chosen: AdvisedBuild) -> dict[
 def advice_list(build: AdvisedBuild, start: Start, order: str) -> dict[str, Any]:
     """Every benchmark that leaves a choice with its advice in a row. Four queries.
 
-    alone: how many benchmarks leave none.
+    silent: those of which too little was measured for any advice. alone: how many leave no choice.
     """
     rng = np.random.default_rng(_SEED)
     measured = selector.read_options(build)
@@ -62,7 +62,11 @@ def advice_list(build: AdvisedBuild, start: Start, order: str) -> dict[str, Any]
     for name, options in measured.items():
         if any(option.config != EAGER and option.levels for option in options):
             rows.append(advice_row(name, advise(options, start, rng)))
-    return {"rows": ordered(rows, order), "alone": len(measured) - len(rows)}
+    return {
+        "rows": ordered([row for row in rows if row.config], order),
+        "silent": [row for row in rows if not row.config],
+        "alone": len(measured) - len(rows),
+    }
 
 
 def advice_page(selection: AdviceSelection) -> dict[str, Any]:

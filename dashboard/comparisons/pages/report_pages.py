@@ -31,7 +31,9 @@ from dashboard.language.metrics import METRICS, Metric
 from dashboard.results.core.kernel_profile import EXPLAINED_METRICS
 from dashboard.ui.pages import parameters
 
-_MAX_ROWS = 100
+_MAX_ROWS = 40
+# Models without any interval; more of them give way to those that have one
+_MAX_WITHOUT_INTERVAL = 5
 _CONTENT_TYPES = {
     "csv": "text/csv; charset=utf-8",
     "md": "text/markdown; charset=utf-8",
@@ -69,10 +71,12 @@ def context(
     kernels = case_kernels.sentences(report, base, new)
     starred = starred_models.of_user(request.user.pk)
     models = model_table(report, kernels, new[0].machine, starred)
+    model_rows, single_rows = _split_by_interval(_shown_models(request, models, case_filter))
     return {
         "report": report,
         "models": models,
-        "model_rows": _shown_models(request, models, case_filter),
+        "model_rows": model_rows,
+        "single_rows": single_rows,
         "only_starred": bool(request.GET.get("starred")),
         "certain": judgement.of_kind("regression") + judgement.of_kind("improvement"),
         "table": table,
@@ -108,6 +112,15 @@ def _shown_models(
         if fits and (row.is_starred or not only_starred):
             shown.append(row)
     return shown
+
+
+def _split_by_interval(rows: Sequence[ModelRow]) -> tuple[Sequence[ModelRow], Sequence[ModelRow]]:
+    """The rows to show at once; and those without any interval, slowest first, if they are many."""
+    single = [row for row in rows if not row.has_interval]
+    if len(single) <= _MAX_WITHOUT_INTERVAL or len(single) == len(rows):
+        return rows, []
+    single.sort(key=lambda row: -row.slowdown)
+    return [row for row in rows if row.has_interval], single
 
 
 def _filter_context(

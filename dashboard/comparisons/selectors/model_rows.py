@@ -45,6 +45,17 @@ class ModelRow:
         """Whether measuring more would bring a verdict."""
         return self.need is not None and not self.need.shortfall.is_hopeless
 
+    @property
+    def has_interval(self) -> bool:
+        """Whether anything was measured often enough to say how sure its number is."""
+        return any(cell is not None and cell.ratio.is_known for cell in self.cells)
+
+    @property
+    def slowdown(self) -> float:
+        """In logs, of the GPU's time where it is known, else of the step."""
+        mean = self.group.mean_of("device_ms") or self.group.mean_of("latency_ms")
+        return mean.ratio.log if mean else 0.0
+
 
 @dataclass(frozen=True, slots=True)
 class ModelTable:

@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from django.db import connection
+from django.db.models import Count
 
 from dashboard.language.metrics import STATUS_METRIC
-from dashboard.models import Benchmark, Track
+from dashboard.models import Benchmark, Series, Track
 from dashboard.results.core.level_sql import no_artefact
 from dashboard.ui.locations import NamedRow, SeriesLocation
 
@@ -155,6 +156,12 @@ def series_locations(
             SeriesLocation(NamedRow(*row[:3]), NamedRow(*row[3:6]), *row[6:])
             for row in cursor.fetchall()
         ]
+
+
+def case_counts(machine: int) -> dict[int, int]:
+    """By the track's key, how many cases of the suite were measured on a machine, or imported."""
+    own = Series.objects.filter(machine=machine, metric=STATUS_METRIC, benchmark__imported=False)
+    return dict(own.values_list("track").annotate(Count("pk")))
 
 
 # In plain SQL: thousands of rows at once, of which the ORM would take longer to build than Postgres

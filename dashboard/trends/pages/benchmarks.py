@@ -2,6 +2,7 @@
 base.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -21,12 +22,15 @@ from dashboard.trends.selectors.benchmarks import (
     export_rows,
 )
 from dashboard.trends.selectors.matrix import ORDERS
-from dashboard.ui.locations import offered
+from dashboard.ui.locations import SeriesLocation, offered
 from dashboard.ui.pages import parameters
 from dashboard.ui.pages.exports import table_file
 
 # What the form folds away, unless the address sets one of them
 _FURTHER = ("build", "base", "family", "mode", "dtype", "size", "status", "sort")
+
+# Of the cases of its machine's largest track
+_LEAST_SHARE = 0.1
 
 
 def _parameters(request: HttpRequest) -> BenchmarksParameters:
@@ -40,9 +44,27 @@ def _parameters(request: HttpRequest) -> BenchmarksParameters:
     )
 
 
+def _place(request: HttpRequest, locations: Sequence[SeriesLocation]) -> SeriesLocation | None:
+    """As on every page, but for a track that has next to nothing of what its machine measured: a
+    page of all benchmarks does not begin with it unless the address names it.
+    """
+    place = parameters.place(request, locations)
+    if place is None or request.GET.get("track"):
+        return place
+    offered_here = [
+        location for location in offered(locations, place) if location.machine == place.machine
+    ]
+    if len(offered_here) == 1:
+        return place
+    counts = rollup.case_counts(place.machine.pk)
+    enough = _LEAST_SHARE * max(counts.values(), default=0)
+    large = (each for each in offered_here if counts.get(each.track.pk, 0) >= enough)
+    return next(large, place)
+
+
 def show(request: HttpRequest) -> HttpResponse:
     locations = rollup.series_locations()
-    place = parameters.place(request, locations)
+    place = _place(request, locations)
     places = offered(locations, place)
     context: dict[str, Any] = {"places": places, "place": place}
     if place:
@@ -111,7 +133,7 @@ def _sorting(config: str, page: BenchmarksPage) -> tuple[str, str]:
 
 def export(request: HttpRequest, form: str) -> HttpResponse:
     """Every case that fits the filters, nothing rounded, as CSV or JSON."""
-    place = parameters.place(request, rollup.series_locations())
+    place = _place(request, rollup.series_locations())
     if place is None:
         return table_file("benchmarks", form, EXPORT_FIELDS, [])
     rows = export_rows(benchmarks_page(place, _parameters(request)))

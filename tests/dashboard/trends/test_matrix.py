@@ -17,7 +17,7 @@ from dashboard.results.services.ingest import ingest
 from dashboard.trends.core.heat import change_heat, speedup_heat
 from dashboard.trends.selectors.matrix import make_matrix
 from dashboard.trends.selectors.matrix_cells import MatrixQuery, make_cell
-from tests.builders import site
+from tests.builders import releases, site
 from tests.builders.read_data import case, newest
 from tests.builders.reading import text
 
@@ -228,6 +228,15 @@ def two_versions(db: None) -> None:
     measured(worker, "2.13.0", {"latency_ms": 10.0, "speedup": 1.4})
     Benchmark.objects.filter(name=site.MLP).update(version=2)
     measured(worker, "2.13.0", {"latency_ms": 8.0, "speedup": 1.8}, config="regional")
+
+
+@pytest.mark.django_db
+def test_page_does_not_begin_with_a_track_that_has_next_to_nothing(reader: Client) -> None:
+    measured(site.worker(), "2.12.0", {"latency_ms": 10.0, "speedup": 2.0})
+    releases.import_two_releases(repeats=1, machine="cpu-2c")
+    Benchmark.objects.update(imported=False)  # as a worker offers them
+    assert reader.get("/benchmarks/").context["place"].track.key == "import"
+    assert reader.get("/benchmarks/?track=local").context["place"].track.key == "local"
 
 
 def test_build_is_shown_as_it_was_measured(two_builds: None, reader: Client) -> None:
