@@ -26,11 +26,10 @@ logger = structlog.get_logger(__name__)
 
 def describe_missing_room(settings: WorkerSettings) -> str:
     """Which disk has less room than a job needs; empty where all have enough."""
-    needed_mb = int(settings.free_gb * 1000)
     for folder in (settings.worker_dir, Path(tempfile.gettempdir())):
         free_mb = shutil.disk_usage(folder).free // 1000**2
-        if free_mb < needed_mb:
-            room = f"{free_mb} MB free, and {needed_mb} are needed (WORKER_FREE_GB)"
+        if free_mb < settings.needed_mb:
+            room = f"{free_mb} MB free, and {settings.needed_mb} are needed (WORKER_FREE_GB)"
             return f"The disk under {folder} has {room}: make room."[-REPORT_CHARACTERS:]
     return ""
 

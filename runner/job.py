@@ -176,8 +176,7 @@ def _measure(
             outcome = JobOutcome("fail_to_run", str(reason), log_tail=job.log.tail())
             return outcome, ResultFile()
         except OSError as error:
-            full_disk = describe_full_disk(worker.settings.worker_dir)
-            message = f"{full_disk}The worker could not start the suite: {error}"
+            message = f"{_full_disk(worker)}The worker could not start the suite: {error}"
             return JobOutcome("fail_to_run", message), ResultFile()
         except JobStopped as stopped:
             _drop_if_stale_or_stopping(str(stopped))
@@ -257,9 +256,13 @@ def _watch_suite(
         last_words=job.log.last_words(),
         phase=job.log.phase(),
         oom=describe_increase(kills_before, oom_kill_counts()) if end.signal else "",
-        full_disk=describe_full_disk(worker.settings.worker_dir),
+        full_disk=_full_disk(worker),
     )
     return classify_outcome(end, result, context, job.log.tail()), result
+
+
+def _full_disk(worker: Worker) -> str:
+    return describe_full_disk(worker.settings.worker_dir, worker.settings.needed_mb)
 
 
 def _artifacts(job: JobContext, result: ResultFile) -> list[Path]:

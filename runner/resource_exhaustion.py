@@ -5,7 +5,7 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-FULL_DISK_MB = 50
+LITTLE_MB = 50  # a job that met a full disk may have removed its files before it ended
 
 
 def oom_kill_counts(root: Path = Path("/")) -> dict[str, int]:
@@ -32,12 +32,17 @@ def describe_increase(before: dict[str, int], after: dict[str, int]) -> str:
     return ""
 
 
-def describe_full_disk(folder: Path) -> str:
-    """A sentence that says the disk of `folder` is full; empty when it is not."""
-    free_mb = shutil.disk_usage(folder).free // 1024**2
-    if free_mb >= FULL_DISK_MB:
+def describe_full_disk(folder: Path, needed_mb: int) -> str:
+    """A sentence that says how little is free on the disk of `folder`; empty with enough.
+
+    needed_mb: what is free where a job is begun. A disk with that much is not full, however small.
+    """
+    free_mb = shutil.disk_usage(folder).free // 1000**2
+    if free_mb >= max(1, min(LITTLE_MB, needed_mb)):
         return ""
-    return f"The disk under {folder} is full ({free_mb} MB free): make room. "
+    if free_mb:
+        return f"Only {free_mb} MB are free under {folder}: make room. "
+    return f"The disk under {folder} is full (0 MB free): make room. "
 
 
 def _cgroup_files(root: Path) -> list[Path]:

@@ -67,6 +67,11 @@ class WorkerSettings:
     alive_file: Path | None = None
     models: tuple[str, ...] = ()
 
+    @property
+    def needed_mb(self) -> int:
+        """`free_gb` in megabytes."""
+        return int(self.free_gb * 1000)
+
 
 def read(environment: Mapping[str, str] | None = None) -> WorkerSettings:
     """The settings; SettingsError names all missing variables, or the first that is wrong."""

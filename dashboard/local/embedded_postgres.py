@@ -107,8 +107,7 @@ class EmbeddedPostgres(EmbeddedServer):
 
     def running(self) -> bool:
         """Whether a server of this data folder accepts connections."""
-        lines = self._pid_file()
-        return len(lines) >= 8 and lines[7].strip() == "ready" and self._server_pid() is not None
+        return self._ready_pid() is not None
 
     def _prepare_home(self) -> Account:
         """The account to run as, and `home` where that account can reach it."""
@@ -179,7 +178,7 @@ class EmbeddedPostgres(EmbeddedServer):
             )
 
         def ready() -> bool:
-            return self.running() and self._server_pid() == process.pid
+            return self._ready_pid() == process.pid
 
         wait_until(lambda: ready() or process.poll() is not None, deadline - time.monotonic())
         return ready()
@@ -191,21 +190,30 @@ class EmbeddedPostgres(EmbeddedServer):
         start for ever. It ignores the number given here, and still checks for a living server.
         """
         environment = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
-        recorded_pid = self._recorded_pid()
+        recorded_pid = _recorded_pid(self._pid_file())
         if recorded_pid and is_running(recorded_pid) and self._server_pid() is None:
             environment["PG_GRANDPARENT_PID"] = str(recorded_pid)
         return environment
 
+    def _ready_pid(self) -> int | None:
+        """The living server of this data folder, if it accepts connections.
+
+        By one reading of the file: between two, a server that only begins to start may have
+        replaced what a killed one left, which says ready.
+        """
+        lines = self._pid_file()
+        is_ready = len(lines) >= 8 and lines[7].strip() == "ready"
+        return self._living(lines) if is_ready else None
+
     def _server_pid(self) -> int | None:
         """The living server of this data folder, whoever started it."""
-        pid = self._recorded_pid()
+        return self._living(self._pid_file())
+
+    def _living(self, lines: list[str]) -> int | None:
+        pid = _recorded_pid(lines)
         if pid and is_running(pid) and str(self.data) in command_of(pid):
             return pid
         return None
-
-    def _recorded_pid(self) -> int | None:
-        lines = self._pid_file()
-        return int(lines[0]) if lines and lines[0].isdigit() else None
 
     def _pid_file(self) -> list[str]:
         """Its lines: pid, data, start time, port, socket folder, address, shared memory, status."""
@@ -213,6 +221,10 @@ class EmbeddedPostgres(EmbeddedServer):
             return (self.data / "postmaster.pid").read_text().splitlines()
         except OSError:
             return []
+
+
+def _recorded_pid(lines: list[str]) -> int | None:
+    return int(lines[0]) if lines and lines[0].isdigit() else None
 
 
 def _account_for(data: Path) -> Account:

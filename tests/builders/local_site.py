@@ -76,10 +76,14 @@ class LocalSite:
         raise AssertionError(f"no line matched {pattern!r} within {seconds} s:\n{output}")
 
     def stop(self) -> int:
-        """Send Ctrl-C; the exit code."""
+        """Send Ctrl-C, kill -9 after a minute, which ends its programs too; the exit code."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
-        return self._process.wait(timeout=60)
+        try:
+            return self._process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
 
     def kill(self) -> None:
         """kill -9 of the supervisor itself."""

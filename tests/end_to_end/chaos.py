@@ -16,15 +16,19 @@
    delivered, the count follows: each job has exactly one result or one named failure, no datum,
    alert or message exists twice, and no process outlived its supervisor.
 
-The same --seed strikes the same in the same order. All is on this machine, and ends by itself.
+The same --seed strikes the same in the same order. All is on this machine, and ends by itself, or
+with SIGTERM or Ctrl-C.
 """
 
 import argparse
 import os
 import random
+import signal
 import stat
 import sys
 import tempfile
+import time
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +41,8 @@ from tests.end_to_end.drill import connect
 
 def main() -> int:
     options = parse_arguments()
+    # What ends this script ends what it has started, as the end of its blocks does
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     folder = Path(tempfile.mkdtemp(prefix="compilewatch-chaos-"))
     folder.chmod(0o755)  # under root, Postgres runs as another account, which has to get in
     seed = random.randrange(10**6) if options.seed is None else options.seed
@@ -54,6 +60,7 @@ def main() -> int:
         chaos_site.measure_before()
         faults, chance = Faults(site, disk), random.Random(seed)
         runs = []
+        latest = time.monotonic() + 60 * options.minutes
         for number in range(1, options.rounds + 1):
             run = chaos_site.trigger(options.jobs)
             runs.append(run)
@@ -61,8 +68,9 @@ def main() -> int:
             for fault, jobs in faults.schedule(chance, options.faults, options.jobs):
                 ended = chaos_site.wait_for_jobs(run, jobs)
                 print(f"  {ended:4} jobs have ended: {faults.strike(fault)}", flush=True)
-            if number == options.rounds:
+            if number == options.rounds or time.monotonic() > latest:
                 keep_broker_away(chaos_site, site, options)
+                break
         chaos_site.wait_until_settled()
         return chaos_site.count(runs, read_ledger(folder), mails, hooks, faults.orphans)
 
@@ -81,6 +89,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=1, help="runs; 10 in the long form")
     parser.add_argument("--jobs", type=int, default=200, help="of each run, at most 200")
     parser.add_argument("--faults", type=int, default=14, help="in each round")
+    parser.add_argument(
+        "--minutes", type=float, default=inf, help="after which no further round begins"
+    )
     parser.add_argument(
         "--away-minutes", type=float, default=5.0, help="without the broker; 0: no such fault"
     )

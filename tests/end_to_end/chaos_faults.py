@@ -117,10 +117,12 @@ def freeze(site: LocalSite, victim: str, seconds: float) -> str:
     for process in processes:
         with suppress(psutil.Error):
             process.suspend()
-    time.sleep(seconds)
-    for process in processes:
-        with suppress(psutil.Error):
-            process.resume()
+    try:
+        time.sleep(seconds)
+    finally:
+        for process in processes:
+            with suppress(psutil.Error):
+                process.resume()
     return f"{victim} frozen for {seconds:.0f} s ({len(processes)} processes)"
 
 

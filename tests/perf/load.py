@@ -11,7 +11,6 @@
 """
 
 import argparse
-import itertools
 import logging
 import math
 import os
@@ -180,10 +179,13 @@ def measure(client: httpx.Client, job: Any) -> None:
 def drive(site: LocalSite, token: str, count: int, rate: float) -> float:
     """Measure `count` jobs, `rate` a second where the system can, and print what that took.
 
-    The results a second. THREADS at once, as a fleet does: over one connection the response time
-    would be the limit.
+    The results a second, planning apart. THREADS at once, as a fleet does: over one connection the
+    response time would be the limit.
     """
-    jobs = itertools.chain.from_iterable(plan() for _ in itertools.count())
+    jobs: list[Any] = []
+    while len(jobs) < count:
+        jobs += plan()
+    print(f"{len(jobs)} jobs wait", flush=True)
     headers = {"Authorization": f"Bearer {token}"}
     began, before, early = time.perf_counter(), usage_by_kind(site), {}
     pending: deque[Future[None]] = deque()
@@ -192,7 +194,7 @@ def drive(site: LocalSite, token: str, count: int, rate: float) -> float:
         ThreadPoolExecutor(THREADS) as threads,
     ):
         hello(client)
-        for number, job in enumerate(itertools.islice(jobs, count), 1):
+        for number, job in enumerate(jobs[:count], 1):
             pending.append(threads.submit(measure, client, job))
             time.sleep(max(0.0, number / rate - (time.perf_counter() - began)))
             if len(pending) > THREADS:
@@ -211,6 +213,14 @@ def drive(site: LocalSite, token: str, count: int, rate: float) -> float:
             f"after {count}; {cpu_s / seconds:.2f} cores, {1000 * cpu_s / count:.0f} ms a result"
         )
     return count / seconds
+
+
+def seconds_of_additions() -> float:
+    """How fast the host is now: what others do on it changes that by half within an hour."""
+    began, total = time.process_time(), 0
+    for number in range(10_000_000):
+        total += number
+    return time.process_time() - began
 
 
 def leases_lost() -> int:
@@ -246,7 +256,11 @@ def main() -> None:
         connect(folder)
         logging.disable(logging.WARNING)
         token = prepare()
-        print(f"{psutil.cpu_count()} cores, load {psutil.getloadavg()[0]:.1f}", flush=True)
+        print(
+            f"{psutil.cpu_count()} cores, load {psutil.getloadavg()[0]:.1f}; ten million additions "
+            f"in Python take {seconds_of_additions():.2f} s of CPU",
+            flush=True,
+        )
         without_readers = drive(site, token, options.jobs, options.rate)
         readers = Readers(site.url, options.readers)
         time.sleep(10)

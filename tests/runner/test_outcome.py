@@ -1,6 +1,7 @@
 """Exit code, signal and result file in, a named outcome out."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -132,4 +133,21 @@ def test_only_a_count_that_rose_is_evidence() -> None:
 
 
 def test_disk_with_room_is_not_mentioned(tmp_path: Path) -> None:
-    assert describe_full_disk(tmp_path) == ""
+    assert describe_full_disk(tmp_path, needed_mb=1000) == ""
+
+
+@pytest.mark.parametrize(
+    ("free_mb", "needed_mb", "says"),
+    [
+        (14, 4, ""),  # a small disk, with all that a job needs
+        (14, 1000, "Only 14 MB are free under /worker: make room. "),
+        (0, 4, "The disk under /worker is full (0 MB free): make room. "),
+        (0, 0, "The disk under /worker is full (0 MB free): make room. "),
+    ],
+)
+def test_disk_is_full_with_nothing_free_and_short_with_less_than_a_job_needs(
+    monkeypatch: pytest.MonkeyPatch, free_mb: int, needed_mb: int, says: str
+) -> None:
+    usage = SimpleNamespace(free=free_mb * 1000**2)
+    monkeypatch.setattr("runner.resource_exhaustion.shutil.disk_usage", lambda folder: usage)
+    assert describe_full_disk(Path("/worker"), needed_mb=needed_mb) == says

@@ -10,13 +10,23 @@ days. A case that fails or joins moves nothing.
 
 LOOKED_BACK_DAYS = 35  # a case that was not measured for longer starts again without a change
 
-# One transaction at a time writes the days of a machine. In the order of the machines' ids, so
-# that two transactions never wait for each other.
+# One transaction at a time writes the days of a group (as in _TOUCHED). Groups share 256 locks, so
+# that a large import does not fill the server's table of them. In the locks' order, so that two
+# transactions never wait for each other.
 LOCK = """
-    SELECT pg_advisory_xact_lock(%(lock)s, place.machine_id::int)
+    SELECT pg_advisory_xact_lock(%(lock)s, groups.lock)
     FROM (
-        SELECT DISTINCT machine_id FROM dashboard_series WHERE id = ANY(%(series)s) ORDER BY 1
-    ) AS place
+        SELECT DISTINCT (hashtextextended(
+            concat_ws(
+                ' ', series.machine_id, series.track_id, series.config_id,
+                benchmark.family, benchmark.mode
+            ), 0
+        ) & 255)::int AS lock
+        FROM dashboard_series AS series
+        JOIN dashboard_benchmark AS benchmark ON benchmark.id = series.benchmark_id
+        WHERE series.id = ANY(%(series)s)
+        ORDER BY 1
+    ) AS groups
 """
 
 # The groups (rows of DayLevel but for day, build and metric) that these series belong to.

@@ -14,15 +14,15 @@ from dashboard.language.metrics import SUMMARY
 from dashboard.results.core.day_sql import DELETE, LOCK, LOOKED_BACK_DAYS, ROLL_UP
 from dashboard.ui.charts import TREND_PURPOSES
 
-# Any constant: the first key of the lock that lets one transaction write a machine's days at a time
+# Any constant: the first key of the locks that let one transaction write a group's days at a time
 _LOCK = 0x0DA7
 
 
 def roll_up(*, series: Collection[int], since: date) -> None:
     """Bring every day from ``since`` (UTC) up to date for these series' families, modes, configs.
 
-    Call it at the end of the transaction that changed the data: it makes others that changed the
-    same machine's wait.
+    Call it once, at the end of the transaction that changed the data: it makes others wait that
+    changed the same family's, mode's and config's.
     """
     begin = datetime.combine(since - timedelta(days=LOOKED_BACK_DAYS), time(), UTC)
     parameters: dict[str, Any] = {

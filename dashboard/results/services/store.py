@@ -112,7 +112,7 @@ def store_results(job_results: Sequence[JobResult]) -> Collection[int]:
     4. Write the data.
     5. Bring the rollups of every touched series up to date: its newest datum, its levels by build.
     6. Put the series on the detection queue.
-    7. Bring the rollup by day up to date; last, because a machine's transactions queue for it.
+    7. Bring the rollup by day up to date; last, because other transactions queue for it.
     """
     # 1. Earlier attempts
     deleted = delete_earlier([job_result.job.pk for job_result in job_results])

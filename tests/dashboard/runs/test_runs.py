@@ -3,9 +3,12 @@
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from dashboard.catalog.core.plan import PlanError
 from dashboard.models import Job, JobState, Run, RunState
+from dashboard.runs.services import runs
 from dashboard.runs.services.runs import cancel_run, retry_failed_jobs, trigger_run
 from tests.builders import site
 
@@ -127,3 +130,20 @@ def test_jobs_have_the_time_limit_of_their_machine() -> None:
     job = trigger(benchmarks=[site.MLP]).jobs.first()
     assert job
     assert job.spec["timeout_s"] == 3600
+
+
+@pytest.mark.parametrize(("many", "analyzed"), [(2, True), (3, False)])
+def test_statistics_are_brought_up_to_date_after_a_large_plan(
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: Any,
+    many: int,
+    analyzed: bool,
+) -> None:
+    monkeypatch.setattr(runs, "MANY_JOBS", many)
+    with (
+        CaptureQueriesContext(connection) as queries,
+        django_capture_on_commit_callbacks(execute=True),
+    ):
+        trigger(families=["diffusion"])
+    analyses = [query for query in queries if query["sql"] == "ANALYZE dashboard_job"]
+    assert bool(analyses) == analyzed
