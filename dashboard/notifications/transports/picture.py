@@ -24,6 +24,7 @@ INK, SOFT, RULE, GROUND = "#12161c", "#4a5461", "#d8dde4", "#ffffff"
 OLD, NEW, BAND = "#2b2eb7", "#e0701a", "#fbe8da"
 _TICKS = 4
 _HOUR_MS = 3_600_000.0
+_SHORT_MS = 72 * _HOUR_MS  # of a shorter axis the hours are shown, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +113,11 @@ def _axes(draw: ImageDraw.ImageDraw, scale: Scale, title: str, unit: str) -> Non
         draw.line([(LEFT, y), (WIDTH - RIGHT, y)], RULE, 2)
         draw.text((LEFT - 14, y), f"{value:.4g} {unit}".strip(), SOFT, font, anchor="rm")
     first, last = scale.x
+    form = "%d %b %Y" if last - first > _SHORT_MS else "%d %b %H:%M"
     for share, anchor in ((0.02, "lt"), (0.5, "mt"), (0.98, "rt")):
         at = first + share * (last - first)
         x, _ = scale.at(at, scale.y[0])
-        date = f"{datetime.fromtimestamp(at / 1000, UTC):%d %b %Y}"
+        date = datetime.fromtimestamp(at / 1000, UTC).strftime(form)
         draw.text((x, bottom + 14), date, SOFT, font, anchor)
 
 
