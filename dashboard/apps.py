@@ -21,12 +21,14 @@ class DashboardConfig(AppConfig):
 
     def ready(self) -> None:
         from dashboard import checks  # noqa: F401 - registers the system checks
+        from dashboard.notifications.services import own_channels
         from dashboard.site import connection_checks
 
         configure_structlog()
         bound_moments()
         send_numbers_as_text()
         connection_checks.connect_signals()
+        own_channels.connect_signals()
         post_migrate.connect(ensure_defaults, sender=self)
 
 

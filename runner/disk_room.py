@@ -4,6 +4,7 @@ Without it no job is begun, and a job that failed for it is handed back. Who fil
 by removing the job's own files: if there is room then, it was the job, and its failure counts.
 """
 
+import os
 import shutil
 import tempfile
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 import structlog
 
 from runner import job_folder
+from runner.host_info import nearest_existing
 from runner.job_context import JobContext
 from runner.outcome import JobOutcome, ResultFile
 from runner.settings import WorkerSettings
@@ -26,12 +28,23 @@ logger = structlog.get_logger(__name__)
 
 def describe_missing_room(settings: WorkerSettings) -> str:
     """Which disk has less room than a job needs; empty where all have enough."""
-    for folder in (settings.worker_dir, Path(tempfile.gettempdir())):
+    for folder in _written_folders(settings):
         free_mb = shutil.disk_usage(folder).free // 1000**2
         if free_mb < settings.needed_mb:
             room = f"{free_mb} MB free, and {settings.needed_mb} are needed (WORKER_FREE_GB)"
             return f"The disk under {folder} has {room}: make room."[-REPORT_CHARACTERS:]
     return ""
+
+
+def _written_folders(settings: WorkerSettings) -> list[Path]:
+    """Where a job, or making its environment, writes. Environments that came with a read-only image
+    need no room.
+    """
+    folders = [settings.worker_dir, Path(tempfile.gettempdir())]
+    environments = nearest_existing(settings.environments_dir)
+    if os.access(environments, os.W_OK):
+        folders.append(environments)
+    return folders
 
 
 def wait_for_room(settings: WorkerSettings, while_waiting: Callable[[float], None]) -> None:

@@ -26,7 +26,11 @@ def describe_host() -> dict[str, Any]:
 
 def disk_space(folder: Path) -> dict[str, float]:
     """disk_gb and disk_free_gb (10⁹ bytes) of the disk of a folder, which need not exist yet."""
-    candidates = (folder, *folder.absolute().parents)
-    existing = next(path for path in candidates if path.exists())
-    usage = psutil.disk_usage(str(existing))
+    usage = psutil.disk_usage(str(nearest_existing(folder)))
     return {"disk_gb": round(usage.total / 1e9, 1), "disk_free_gb": round(usage.free / 1e9, 1)}
+
+
+def nearest_existing(folder: Path) -> Path:
+    """The folder, or where it will be made."""
+    candidates = (folder, *folder.absolute().parents)
+    return next(path for path in candidates if path.exists())

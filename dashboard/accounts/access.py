@@ -36,12 +36,8 @@ class Access(HttpBearer):
 
     def __call__(self, request: HttpRequest) -> Caller:
         caller = self._caller(request)
-        if self.permission and not caller.has_perm(self.permission):
-            raise HttpError(
-                403,
-                f"{caller} may not do this: it needs the permission {self.permission}. Ask an "
-                "admin.",
-            )
+        if self.permission:
+            require_permission(caller, self.permission)
         return caller
 
     def authenticate(self, request: HttpRequest, token: str) -> User:
@@ -69,6 +65,13 @@ class Access(HttpBearer):
         if settings.PUBLIC_READ and self.scope is Scope.READ:
             return AnonymousUser()
         raise HttpError(401, WHO_ASKS)
+
+
+def require_permission(caller: Caller, permission: str, otherwise: str = "") -> None:
+    """Raises HttpError 403. otherwise: what the caller can do without it, as a sentence."""
+    if not caller.has_perm(permission):
+        text = f"{caller} may not do this: it needs the permission {permission}. Ask an admin."
+        raise HttpError(403, f"{text} {otherwise}".rstrip())
 
 
 def caller_of(request: HttpRequest) -> User:

@@ -4,7 +4,7 @@ A change of one series is an Alert; alerts with the same likely cause are one Al
 people triage. docs/architecture.md draws the group's states.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import models
@@ -176,6 +176,8 @@ class Alert(models.Model):
     recovered_at = models.DateTimeField(null=True)
     detector_version = models.CharField(max_length=40)
     decision = models.JSONField(default=dict)  # points, settings, verdict: enough to decide again
+    # Lists read only this of the decision, which has a series' points: `alerts.with_alerts`
+    decision_in_brief: dict[str, Any] | None = None
 
     class Meta:
         ordering = ["-planned_at"]
@@ -189,9 +191,15 @@ class Alert(models.Model):
         return f"{self.kind} of series {self.series_id}"
 
     @property
+    def decided(self) -> dict[str, Any]:
+        """The decision, or what a list has read of it: `words`, `confirmation`, `verdict`."""
+        brief = self.decision_in_brief
+        return self.decision if brief is None else brief
+
+    @property
     def size(self) -> Size:
         """How far it moved: as confirmed; until it is, as the detector first estimated it."""
-        outcome = self.decision.get("confirmation")
+        outcome = self.decided.get("confirmation")
         if self.confirmation != EvidenceState.CONFIRMED or not outcome:
             return Size(self.effect, self.low, self.high, self.unit)
         return Size(outcome["effect"], outcome["low"], outcome["high"], outcome["unit"])
@@ -199,7 +207,7 @@ class Alert(models.Model):
     @property
     def is_smaller(self) -> bool:
         """Confirmed, but less than half of what the detector first estimated."""
-        outcome = self.decision.get("confirmation") or {}
+        outcome = self.decided.get("confirmation") or {}
         return self.confirmation == EvidenceState.CONFIRMED and outcome.get("smaller", False)
 
     @property
@@ -208,9 +216,9 @@ class Alert(models.Model):
 
         None where the detector did not keep them, and for a status, whose levels are words.
         """
-        if "words" in self.decision:
+        if self.decided.get("words"):
             return None
-        verdict = self.decision.get("verdict", {})
+        verdict = self.decided.get("verdict", {})
         before, after = verdict.get("level_before"), verdict.get("level_after")
         if before is None or after is None:
             return None

@@ -7,7 +7,8 @@ found by following links, so the site needs a result and must be readable withou
 
 --measured writes those of the documentation that the demo does not have, from a site on which they
 were measured: a factorial, a search between builds, imports that are judged. --mail FILE writes
-the picture of a message as it arrived.
+the picture of a message as it arrived; --published that of a search in a static copy, whose address
+is given in place of the site's.
 """
 
 import argparse
@@ -16,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from email import policy
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, ViewportSize
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from tests.builders.chromium import DESK, PHONE, chromium, drawn
 
@@ -134,6 +135,16 @@ def mail_picture(browser: Browser, file: Path) -> None:
     page.close()
 
 
+def published_picture(browser: Browser, copy: str) -> None:
+    """A search in a static copy: what `manage.py publish` wrote, behind any web server."""
+    page = browser.new_page(base_url=copy, viewport=DESK, color_scheme="light")
+    page.goto("/benchmarks/")
+    page.locator("#search").press_sequentially("gpt2")
+    expect(page.locator("#hits li").first).to_be_visible()
+    drawn(page).screenshot(path=DOCS / "published-desk-light.png")
+    page.close()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -142,6 +153,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="?", help="for every page, whole")
     parser.add_argument("--measured", action="store_true", help="what the demo does not have")
     parser.add_argument("--mail", type=Path, help="a message about a release candidate")
+    parser.add_argument("--published", action="store_true", help="SITE is a static copy")
     options = parser.parse_args()
     target = options.folder or DOCS
     target.mkdir(parents=True, exist_ok=True)
@@ -150,6 +162,9 @@ def main() -> None:
     with chromium() as browser:
         if options.mail:
             mail_picture(browser, options.mail)
+            return
+        if options.published:
+            published_picture(browser, options.site)
             return
         for theme in ("light", "dark"):
             for width in (DESK, PHONE):

@@ -81,17 +81,27 @@ def processor_s() -> tuple[float, float]:
 
 def measure(name: str, count: int, work: Callable[[int], Any]) -> None:
     """Call `work` `count` times, after once to warm up, and print what a call costs."""
+    from django.db import connection
+
+    queries = 0
+
+    def count_query(execute: Callable[..., Any], *query: Any) -> Any:
+        nonlocal queries
+        queries += 1
+        return execute(*query)
+
     work(0)
     began, (python_began, postgres_began) = time.perf_counter(), processor_s()
-    for number in range(1, count + 1):
-        work(number)
+    with connection.execute_wrapper(count_query):
+        for number in range(1, count + 1):
+            work(number)
     wall_s = time.perf_counter() - began
     python_ended, postgres_ended = processor_s()
     python_ms = 1000 * (python_ended - python_began) / count
     postgres_ms = 1000 * (postgres_ended - postgres_began) / count
     print(
         f"{name:22} {1000 * wall_s / count:7.2f} ms wall  {python_ms:6.2f} ms CPU here  "
-        f"{postgres_ms:6.2f} ms CPU in Postgres"
+        f"{postgres_ms:6.2f} ms CPU in Postgres  {queries / count:5.1f} queries"
     )
 
 

@@ -40,7 +40,7 @@ from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from dashboard.models import Datum, Job, Series, TorchBuild
+from dashboard.models import AlertGroup, Datum, Job, Series, TorchBuild
 from dashboard.results.selectors import trend
 from tests.perf.long_series import LONG, SPIKE, remove, write_series
 
@@ -55,8 +55,12 @@ BOUNDS_MS = {
 SAME = 1.2  # up to so many times the CPU of another history counts as "the same"
 TIMES_THE_FLOOR = 2.0
 MOST_QUERIES = 10
-# What changed with its chart, which release, each family, who works: each is read on its own
-MOST_QUERIES_OF_OVERVIEW = 16
+MOST_QUERIES_OF = {
+    # What changed with its chart, which release, each family, who works: each is read on its own
+    "/": 16,
+    # The evidence, the kernels, the history, the searches, the issue: each of its own tables
+    "an alert": 24,
+}
 LARGE_TABLE = 5_000  # rows; in smaller tables a query without an index is fine
 
 
@@ -151,7 +155,7 @@ class Report:
         exceeded = []
         if bound_ms and timing.median > bound_ms:
             exceeded.append(f"over {bound_ms:.0f} ms")
-        most = MOST_QUERIES_OF_OVERVIEW if name == "/" else MOST_QUERIES
+        most = MOST_QUERIES_OF.get(name, MOST_QUERIES)
         if len(queries) > most:
             exceeded.append(f"more than {most} queries")
         self.exceeded += [f"{name}: {bound}" for bound in exceeded]
@@ -221,6 +225,11 @@ def measure_pages(report: Report) -> None:
     report.page("/benchmarks/", f"/benchmarks/?{selection}")
     report.page("matrix against a base", f"/benchmarks/?{selection}&base={quote(base.label)}")
     report.page("series page", f"/series/{series.benchmark}/?{selection}")
+    alert = AlertGroup.objects.order_by("pk").first()
+    if alert is not None:
+        report.page("an alert", alert.get_absolute_url())
+        report.page("alerts", "/alerts/?state=all&direction=all")
+        report.page("alerts in the API", "/api/v1/alerts?state=all&direction=all&page_size=100")
     for address in (
         "/compare/",
         "/versions/",

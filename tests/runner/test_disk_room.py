@@ -72,6 +72,20 @@ def test_full_disk_is_named_with_what_is_free_and_what_is_needed(
     assert problem.endswith("MB free, and 4 are needed (WORKER_FREE_GB): make room.")
 
 
+def test_disk_of_environments_counts_before_there_is_one(worker: Worker, disk: Path) -> None:
+    worker.settings = replace(worker.settings, environments_dir=disk / "new", free_gb=NEEDED_GB)
+    assert describe_missing_room(worker.settings) == ""
+    fill(disk)
+    assert describe_missing_room(worker.settings).startswith(f"The disk under {disk} has ")
+
+
+def test_environments_that_cannot_be_written_need_no_room(worker: Worker, disk: Path) -> None:
+    fill(disk)
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    worker.settings = replace(worker.settings, environments_dir=disk, free_gb=NEEDED_GB)
+    assert describe_missing_room(worker.settings) == ""
+
+
 def test_no_job_is_begun_on_a_full_disk_and_the_first_one_as_soon_as_there_is_room(
     cramped: Worker, site: SiteServer, disk: Path
 ) -> None:

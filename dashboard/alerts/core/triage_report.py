@@ -92,7 +92,8 @@ class TriageReport:
 
     @property
     def closed_sentence(self) -> str:
-        return f"Closed: {_counts(self.closed)}." if self.closed else "Nothing was closed."
+        """ "3 fixed, 1 recovered."."""
+        return f"{_counts(self.closed)}." if self.closed else "Nothing was closed."
 
 
 def _counts(by_state: Sequence[tuple[str, int]]) -> str:

@@ -7,6 +7,7 @@ from math import isfinite
 
 from django.contrib.auth import get_user_model
 from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
+from django.db.models.functions import JSONObject
 from django.utils import timezone
 
 from dashboard.catalog.selectors.lookups import offered_keys
@@ -189,9 +190,17 @@ def tally(groups: QuerySet[AlertGroup]) -> Tally:
 def with_alerts(groups: QuerySet[AlertGroup]) -> QuerySet[AlertGroup]:
     """Each group with what a sentence about each of its alerts needs. One query more.
 
-    Without their jobs and detectors, whose texts would be most of what a long list reads.
+    Without their jobs, their detectors and the points of their decisions, which would be most of
+    what a long list reads.
     """
-    alerts = Alert.objects.select_related("series__benchmark", "series__config")
+    verdict = JSONObject(
+        level_before="decision__verdict__level_before", level_after="decision__verdict__level_after"
+    )
+    brief = JSONObject(
+        words="decision__words", confirmation="decision__confirmation", verdict=verdict
+    )
+    related = Alert.objects.select_related("series__benchmark", "series__config")
+    alerts = related.defer("decision").annotate(decision_in_brief=brief)
     return groups.prefetch_related(Prefetch("alerts", queryset=alerts))
 
 
@@ -265,11 +274,11 @@ class AlertSummary:
 
 def summarize(alert: Alert) -> AlertSummary:
     metric = metric_of(alert.series.metric)
-    if words := alert.decision.get("words"):
+    if words := alert.decided.get("words"):
         return AlertSummary(alert, metric, None, words)
     between = levels(metric, *alert.levels) if alert.levels else ""
     change = effect(metric, alert.effect, alert.low, alert.high, alert.unit)
-    outcome = alert.decision.get("confirmation")
+    outcome = alert.decided.get("confirmation")
     if not outcome:
         return AlertSummary(alert, metric, change, levels=between)
     again = effect(metric, outcome["effect"], outcome["low"], outcome["high"], outcome["unit"])

@@ -113,7 +113,7 @@ def move(*, group: AlertGroup, to: AlertState, by: Person = None, why: str = "")
             if group.workflow_state == WorkflowState.INVALID:
                 group.workflow_state = WorkflowState.NEW  # its points are back
         _save_states(group)
-        # Who has it, by their family or by hand, hears that there is something to do
+        # Who has it, by their family or by hand, hears of it: also of what got better
         people = [group.assignee_id] if to == AlertState.CONFIRMED else []
         return add_event(group, "state", by, why, state=to, people=people)
 

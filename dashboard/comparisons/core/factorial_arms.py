@@ -20,7 +20,6 @@ from dashboard.comparisons.core.factorial_design import (
     all_cells,
 )
 from dashboard.language.metrics import METRICS
-from dashboard.language.wording import plural
 
 LIBRARIES = tuple(dict.fromkeys(pin.library for pin in PINS))
 NAMES = (TORCH, CUDA, *LIBRARIES, VARIANT)  # of factors, in the order in which pages have them
@@ -50,9 +49,10 @@ def factors_of(levels: Mapping[str, Sequence[str]]) -> tuple[list[Factor], dict[
 
 def _require_size(factors: Sequence[Factor]) -> None:
     if len(factors) < MIN_FACTORS:
+        names = ", ".join(f"{factor.name} alone" for factor in factors)
         raise PlanError(
-            f"{plural(len(factors), 'factor')} with two levels or more: a factorial exchanges two "
-            "or three. For torch alone compare two builds."
+            f"{names or 'No factor'} has two levels or more, and a factorial exchanges two or "
+            "three factors. For torch alone compare two builds."
         )
     if len(factors) > MAX_FACTORS:
         names = ", ".join(factor.name for factor in factors)

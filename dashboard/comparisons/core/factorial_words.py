@@ -101,7 +101,7 @@ def answer(
         names = _names(factors, moved) or _names(factors, depends, " with ")
         return FactorialAnswer(names, _tone(moved), sentences)
     if suspected:
-        return FactorialAnswer(f"Suspected: {_names(factors, suspected)}", "none", sentences)
+        return FactorialAnswer(f"Not certain: {_names(factors, suspected)}", "none", sentences)
     is_complete = bool(analysis.effects) and not analysis.aliased
     if is_complete and all(effect.verdict == "same" for effect in analysis.effects):
         return FactorialAnswer("None of them", "none", sentences)

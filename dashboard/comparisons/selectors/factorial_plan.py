@@ -167,8 +167,8 @@ class _Arms:
             if build.base_id is None and is_torch and cuda_of(build) == cuda:
                 return build
         raise ImpossibleArm(
-            f"no torch {torch} for {cuda} is known here that {self._machine} can install: where "
-            f"one exists, `manage.py add_build` adds it"
+            f"no torch {torch} for {cuda} is known here that {self._machine} can install: if "
+            "there is one, add it with manage.py add_build"
         )
 
     def _variant(self, base: TorchBuild, levels: Mapping[str, str]) -> TorchBuild:
@@ -178,7 +178,7 @@ class _Arms:
         for build in self._builds:
             if build.base_id == base.pk and variant_of(build) == name:
                 return build
-        raise ImpossibleArm(f"{base} has no variant {name}: `manage.py add_variant` adds it")
+        raise ImpossibleArm(f"{base} has no variant {name}: add it with manage.py add_variant")
 
     def _adopted_set(self, base: TorchBuild, libraries: Mapping[str, str]) -> dict[str, str]:
         """What an interpreter has that was found on the machine: it cannot be made again."""

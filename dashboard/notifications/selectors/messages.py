@@ -65,6 +65,8 @@ def _sentence(event: AlertEvent) -> str:
     action = {"due": "It is due", "late": "It is late: it was due"}.get(event.action)
     if action is not None:
         return f"{action} {event.text}."
+    if event.action == "assigned" and event.text == f"to {event.group.assignee}":
+        return ""  # who has it stands next to it
     if event.action in {"handed over", "assigned"}:
         return f"{event.action.capitalize()} {event.text}"
     return event.text

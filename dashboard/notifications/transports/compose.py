@@ -13,6 +13,7 @@ from dashboard.notifications.transports.message import IMAGE_NAME, Message
 SCHEMA = "webhook.v1"
 _MOST_LINES = 8  # series of a group that a mail lists
 _MOST_SUBJECT = 200
+REMINDERS = ("Due", "Late")  # news
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +64,17 @@ class Entry:
     due_at: str | None = None
 
     @property
+    def is_improvement(self) -> bool:
+        return self.direction == "improvement"
+
+    @property
     def subject(self) -> str:
         """The title after the news, the severity of a confirmed group, or the state of another
-        one.
+        one. What got better has no severity that anybody would have to answer.
         """
-        if self.news:
+        if self.is_improvement:
+            beginning = f"Improvement, {(self.news or _spaced(self.state)).lower()}:"
+        elif self.news:
             beginning = f"{self.news} [{self.severity}]:"
         elif self.state == "confirmed":
             beginning = f"[{self.severity}]"
@@ -138,7 +145,13 @@ def _message(
     image: bytes | None = None,
 ) -> Message:
     groups = [_template_values(entry, has_image=image is not None) for entry in entries]
-    context = {"groups": groups, "intro": intro, "footer": footer, "image": IMAGE_NAME}
+    context = {
+        "subject": subject,
+        "groups": groups,
+        "intro": intro,
+        "footer": footer,
+        "image": IMAGE_NAME,
+    }
     document = {
         "schema": SCHEMA,
         "kind": kind,
@@ -164,11 +177,11 @@ def _template_values(entry: Entry, *, has_image: bool) -> dict[str, Any]:
         "title": entry.title,
         "url": entry.url,
         "state": _spaced(entry.state).capitalize(),
-        "severity": entry.severity,
-        "direction": _spaced(entry.direction),
+        "kind": _kind(entry),
         "where": ", ".join(part for part in (entry.machine, entry.track) if part),
         "why": entry.why,
-        "owned": _owned(entry),
+        # Of a reminder the reason says both already
+        "owned": "" if entry.news in REMINDERS else _owned(entry),
         "lines": [change.text for change in entry.series[:_MOST_LINES]],
         "more": max(len(entry.series) - _MOST_LINES, 0),
         "builds": f"{entry.base} → {entry.new}" if has_two_builds else "",
@@ -176,8 +189,15 @@ def _template_values(entry: Entry, *, has_image: bool) -> dict[str, Any]:
         "cause": entry.cause_in_words,
         "evidence": [fact["says"] for fact in entry.evidence],
         "reproduce": entry.reproduce,
+        "reproduce_words": entry.reproduce.split(" "),
         "has_image": has_image,
     }
+
+
+def _kind(entry: Entry) -> str:
+    """ "high severity, regression", "improvement"."""
+    direction = _spaced(entry.direction)
+    return direction if entry.is_improvement else f"{entry.severity} severity, {direction}"
 
 
 def _owned(entry: Entry) -> str:
@@ -186,7 +206,9 @@ def _owned(entry: Entry) -> str:
     if entry.assignee:
         parts.append(f"assigned to {entry.assignee}")
     if entry.due_at:
-        parts.append(f"due {datetime.fromisoformat(entry.due_at):%Y-%m-%d %H:%M} UTC")
+        parts.append(f"due {datetime.fromisoformat(entry.due_at):%d %b %Y %H:%M} UTC")
+    if entry.is_improvement and parts:
+        parts.append("for information")
     text = ", ".join(parts)
     return f"{text[0].upper()}{text[1:]}." if text else ""
 

@@ -57,6 +57,7 @@ class CandidateEntry:
 def candidate_message(entry: CandidateEntry, at: datetime) -> Message:
     """at: when it had ended."""
     context = {
+        "subject": entry.subject,
         "entry": entry,
         "sections": _sections(entry.verdicts),
         "meaning": WHAT_IT_MEANS,

@@ -5,7 +5,13 @@ from typing import Any
 
 from django.template.loader import render_to_string
 
-from dashboard.alerts.core.triage_report import RATES_NOTE, ReportedAlert, TriageReport, markdown
+from dashboard.alerts.core.triage_report import (
+    MOST_LINES,
+    RATES_NOTE,
+    ReportedAlert,
+    TriageReport,
+    markdown,
+)
 from dashboard.notifications.transports.compose import SCHEMA
 from dashboard.notifications.transports.message import Message
 
@@ -17,6 +23,10 @@ def report_message(report: TriageReport, rule: str, site: str, url: str) -> Mess
     footer = f"Sent by Compilewatch by the rule “{rule}”."
     context = {
         "report": report,
+        "late": report.late[:MOST_LINES],
+        "more_late": max(len(report.late) - MOST_LINES, 0),
+        "new": report.new[:MOST_LINES],
+        "more_new": max(len(report.new) - MOST_LINES, 0),
         "site": site,
         "url": url,
         "subject": subject,

@@ -18,12 +18,15 @@ from dashboard.alerts.core.alert_charts import Step, median_after, median_before
 from dashboard.ui.charts import ChartLine
 from dashboard.ui.downsampling import Floats
 
-WIDTH, HEIGHT = 1200, 460
-LEFT, RIGHT, TOP, BOTTOM = 130, 30, 60, 60
+WIDTH, HEIGHT = 1200, 560
+LEFT, RIGHT, TOP, BOTTOM = 190, 30, 76, 72
+TITLE_SIZE, TITLE_LEFT = 34, 16
+TICK_SIZE = 32  # a phone shows the picture at a quarter of its size
 INK, SOFT, RULE, GROUND = "#12161c", "#4a5461", "#d8dde4", "#ffffff"
 OLD, NEW, BAND = "#2b2eb7", "#e0701a", "#fbe8da"
 _TICKS = 4
 _HOUR_MS = 3_600_000.0
+_SHORT_MS = 72 * _HOUR_MS  # of a shorter axis the hours are shown, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,19 +107,27 @@ def ticks(low: float, high: float) -> list[float]:
 
 
 def _axes(draw: ImageDraw.ImageDraw, scale: Scale, title: str, unit: str) -> None:
-    draw.text((LEFT, 16), title, INK, ImageFont.load_default(26))
-    font = ImageFont.load_default(22)
+    draw.text((TITLE_LEFT, 16), title, INK, _fitting_font(draw, title))
+    font = ImageFont.load_default(TICK_SIZE)
     _, bottom = scale.at(scale.x[0], scale.y[0])
     for value in ticks(*scale.y):
         _, y = scale.at(scale.x[0], value)
         draw.line([(LEFT, y), (WIDTH - RIGHT, y)], RULE, 2)
         draw.text((LEFT - 14, y), f"{value:.4g} {unit}".strip(), SOFT, font, anchor="rm")
     first, last = scale.x
+    form = "%d %b %Y" if last - first > _SHORT_MS else "%d %b %H:%M"
     for share, anchor in ((0.02, "lt"), (0.5, "mt"), (0.98, "rt")):
         at = first + share * (last - first)
         x, _ = scale.at(at, scale.y[0])
-        date = f"{datetime.fromtimestamp(at / 1000, UTC):%d %b %Y}"
+        date = datetime.fromtimestamp(at / 1000, UTC).strftime(form)
         draw.text((x, bottom + 14), date, SOFT, font, anchor)
+
+
+def _fitting_font(draw: ImageDraw.ImageDraw, title: str) -> ImageFont.FreeTypeFont:
+    """Of a long title a smaller one, so that it ends within the picture."""
+    font = ImageFont.load_default(TITLE_SIZE)
+    room = (WIDTH - TITLE_LEFT - RIGHT) / draw.textlength(title, font)
+    return font if room >= 1 else ImageFont.load_default(TITLE_SIZE * room)
 
 
 def _levels(draw: ImageDraw.ImageDraw, scale: Scale, at_ms: int, levels: Levels) -> None:
@@ -134,6 +145,6 @@ def _points(draw: ImageDraw.ImageDraw, scale: Scale, line: ChartLine, at_ms: int
     for at, value in zip(line.at_ms[passed].tolist(), line.value[passed].tolist(), strict=True):
         x, y = scale.at(at, value)
         if at < at_ms:
-            draw.ellipse([x - 5, y - 5, x + 5, y + 5], OLD)
+            draw.ellipse([x - 7, y - 7, x + 7, y + 7], OLD)
         else:
-            draw.polygon([(x, y - 8), (x + 8, y), (x, y + 8), (x - 8, y)], NEW)
+            draw.polygon([(x, y - 10), (x + 10, y), (x, y + 10), (x - 10, y)], NEW)

@@ -103,6 +103,7 @@ class ImportForm(forms.Form):
 def import_page(request: HttpRequest) -> HttpResponse:
     """The form, and what came of it."""
     form = ImportForm(request.POST or None, request.FILES or None)
+    form.fields["judge"].disabled = not request.user.has_perm("dashboard.change_track")
     if form.is_valid():
         try:
             show_report(request, import_upload(**form.cleaned_data), form.cleaned_data)

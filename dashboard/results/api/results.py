@@ -8,11 +8,16 @@ from ninja import Field, Query, Router, Schema
 from ninja.errors import HttpError
 from pydantic import AfterValidator
 
-from dashboard.accounts.access import POST_RESULTS
+from dashboard.accounts.access import POST_RESULTS, caller_of, require_permission
 from dashboard.results.api.worker import read_body
 from dashboard.results.formats import Hints, parse_metric_mapping
 from dashboard.results.services.imports import ImportSource, import_results
 from dashboard.ui.api.parameters import Moment, Name, Text
+
+CHANGE_TRACK = "dashboard.change_track"
+WITHOUT_JUDGE = (
+    "Without `judge` the results are taken, and judged where the track is judged already."
+)
 
 router = Router(tags=["results"])
 
@@ -35,7 +40,9 @@ class ImportTarget(Schema):
     label: Text = Field("", description="Shown with the run.")
     dry_run: bool = Field(False, description="Check and count, change nothing.")
     judge: bool = Field(
-        False, description="Have detection judge the track from now on, as a second opinion."
+        False,
+        description="Have detection judge the track from now on, as a second opinion. It changes "
+        "the track, so the account needs the permission to change tracks.",
     )
     build: Text = Field(
         "", description="Of another tool's file that names none: the label of the build."
@@ -69,6 +76,8 @@ class Taken(Schema):
 @router.post("results", response=Taken, auth=POST_RESULTS)
 def post(request: HttpRequest, where: Query[ImportTarget]) -> dict[str, Any]:
     """Import a file: result.v1 documents, one or one a line, or another tool's; plain or gzip."""
+    if where.judge:
+        require_permission(caller_of(request), CHANGE_TRACK, WITHOUT_JUDGE)
     body = read_body(request, settings.RESULT_LIMIT_BYTES)
     metrics = dict(parse_metric_mapping(text) for text in where.metric)
     report = import_results(

@@ -10,6 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from dashboard.alerts.selectors import alerts
 from dashboard.alerts.services import confirmations
 from dashboard.models import AlertGroup
 from tests.builders import alerting, site
@@ -54,6 +55,13 @@ def test_list_reads_no_logs_of_jobs(caller: Caller) -> None:
     with CaptureQueriesContext(connection) as queries:
         caller.all("alerts")
     assert not [query for query in queries if "log_tail" in query["sql"]]
+
+
+def test_list_reads_no_points_of_decisions(caller: Caller, confirmed: AlertGroup) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        [row] = caller.all("alerts")
+    assert row["sentence"] == alerts.alerts_of([confirmed.pk])[0].sentence
+    assert not [query for query in queries if '"decision",' in query["sql"]]
 
 
 def test_alerts_of_the_last_week_are_listed(caller: Caller) -> None:

@@ -1,11 +1,12 @@
 """Imported results are judged where their track asks for it, and their alerts say so."""
 
 import io
+import re
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Permission, User
 from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
@@ -30,6 +31,7 @@ from dashboard.overview.selectors.overview import open_alerts
 from dashboard.results.services import judged_imports
 from tests.builders import site
 from tests.builders.alerting import measured, noise
+from tests.builders.api import API, Caller, token
 from tests.builders.judged_imports import TRACK, entry, file_of, history, imported
 from tests.builders.reading import page_text
 
@@ -278,6 +280,38 @@ def test_api_marks_what_is_judged_from_imports(reader: Client) -> None:
     (alert,) = reader.get("/api/v1/alerts").json()["results"]
     assert alert["from_imports"] is True
     assert alert["evidence_state"] == "judged_from_imports"
+
+
+def may_post(*permissions: str) -> User:
+    """An account with these permissions alone."""
+    person = User.objects.create_user("robot")
+    person.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    return person
+
+
+@pytest.mark.parametrize(
+    ("permissions", "status"),
+    [(["add_result"], 403), (["add_result", "change_track"], 200)],
+)
+def test_only_who_may_change_tracks_has_one_judged_by_posting(
+    permissions: list[str], status: int
+) -> None:
+    robot = Caller(token("write", owner=may_post(*permissions)))
+    body = file_of(history(STEPPED)).body
+    address = f"{API}results?file=data.js&track={TRACK}&judge=true"
+    response = robot.client.post(address, body, content_type="application/octet-stream")
+    assert response.status_code == status
+    assert Track.objects.filter(key=TRACK, judges_imports=True).exists() == (status == 200)
+
+
+def test_form_offers_judging_only_to_who_may_change_tracks(client: Client) -> None:
+    person = may_post("add_run")
+    person.is_staff = True
+    person.save()
+    client.force_login(person)
+    page = client.get(reverse("import_results")).text
+    assert 'name="judge"' in page
+    assert re.search(r'<input[^>]*name="judge"[^>]*disabled', page)
 
 
 def test_badge_counts_imports_only_where_its_filters_ask(reader: Client) -> None:

@@ -240,7 +240,7 @@ def test_two_processes_a_side_are_suspected_at_most() -> None:
     analysis = judged(made)
     torch = analysis.effects[0]
     assert (torch.verdict, torch.suspected, torch.processes) == ("unknown", "worse", 3)
-    assert answer(TWO, analysis).word == "Suspected: torch"
+    assert answer(TWO, analysis).word == "Not certain: torch"
 
 
 def test_single_round_has_no_interval_and_no_verdict() -> None:

@@ -6,6 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import Client
+from django.urls import reverse
 
 from dashboard.comparisons.selectors.factorials import results
 from dashboard.comparisons.services.factorials import cancel_factorial, measure_rounds
@@ -165,7 +166,19 @@ def test_factorial_is_started_in_the_admin(operator: Client) -> None:
 @pytest.mark.usefixtures("builds")
 def test_form_refuses_one_factor_alone(operator: Client) -> None:
     shown = operator.post(f"{ADD}cost/", form(transformers="5.23.0")).content.decode()
+    assert "torch alone has two levels or more" in shown
     assert "For torch alone compare two builds." in shown
+
+
+@pytest.mark.usefixtures("builds")
+def test_page_asks_before_it_cancels_or_measures_more(operator: Client) -> None:
+    operator.post(ADD, form())
+    factorial = Factorial.objects.get()
+    shown = text(operator, factorial.get_absolute_url())
+    assert f'action="{reverse("factorial_cancel", args=[factorial.uuid])}"' in shown
+    assert f'action="{reverse("factorial_more", args=[factorial.uuid])}"' in shown
+    assert "Cancel the factorial" in shown
+    assert "Every round measures each combination once more." in shown
 
 
 @pytest.mark.usefixtures("builds")

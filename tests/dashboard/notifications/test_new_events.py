@@ -18,9 +18,11 @@ from dashboard.comparisons.services.comparisons import cancel_comparison
 from dashboard.models import AlertEvent, Channel, Delivery
 from dashboard.notifications.admin.rules import RuleForm
 from dashboard.notifications.selectors.channels import conditions
+from dashboard.notifications.selectors.messages import entry_of
 from dashboard.notifications.services import deliveries
 from dashboard.notifications.services.candidates import enqueue_candidates
-from dashboard.notifications.transports import webhook
+from dashboard.notifications.services.own_channels import own_channels
+from dashboard.notifications.transports import compose, webhook
 from tests.builders import alerting, candidates
 from tests.builders.notifications import NOW, channel, confirmed, rule
 from tests.builders.receivers import Mailbox, Receiver, receiver
@@ -147,6 +149,29 @@ def test_hand_over_reaches_both_people_without_a_rule(
     assert "reverted, please watch" in inbox.mails[0].as_string()
 
 
+def text_of(event: AlertEvent) -> str:
+    return compose.event_message(entry_of(event), event.at, None).text
+
+
+def test_reminder_says_who_has_it_and_until_when_once(ada: User) -> None:
+    text = text_of(late_alert(assignee=ada))
+    assert text.count("assigned to ada") == 1
+    assert "Assigned" not in text
+
+
+def test_assignment_is_said_once(ada: User) -> None:
+    group = alerting.group()
+    alerting.alert(group)
+    assert text_of(assignments.assign(group=group, to=ada, by=None)).count("Assigned to ada") == 1
+
+
+def test_assignment_to_nobody_and_its_reason_are_said(ada: User) -> None:
+    group = alerting.group(assignee=ada)
+    assert "Assigned to nobody: on holiday" in text_of(
+        assignments.assign(group=group, to=None, by=None, why="on holiday")
+    )
+
+
 def test_person_without_an_address_or_a_mail_server_gets_no_channel(ada: User) -> None:
     group = alerting.group(assignee=ada)
     assignments.assign(group=group, to=None, by=None)
@@ -169,6 +194,48 @@ def test_name_of_an_own_channel_may_be_taken(ada: User, settings: Any) -> None:
     assignments.assign(group=alerting.group(), to=ada, by=None)
     assert deliveries.enqueue_deliveries(now=NOW) == 1
     assert Channel.objects.get(person=ada).name == "ada (own 2)"
+
+
+def own_mail(person: User) -> Channel:
+    """The channel that a person gets with the first event that concerns them."""
+    with override_settings(EMAIL_URL="smtp://127.0.0.1"):
+        (key,) = own_channels([person.pk])
+    return Channel.objects.get(pk=key)
+
+
+def test_own_mail_follows_the_accounts_address(ada: User) -> None:
+    own = own_mail(ada)
+    ada.email = "ada@new.example.org"
+    ada.save()
+    own.refresh_from_db()
+    assert own.url == "mail:ada@new.example.org"
+
+
+def test_own_mail_that_was_switched_off_begins_again_with_a_new_address(ada: User) -> None:
+    own = own_mail(ada)
+    Channel.objects.update(enabled=False, problem="550 no such person here")
+    ada.email = "ada@new.example.org"
+    ada.save()
+    own.refresh_from_db()
+    assert own.enabled
+    assert own.problem == ""
+
+
+def test_own_channel_elsewhere_stays_when_the_address_changes(ada: User) -> None:
+    own = channel("json://chat.example", person=ada)
+    ada.email = "ada@new.example.org"
+    ada.save()
+    own.refresh_from_db()
+    assert own.url == "json://chat.example"
+
+
+def test_own_mail_of_an_account_without_an_address_is_off_and_says_why(ada: User) -> None:
+    own = own_mail(ada)
+    ada.email = ""
+    ada.save()
+    own.refresh_from_db()
+    assert not own.enabled
+    assert own.problem == "The account has no e-mail address."
 
 
 # --- The triage report

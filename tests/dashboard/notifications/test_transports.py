@@ -37,6 +37,15 @@ def test_subject_of_another_alert_begins_with_its_state() -> None:
     assert replace(ENTRY, state="not_reproduced").subject.startswith("Not reproduced: sd_unet")
 
 
+def test_improvement_is_announced_as_one_and_has_no_severity() -> None:
+    better = replace(ENTRY, direction="improvement", assignee="ada")
+    message = compose.event_message(better, AT, None)
+    assert message.subject == f"Improvement, confirmed: {ENTRY.title}"
+    assert "Confirmed, improvement, on h200, nightly." in message.text
+    assert "Assigned to ada, for information." in message.text
+    assert "severity" not in message.text + message.html
+
+
 def test_text_and_html_contain_change_builds_cause_and_command() -> None:
     message = compose.event_message(ENTRY, AT, None)
     command = "python -m benchmarks_suite run"
