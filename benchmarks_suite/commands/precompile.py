@@ -10,7 +10,6 @@ import shutil
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,11 +37,12 @@ def precompile(jobs: Sequence[Job], folder: Path, at_once: int, deadline: float)
     folder = folder.absolute()
     os.environ[arm_caches.SWITCH] = str(folder)
     longest_first = sorted(filter(can_precompile, jobs), key=lambda job: -job.timeout_s)
-    cases = {arm_caches.place(job, folder): job for job in longest_first}
+    toolchains = {_toolchain(job) for job in longest_first}
+    working = {each for each in toolchains if _works(*each)}
+    possible = [job for job in longest_first if _toolchain(job) in working]
+    cases = {arm_caches.place(job, folder): job for job in possible}
     compilations = list[Compilation]()
     for case_folder, job in cases.items():
-        with suppress(caches.ToolchainError):  # its job reports it in its result
-            caches.base(job.device, warm_imports.wrapper(job))  # made once, not by each of them
         for arm in arm_caches.arms(job):
             compilations.append(Compilation(job, arm, case_folder / arm))
     pending = [each for each in compilations if not each.folder.exists()]
@@ -67,6 +67,23 @@ def can_precompile(job: Job) -> bool:
     if any("autotune" in name for name in (*modes, *settings) if name):
         return False
     return job.config.target != "aot_inductor"  # every process exports for it again
+
+
+def _toolchain(job: Job) -> tuple[str, str]:
+    return job.device, warm_imports.wrapper(job)
+
+
+def _works(device: str, wrapper: str) -> bool:
+    """Makes the base here, once. Where that fails it takes as long each time, and nothing compiles:
+    the jobs report it in their results.
+    """
+    try:
+        caches.base(device, wrapper)
+    except caches.ToolchainError as error:
+        reason, *_ = str(error).splitlines()
+        progress.note(f"nothing can be compiled ahead on {device}, the toolchain fails: {reason}")
+        return False
+    return True
 
 
 def _compile_all(compilations: Sequence[Compilation], at_once: int, deadline: float) -> None:

@@ -238,6 +238,22 @@ def test_case_that_ran_out_of_memory_is_compiled_again_after_the_others(
     assert all(arm_caches.load(job) for job in jobs)
 
 
+def test_toolchain_that_fails_is_tried_once_before_anything_is_compiled_ahead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    attempts, failing = tmp_path / "attempts", tmp_path / "python"
+    failing.write_text(f"#!/bin/sh\necho one >>{attempts}\necho Cannot find ptxas >&2\nexit 1\n")
+    failing.chmod(0o755)
+    monkeypatch.setenv("COMPILEWATCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv(arm_caches.SWITCH, "")
+    monkeypatch.setattr("sys.executable", str(failing))
+    path = a_list(tmp_path, COMPILED | WITHOUT_STARTS | GPT2_TRAINING, COMPILED | WITHOUT_STARTS)
+    precompile(jobs_of(path), tmp_path / "ahead", 2, time.monotonic() + 300)
+    assert attempts.read_text() == "one\n"
+    assert not (tmp_path / "ahead").exists()
+    assert "the toolchain fails: Cannot find ptxas" in capsys.readouterr().err
+
+
 def test_warm_process_that_died_costs_no_result(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
