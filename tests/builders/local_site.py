@@ -85,6 +85,14 @@ class LocalSite:
             self.kill()
             raise
 
+    def require_running(self) -> None:
+        """Fails with its last lines where the supervisor has ended by itself."""
+        if self._process.poll() is not None:
+            output = "\n".join(self.lines[-20:])
+            raise AssertionError(
+                f"the supervisor ended, exit code {self._process.poll()}:\n{output}"
+            )
+
     def kill(self) -> None:
         """kill -9 of the supervisor itself."""
         self._process.kill()

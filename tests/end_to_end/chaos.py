@@ -56,7 +56,7 @@ def main() -> int:
         connect(folder)
         from tests.end_to_end.chaos_site import ChaosSite
 
-        chaos_site = ChaosSite(mails.url, hooks.url)
+        chaos_site = ChaosSite(site, mails.url, hooks.url)
         chaos_site.measure_before()
         faults, chance = Faults(site, disk), random.Random(seed)
         runs = []

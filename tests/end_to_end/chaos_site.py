@@ -39,6 +39,7 @@ from dashboard.models import (
 from dashboard.runs.selectors.runs import ACTIVE
 from dashboard.runs.services.runs import cancel_run, trigger_run
 from tests.builders.chaos_suite import SPOILED
+from tests.builders.local_site import LocalSite
 from tests.builders.receivers import Mailbox, Receiver
 
 Answer = TypeVar("Answer")
@@ -52,7 +53,8 @@ NAMED_FAILURES = (JobState.FAILED, JobState.TIMED_OUT, JobState.LOST)
 class ChaosSite:
     """The machine, track and worker that `make up` made, with channels that get every message."""
 
-    def __init__(self, *channels: str) -> None:
+    def __init__(self, site: LocalSite, *channels: str) -> None:
+        self.site = site
         for run in Run.objects.all():
             cancel_run(run=run)  # the first run that `make up` triggers
         self.track = Track.objects.select_related("build").get(key="local")
@@ -78,7 +80,7 @@ class ChaosSite:
 
     def trigger(self, jobs: int) -> Run:
         """The run of so many jobs during which faults strike; the last one may not be over yet."""
-        return query(lambda: self._trigger(jobs))
+        return query(lambda: self._trigger(jobs), self.site)
 
     def _trigger(self, jobs: int) -> Run:
         smoke = Benchmark.objects.filter(size="smoke", retired=False)
@@ -105,7 +107,7 @@ class ChaosSite:
     def wait_for_jobs(self, run: Run, count: int) -> int:
         """Wait until so many jobs of the run have ended; how many have."""
         self._wait_for(lambda: self._ended(run) >= count)
-        return query(lambda: self._ended(run))
+        return query(lambda: self._ended(run), self.site)
 
     def _ended(self, run: Run) -> int:
         return run.jobs.exclude(state__in=ACTIVE).count()
@@ -126,7 +128,7 @@ class ChaosSite:
 
     def _wait_for(self, condition: Callable[..., bool], *arguments: object) -> None:
         deadline = time.monotonic() + PATIENCE_S
-        while not query(lambda: condition(*arguments)):
+        while not query(lambda: condition(*arguments), self.site):
             if time.monotonic() > deadline:
                 jobs = states(Job.objects.all())
                 raise AssertionError(f"not healed within {PATIENCE_S} s; jobs: {jobs}")
@@ -219,10 +221,11 @@ def describe_counts(counts: "Counter[str]") -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.most_common())
 
 
-def query(question: Callable[[], Answer]) -> Answer:
-    """Its answer, queried again while the database is down."""
+def query(question: Callable[[], Answer], site: LocalSite) -> Answer:
+    """Its answer, queried again while the database is down; fails where the site ended."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
+        site.require_running()
         try:
             return question()
         except DatabaseError:

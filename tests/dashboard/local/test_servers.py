@@ -122,6 +122,18 @@ def test_postgres_starts_although_its_pid_file_names_another_process(
         other.kill()
 
 
+def test_starting_postgres_is_not_ready_because_a_killed_one_was(
+    postgres: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The starting one replaces the file between two readings."""
+    postgres.start()
+    lines = (postgres.data / "postmaster.pid").read_text().splitlines()
+    killed, starting = [str(10**9), *lines[1:]], [*lines[:7], "starting"]
+    readings = iter([killed, starting, starting])
+    monkeypatch.setattr(postgres, "_pid_file", lambda: next(readings))
+    assert not postgres.running()
+
+
 def test_interrupted_new_database_is_created_again(postgres: EmbeddedPostgres) -> None:
     (postgres.home / "data.unfinished").mkdir(parents=True)
     (postgres.home / "data.unfinished" / "PG_VERSION").write_text("18\n")
