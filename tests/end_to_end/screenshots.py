@@ -138,8 +138,9 @@ def mail_picture(browser: Browser, file: Path) -> None:
 def published_picture(browser: Browser, copy: str) -> None:
     """A search in a static copy: what `manage.py publish` wrote, behind any web server."""
     page = browser.new_page(base_url=copy, viewport=DESK, color_scheme="light")
-    page.goto("/benchmarks/")
-    page.locator("#search").press_sequentially("gpt2")
+    page.goto("/")
+    drawn(page)
+    page.get_by_role("searchbox").press_sequentially("gpt2")
     expect(page.locator("#hits li").first).to_be_visible()
     drawn(page).screenshot(path=DOCS / "published-desk-light.png")
     page.close()

@@ -91,7 +91,7 @@ def answer(
     suspected = _largest_first(analysis.factor_effects, "suspected")
     depends = [effect for effect in analysis.interactions if effect.verdict in CHANGED]
     sentences = [_sentence(factors, effect) for effect in moved]
-    sentences += [_sentence(factors, effect, "suspected: ") for effect in suspected]
+    sentences += [_sentence(factors, effect, ", suspected") for effect in suspected]
     sentences += [_together(factors, effect) for effect in depends]
     sentences += _rest(factors, analysis)
     if analysis.aliased and is_over:
@@ -129,7 +129,7 @@ def aliased_text(contrast: Contrast) -> str:
 def _sentence(factors: Sequence[Factor], effect: FactorEffect, remark: str = "") -> str:
     scope = scope_text(factors, effect.contrast)
     where = f" {scope}" if scope else ""
-    return f"{exchange_text(factors, effect.contrast)}{where}: {remark}{effect.change.text}."
+    return f"{exchange_text(factors, effect.contrast)}{where}: {effect.change.text}{remark}."
 
 
 def _rest(factors: Sequence[Factor], analysis: MetricAnalysis) -> list[str]:

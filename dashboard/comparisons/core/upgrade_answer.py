@@ -157,14 +157,21 @@ def _known_steps(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _changes(title: str, findings: Sequence[Finding]) -> Iterator[str]:
-    if findings:
-        yield f"{title}: {_first_of(list(map(_change, findings)))}."
-
-
-def _change(finding: Finding) -> str:
-    case, text = finding.row.case, finding.effect.change.text
-    label = "" if finding.metric.key == "latency_ms" else f"{finding.metric.label.lower()} "
-    return f"{case.benchmark} {case.config} {label}{text}"
+    """Each change with its case, which is named once where several of its metrics follow."""
+    changes, named = [], ""
+    for finding in findings:
+        case, text = finding.row.case, finding.effect.change.text
+        name = f"{case.benchmark} {case.config}"
+        label = f"{finding.metric.label.lower()} {text}"
+        if name == named:
+            changes.append(label)
+        elif finding.metric.key == "latency_ms":
+            changes.append(f"{name} {text}")
+        else:
+            changes.append(f"{name} {label}")
+        named = name
+    if changes:
+        yield f"{title}: {_first_of(changes)}."
 
 
 def _mean_sentences(means: Sequence[MetricMean]) -> Iterator[str]:

@@ -20,6 +20,9 @@ from dashboard.notifications.transports.message import Message
 _MOST_SUBJECT = 200
 _MOST_MODELS = 30  # of one word, with their reasons
 _MOST_SENTENCES = 2
+# As on the site's light pages
+_COLOURS: dict[Safety, str] = {"not safe": "#9a3b00", "not known": "#12161c", "safe": "#07578f"}
+Section = tuple[Safety, str, list[dict[str, Any]], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +85,17 @@ def candidate_message(entry: CandidateEntry, at: datetime) -> Message:
     )
 
 
-def _sections(verdicts: CandidateVerdicts) -> list[tuple[Safety, list[dict[str, Any]], int]]:
-    """The words that occur, each with its models and how many more there are."""
+def _sections(verdicts: CandidateVerdicts) -> list[Section]:
+    """The words that occur, each with its colour, its models and how many more there are."""
     sections = []
     for safety in SAFETIES:
         models = verdicts.of(safety)
         if models:
             shown = [_shown(model) for model in models[:_MOST_MODELS]]
-            sections.append((safety, shown, len(models) - len(shown)))
+            sections.append((safety, _COLOURS[safety], shown, len(models) - len(shown)))
     return sections
 
 
 def _shown(model: ModelVerdict) -> dict[str, Any]:
     sentences: Sequence[str] = model.sentences[:_MOST_SENTENCES]
-    return {"title": model.title, "why": " ".join(sentences)}
+    return {"title": model.title, "sentences": sentences, "why": " ".join(sentences)}

@@ -241,6 +241,7 @@ def test_two_processes_a_side_are_suspected_at_most() -> None:
     torch = analysis.effects[0]
     assert (torch.verdict, torch.suspected, torch.processes) == ("unknown", "worse", 3)
     assert answer(TWO, analysis).word == "Not certain: torch"
+    assert answer(TWO, analysis).sentences[0].endswith(", suspected.")
 
 
 def test_single_round_has_no_interval_and_no_verdict() -> None:

@@ -47,6 +47,15 @@ def test_answer_in_a_word(new: Side, word: str) -> None:
     assert build_report(base, new).overall.answer.word == word
 
 
+def test_case_is_named_once_where_several_of_its_metrics_got_worse() -> None:
+    base = side({"latency_ms": samples(), "cold_start_s": samples()})
+    new = side({"latency_ms": samples(factor=1.2), "cold_start_s": samples(factor=1.3)})
+    worse = build_report(base, new).overall.answer.sentences[0]
+    assert worse.count("gpt2.training inductor") == 1
+    assert "cold start 30.0% slower" in worse
+    assert "20.0% slower" in worse
+
+
 def test_suspected_slower_step_leaves_no_clear_yes() -> None:
     two = (100.0, 100.1)
     base = {
