@@ -123,7 +123,9 @@ def _axes(draw: ImageDraw.ImageDraw, scale: Scale, title: str, unit: str) -> Non
         draw.text((x, bottom + 14), date, SOFT, font, anchor)
 
 
-def _fitting_font(draw: ImageDraw.ImageDraw, title: str) -> ImageFont.FreeTypeFont:
+def _fitting_font(
+    draw: ImageDraw.ImageDraw, title: str
+) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     """Of a long title a smaller one, so that it ends within the picture."""
     font = ImageFont.load_default(TITLE_SIZE)
     room = (WIDTH - TITLE_LEFT - RIGHT) / draw.textlength(title, font)
