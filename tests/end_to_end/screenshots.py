@@ -82,7 +82,7 @@ LINKS: Links = {  # page -> where a link to it is found, and which
 
 
 DEMO: Links = {  # as LINKS, of what was recorded
-    "h100-compare": ("/compare/?base=2.11.0&new=2.13.0&machine=h100-80gb-hbm3", None),
+    "h100-compare": ("/compare/?base=2.11.0&new=2.15.0&machine=h100-80gb-hbm3", None),
     "h100-benchmarks": (f"/benchmarks/?{IMPORTED}", None),
     "h100-series": (
         f"/series/{TRAINING}/?{IMPORTED}&axis=release&second=cold_start_s",
