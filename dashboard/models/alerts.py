@@ -176,8 +176,6 @@ class Alert(models.Model):
     recovered_at = models.DateTimeField(null=True)
     detector_version = models.CharField(max_length=40)
     decision = models.JSONField(default=dict)  # points, settings, verdict: enough to decide again
-    # Lists read only this of the decision, which has a series' points: `alerts.with_alerts`
-    decision_in_brief: dict[str, Any] | None = None
 
     class Meta:
         ordering = ["-planned_at"]
@@ -192,8 +190,10 @@ class Alert(models.Model):
 
     @property
     def decided(self) -> dict[str, Any]:
-        """The decision, or what a list has read of it: `words`, `confirmation`, `verdict`."""
-        brief = self.decision_in_brief
+        """The decision, or what a list has read of it (`alerts.with_alerts`), without its points:
+        `words`, `confirmation`, `verdict`.
+        """
+        brief: dict[str, Any] | None = getattr(self, "decision_in_brief", None)
         return self.decision if brief is None else brief
 
     @property
