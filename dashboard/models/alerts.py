@@ -190,10 +190,10 @@ class Alert(models.Model):
 
     @property
     def decided(self) -> dict[str, Any]:
-        """The decision; or what a list read of it, without the points (`alerts.with_alerts`):
+        """The decision, or what a list has read of it (`alerts.with_alerts`), without its points:
         `words`, `confirmation`, `verdict`.
         """
-        brief: dict[str, Any] | None = self.__dict__.get("decision_in_brief")
+        brief: dict[str, Any] | None = getattr(self, "decision_in_brief", None)
         return self.decision if brief is None else brief
 
     @property

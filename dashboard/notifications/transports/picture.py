@@ -25,6 +25,7 @@ TICK_SIZE = 32  # a phone shows the picture at a quarter of its size
 INK, SOFT, RULE, GROUND = "#12161c", "#4a5461", "#d8dde4", "#ffffff"
 OLD, NEW, BAND = "#2b2eb7", "#e0701a", "#fbe8da"
 _TICKS = 4
+Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 _HOUR_MS = 3_600_000.0
 _SHORT_MS = 72 * _HOUR_MS  # of a shorter axis the hours are shown, too
 
@@ -123,9 +124,7 @@ def _axes(draw: ImageDraw.ImageDraw, scale: Scale, title: str, unit: str) -> Non
         draw.text((x, bottom + 14), date, SOFT, font, anchor)
 
 
-def _fitting_font(
-    draw: ImageDraw.ImageDraw, title: str
-) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+def _fitting_font(draw: ImageDraw.ImageDraw, title: str) -> Font:
     """Of a long title a smaller one, so that it ends within the picture."""
     font = ImageFont.load_default(TITLE_SIZE)
     room = (WIDTH - TITLE_LEFT - RIGHT) / draw.textlength(title, font)
