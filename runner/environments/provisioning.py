@@ -182,7 +182,8 @@ class _Provisioning:
         folder = self._store.folder
         if not folder.exists():
             folder = self.worker.settings.worker_dir
-        message = f"{describe_full_disk(folder)}{error}"[-MESSAGE_CHARACTERS:]
+        full_disk = describe_full_disk(folder, self.worker.settings.needed_mb)
+        message = f"{full_disk}{error}"[-MESSAGE_CHARACTERS:]
         if not isinstance(error, FailedRecently):
             self._store.remember_failure(key, message)
         self.worker.report_environment(key, "failed", record, message)
