@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.test import Client
+from hypothesis import HealthCheck, settings
 
 from tests.builders.receivers import Mailbox, mailbox
 
 if TYPE_CHECKING:  # pytest reads this file before Django is set up
     from django.contrib.auth.models import User
+
+# How long an example takes says how busy the machine is, not whether the code is right
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 @pytest.fixture

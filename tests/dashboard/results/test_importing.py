@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.results.core.result_format import parse_result
@@ -276,7 +276,6 @@ def test_cut_file_is_refused_and_what_it_gives_is_valid(name: str) -> None:
         parse_result(document)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.sampled_from(["v3.json", "asv.json", "pytest_benchmark.json"]),
     st.randoms(use_true_random=False),

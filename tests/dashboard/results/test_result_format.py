@@ -65,7 +65,7 @@ def test_document_of_the_suite_is_read(path: Path) -> None:
     assert set(result.metrics) == set(document["metrics"])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data())
 def test_result_with_anything_anywhere_is_read_or_refused(data: st.DataObject) -> None:
     document = json.loads(data.draw(st.sampled_from(GOLDEN)).read_text())
@@ -76,7 +76,7 @@ def test_result_with_anything_anywhere_is_read_or_refused(data: st.DataObject) -
 
 
 @pytest.mark.django_db
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.data())
 def test_delivery_with_anything_anywhere_ends_its_job(data: st.DataObject) -> None:
     """Done, or failed with the reason; no error over what the database cannot store."""
@@ -93,7 +93,7 @@ def test_delivery_with_anything_anywhere_ends_its_job(data: st.DataObject) -> No
     assert site.reload(job).state not in ACTIVE
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary() | VALUES.map(lambda value: json.dumps(value).encode()))
 def test_any_body_is_refused_with_a_reason(body: bytes) -> None:
     with pytest.raises(Refused, match=r"."):

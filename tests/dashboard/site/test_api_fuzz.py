@@ -58,7 +58,6 @@ def headers(one_connection: None) -> list[dict[str, str]]:
 @seed(int(os.environ.get("FUZZ_SEED", "1")))
 @settings(
     max_examples=int(os.environ.get("FUZZ_EXAMPLES", "10")),
-    deadline=None,
     suppress_health_check=PATIENT,
     phases=[Phase.generate],
 )
