@@ -60,25 +60,6 @@ def test_every_model_has_its_own_answer(
     assert words in answer["sentence"]
 
 
-def test_models_with_an_interval_come_before_many_without_slowest_first(
-    db: None, reader: Client
-) -> None:
-    releases.import_two_releases(repeats=4, models=["gpt2"])
-    releases.import_two_releases(repeats=1, models=["llama", "resnet50", "sd_unet"])
-    page = reader.get(COMPARE)
-    assert {row.group.name for row in page.context["model_rows"]} == {"gpt2"}
-    singles = [row.group.name for row in page.context["single_rows"]]
-    assert singles[:2] == ["sd_unet", "sd_unet"]
-    assert len(singles) == 6
-
-
-def test_few_models_without_an_interval_stay_among_the_others(db: None, reader: Client) -> None:
-    releases.import_two_releases(repeats=4, models=["gpt2"])
-    releases.import_two_releases(repeats=1, models=["llama"])
-    page = reader.get(COMPARE)
-    assert {row.group.name for row in page.context["model_rows"]} == {"gpt2", "llama"}
-
-
 def test_version_names_a_build_and_the_two_newest_are_the_default(
     two_releases: None, reader: Client
 ) -> None:
