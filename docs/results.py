@@ -7,15 +7,17 @@ session may leave what a script printed there next to its results (`yardstick.md
 """
 
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import geometric_mean, median, quantiles
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from results_summary import (  # noqa: E402
+    ByRelease,
     Document,
     Groups,
     by_machine,
@@ -31,11 +33,11 @@ from results_summary import (  # noqa: E402
     wall_s,
 )
 
-from benchmarks_suite.configs import CONFIGS  # noqa: E402
 from benchmarks_suite.harness import recorded  # noqa: E402
 from benchmarks_suite.registry import BENCHMARKS  # noqa: E402
 from dashboard.comparisons.core.matching import (  # noqa: E402
     CaseMeasurements,
+    ComparisonRow,
     Key,
     compare,
     compare_latency,
@@ -50,7 +52,11 @@ VERDICTS = {"better": "faster", "worse": "slower", "same": "the same", "unknown"
 SUSPECTED = {"better": "faster (suspected)", "worse": "slower (suspected)"}
 STARTS = ("cold", "warm", "restored")
 DISTRIBUTED = "distributed"  # the family that spans GPUs
+FIELD = "field-"  # families of PyTorch's own lists begin so
 MAX_LISTED = 4  # a cell lists the values of up to so many processes
+LEAST_SINGLE_PERCENT = 10.0  # of a change between one process a side, to be listed
+LEAST_SPREAD = 3  # processes of a case, to say how much they differ
+PHASED = ("inductor", "regional")  # whose compile time is listed by phase
 
 TEMPLATE = ROOT / "docs" / "results.template"
 NOT_YET = "Not measured yet on a GPU: `{command}` prints the table."
@@ -71,7 +77,9 @@ def page(sessions: Mapping[Path, Sequence[Document]]) -> str:
         summary=summary(documents),
         releases=by_upgrade(releases, groups),
         device_times=by_upgrade(device_times, groups),
-        configs=_table(configs(groups)),
+        singles=by_upgrade(singles, groups),
+        choices=_table(choices(groups)),
+        names=_table(names(groups)),
         starts=_table(starts(groups)),
         phases=_table(phases(groups)),
         spread=_table(spread(groups)),
@@ -107,7 +115,9 @@ def by_upgrade(
 
 
 def releases(groups: Groups, old: str, new: str) -> Iterator[Sequence[str]]:
-    """Cases of two releases: the steps, and the change as the site judges it."""
+    """Cases of two releases whose change has an interval: the steps, and the change as the site
+    judges it.
+    """
     yield (
         "benchmark",
         "config",
@@ -118,7 +128,7 @@ def releases(groups: Groups, old: str, new: str) -> Iterator[Sequence[str]]:
         "speedup",
     )
     sides = _side(groups, old), _side(groups, new)
-    for row in compare_latency(*sides, any_libraries=True).rows:
+    for row in filter(_has_interval, compare_latency(*sides, any_libraries=True).rows):
         by_release = groups[row.case.benchmark, row.case.config]
         processes = by_release[old], by_release[new]
         yield (
@@ -135,8 +145,7 @@ def releases(groups: Groups, old: str, new: str) -> Iterator[Sequence[str]]:
 def device_times(groups: Groups, old: str, new: str) -> Iterator[Sequence[str]]:
     """The same of the GPU's own time, with eager's next to it."""
     yield "benchmark", "config", "device time, ms", "change (95% interval)", "verdict", "eager, ms"
-    sides = _side(groups, old), _side(groups, new)
-    for row in compare(*sides, METRICS["device_ms"], any_libraries=True).rows:
+    for row in filter(_has_interval, _compared_device_times(groups, old, new)):
         by_release = groups[row.case.benchmark, row.case.config]
         processes = by_release[old], by_release[new]
         yield (
@@ -147,6 +156,35 @@ def device_times(groups: Groups, old: str, new: str) -> Iterator[Sequence[str]]:
             _verdict(row.effect),
             _arrow(*processes, "eager_device_ms", 5),
         )
+
+
+def singles(groups: Groups, old: str, new: str) -> Iterator[Sequence[str]]:
+    """The largest changes of the GPU's time among those that one process a side leaves without
+    an interval.
+    """
+    yield "benchmark", "config", "device time, ms", "change", "eager, ms"
+    for row in _compared_device_times(groups, old, new):
+        ratio = row.effect.ratio
+        if ratio is None or ratio.is_known or abs(ratio.percent) < LEAST_SINGLE_PERCENT:
+            continue
+        by_release = groups[row.case.benchmark, row.case.config]
+        processes = by_release[old], by_release[new]
+        yield (
+            _short(row.case.benchmark),
+            row.case.config,
+            _arrow(*processes, "device_ms", 4),
+            row.effect.change.text,
+            _arrow(*processes, "eager_device_ms", 4),
+        )
+
+
+def _compared_device_times(groups: Groups, old: str, new: str) -> Sequence[ComparisonRow]:
+    sides = _side(groups, old), _side(groups, new)
+    return compare(*sides, METRICS["device_ms"], any_libraries=True).rows
+
+
+def _has_interval(row: ComparisonRow) -> bool:
+    return row.effect.ratio is not None and row.effect.ratio.is_known
 
 
 def _side(groups: Groups, release: str) -> dict[Key, CaseMeasurements]:
@@ -166,30 +204,83 @@ def _is_current(document: Document) -> bool:
     return benchmark is None or benchmark.version == measured["version"]
 
 
-def configs(groups: Groups) -> Iterator[Sequence[str]]:
-    """The newest release of each case; its cold start may be of an older one."""
+def choices(groups: Groups) -> Iterator[Sequence[str]]:
+    """The fastest compiled config of each of the suite's own benchmarks, and the others' speedups.
+
+    Each in the newest release that has it; its cold start may be of an older one.
+    """
     yield (
         "benchmark",
-        "config",
+        "fastest compiled config",
         "speedup",
         "cold start, s",
-        "peak memory, GB (eager)",
         "break-even, steps",
+        "peak memory, GB (eager)",
+        "the others' speedups",
     )
-    for (benchmark, config), by_release in sorted(groups.items(), key=lambda group: group[0][0]):
-        if config == "eager":
-            continue
+    for benchmark, by_config in sorted(_by_benchmark(groups).items()):
+        fastest, *others = sorted(by_config, key=lambda config: -_speedup(by_config[config]))
+        by_release = by_config[fastest]
         newest = by_release[max(by_release)]
-        every_release = list(chain(*by_release.values()))
-        cold_s = median_of(newest, "cold_start_s") or median_of(every_release, "cold_start_s")
+        cold_s = median_of(newest, "cold_start_s")
+        if cold_s is None:
+            cold_s = median_of(list(chain(*by_release.values())), "cold_start_s")
+        texts = [f"{config} {_number(_speedup(by_config[config]), 3)}" for config in others]
         yield (
             _short(benchmark),
-            config,
-            _median(newest, "speedup", 3),
+            fastest,
+            _number(_speedup(by_release), 3),
             _number(cold_s, 3),
-            _memory(newest),
             _median(newest, "break_even_steps", 2),
+            _memory(newest),
+            ", ".join(texts),
         )
+
+
+def _by_benchmark(groups: Groups) -> dict[str, dict[str, ByRelease]]:
+    """Of the suite's own benchmarks the compiled configs that have a speedup."""
+    benchmarks: dict[str, dict[str, ByRelease]] = defaultdict(dict)
+    for (benchmark, config), by_release in groups.items():
+        if _library(by_release) is None and _speedup(by_release):
+            benchmarks[benchmark][config] = by_release
+    return benchmarks
+
+
+def _speedup(by_release: ByRelease) -> float:
+    """In the newest release, the median of the processes; 0 where none has one."""
+    return median_of(by_release[max(by_release)], "speedup") or 0.0
+
+
+def names(groups: Groups) -> Iterator[Sequence[str]]:
+    """The names of PyTorch's own lists, by library, config and release."""
+    speedups: dict[tuple[str, str, str], dict[str, float]] = defaultdict(dict)
+    for (benchmark, config), by_release in groups.items():
+        library = _library(by_release)
+        for release, processes in by_release.items():
+            speedup = median_of(processes, "speedup")
+            if library and speedup:
+                speedups[library, config, release][benchmark] = speedup
+    yield "library", "config", "torch", "names", "speedup, geometric mean", "slower than eager"
+    for (library, config, release), by_name in sorted(speedups.items()):
+        slower = [_model(name) for name, speedup in by_name.items() if speedup < 1]
+        yield (
+            library,
+            config,
+            release,
+            str(len(by_name)),
+            _number(geometric_mean(by_name.values()), 3),
+            ", ".join(sorted(slower)) or "none",
+        )
+
+
+def _library(by_release: ByRelease) -> str | None:
+    """Whose list has the benchmark; None for one of the suite's own."""
+    family: str = next(iter(by_release.values()))[0]["benchmark"]["family"]
+    return family.removeprefix(FIELD) if family.startswith(FIELD) else None
+
+
+def _model(benchmark: str) -> str:
+    return benchmark.partition(".")[0]
 
 
 def starts(groups: Groups) -> Iterator[Sequence[str]]:
@@ -209,9 +300,7 @@ def starts(groups: Groups) -> Iterator[Sequence[str]]:
 
 
 def phases(groups: Groups) -> Iterator[Sequence[str]]:
-    """The last process of each case, in the newest release, that had a cold start. Not of walks
-    through shapes, whose phases hold the recompiles, too.
-    """
+    """The last process of each case, in the newest release, that had a cold start."""
     yield (
         "benchmark",
         "config",
@@ -225,7 +314,7 @@ def phases(groups: Groups) -> Iterator[Sequence[str]]:
     for (benchmark, config), by_release in groups.items():
         processes = chain(*(by_release[release] for release in sorted(by_release)))
         cold = [process for process in processes if "cold" in process.get("starts", {})]
-        if not cold or CONFIGS[config].sweep:
+        if not cold or config not in PHASED:
             continue
         last = cold[-1:]
         cold_s = median_of(last, "cold_start_s") or 0.0
@@ -249,7 +338,7 @@ def spread(groups: Groups) -> Iterator[Sequence[str]]:
     )
     for (benchmark, config), by_release in groups.items():
         for release, processes in sorted(by_release.items()):
-            if len(processes) > 1:
+            if len(processes) >= LEAST_SPREAD:
                 machines = by_machine(processes)
                 yield (
                     _short(benchmark),

@@ -12,8 +12,8 @@ from benchmarks_suite.harness import recorded
 
 RECORDED = Path(__file__).resolve().parent.parent / "tests" / "data"
 Document = dict[str, Any]
-# (benchmark, config) -> release -> processes, the oldest first
-Groups = dict[tuple[str, str], dict[str, list[Document]]]
+ByRelease = dict[str, list[Document]]  # processes, the oldest first
+Groups = dict[tuple[str, str], ByRelease]  # by benchmark and config
 
 
 def read_sessions() -> dict[Path, list[Document]]:
