@@ -8,7 +8,7 @@ session may leave what a script printed there next to its results (`yardstick.md
 
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from statistics import geometric_mean, median, quantiles
@@ -16,6 +16,8 @@ from statistics import geometric_mean, median, quantiles
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from results_cells import each_value, median_cell, memory, number_text, percent, short_name, table  # noqa: E402
+from results_releases import by_upgrade, device_times, releases, singles  # noqa: E402
 from results_summary import (  # noqa: E402
     ByRelease,
     Document,
@@ -28,33 +30,17 @@ from results_summary import (  # noqa: E402
     median_of,
     read_sessions,
     release_of,
-    values,
     variation_percent,
     wall_s,
 )
 
 from benchmarks_suite.harness import recorded  # noqa: E402
 from benchmarks_suite.registry import BENCHMARKS  # noqa: E402
-from dashboard.comparisons.core.matching import (  # noqa: E402
-    CaseMeasurements,
-    ComparisonRow,
-    Key,
-    compare,
-    compare_latency,
-)
-from dashboard.comparisons.core.metric_effects import Effect  # noqa: E402
-from dashboard.comparisons.core.sides import side_from_results  # noqa: E402
-from dashboard.language.metrics import METRICS  # noqa: E402
-from dashboard.results.core.result_format import parse_result  # noqa: E402
 
 PHASES = ("dynamo", "aot", "inductor", "triton")
-VERDICTS = {"better": "faster", "worse": "slower", "same": "the same", "unknown": "not known"}
-SUSPECTED = {"better": "faster (suspected)", "worse": "slower (suspected)"}
 STARTS = ("cold", "warm", "restored")
 DISTRIBUTED = "distributed"  # the family that spans GPUs
 FIELD = "field-"  # families of PyTorch's own lists begin so
-MAX_LISTED = 4  # a cell lists the values of up to so many processes
-LEAST_SINGLE_PERCENT = 10.0  # of a change between one process a side, to be listed
 LEAST_SPREAD = 3  # processes of a case, to say how much they differ
 PHASED = ("inductor", "regional")  # whose compile time is listed by phase
 
@@ -78,12 +64,12 @@ def page(sessions: Mapping[Path, Sequence[Document]]) -> str:
         releases=by_upgrade(releases, groups),
         device_times=by_upgrade(device_times, groups),
         singles=by_upgrade(singles, groups),
-        choices=_table(choices(groups)),
-        names=_table(names(groups)),
-        starts=_table(starts(groups)),
-        phases=_table(phases(groups)),
-        spread=_table(spread(groups)),
-        distributed=_table(distributed(several_gpus)),
+        choices=table(choices(groups)),
+        names=table(names(groups)),
+        starts=table(starts(groups)),
+        phases=table(phases(groups)),
+        spread=table(spread(groups)),
+        distributed=table(distributed(several_gpus)),
         ramp=ramp(plain),
         cost=cost(documents),
         newest_share=newest_share(sessions.values()),
@@ -101,100 +87,6 @@ def summary(documents: Sequence[Document]) -> str:
         f"{len(documents)} results of {len(cases)} cases on {', '.join(machines)}, "
         f"torch {torch_releases}."
     )
-
-
-def by_upgrade(
-    table: Callable[[Groups, str, str], Iterator[Sequence[str]]], groups: Groups
-) -> dict[str, str]:
-    """The table from the oldest release to each newer one, by the newer one's name.
-
-    The oldest was measured in turn with each of them; two newer ones never were.
-    """
-    old, *newer = sorted(set(chain(*groups.values())))
-    return {new: _table(table(groups, old, new)) for new in newer}
-
-
-def releases(groups: Groups, old: str, new: str) -> Iterator[Sequence[str]]:
-    """Cases of two releases whose change has an interval: the steps, and the change as the site
-    judges it.
-    """
-    yield (
-        "benchmark",
-        "config",
-        "step, ms",
-        "change (95% interval)",
-        "verdict",
-        "eager step, ms",
-        "speedup",
-    )
-    sides = _side(groups, old), _side(groups, new)
-    for row in filter(_has_interval, compare_latency(*sides, any_libraries=True).rows):
-        by_release = groups[row.case.benchmark, row.case.config]
-        processes = by_release[old], by_release[new]
-        yield (
-            _short(row.case.benchmark),
-            row.case.config,
-            _arrow(*processes, "latency_ms", 4),
-            row.effect.change.text,
-            f"{_verdict(row.effect)} {row.changed_part}".strip(),
-            _arrow(*processes, "eager_latency_ms", 4),
-            _arrow(*processes, "speedup", 3),
-        )
-
-
-def device_times(groups: Groups, old: str, new: str) -> Iterator[Sequence[str]]:
-    """The same of the GPU's own time, with eager's next to it."""
-    yield "benchmark", "config", "device time, ms", "change (95% interval)", "verdict", "eager, ms"
-    for row in filter(_has_interval, _compared_device_times(groups, old, new)):
-        by_release = groups[row.case.benchmark, row.case.config]
-        processes = by_release[old], by_release[new]
-        yield (
-            _short(row.case.benchmark),
-            row.case.config,
-            _arrow(*processes, "device_ms", 5),
-            row.effect.change.text,
-            _verdict(row.effect),
-            _arrow(*processes, "eager_device_ms", 5),
-        )
-
-
-def singles(groups: Groups, old: str, new: str) -> Iterator[Sequence[str]]:
-    """The largest changes of the GPU's time among those that one process a side leaves without
-    an interval.
-    """
-    yield "benchmark", "config", "device time, ms", "change", "eager, ms"
-    for row in _compared_device_times(groups, old, new):
-        ratio = row.effect.ratio
-        if ratio is None or ratio.is_known or abs(ratio.percent) < LEAST_SINGLE_PERCENT:
-            continue
-        by_release = groups[row.case.benchmark, row.case.config]
-        processes = by_release[old], by_release[new]
-        yield (
-            _short(row.case.benchmark),
-            row.case.config,
-            _arrow(*processes, "device_ms", 4),
-            row.effect.change.text,
-            _arrow(*processes, "eager_device_ms", 4),
-        )
-
-
-def _compared_device_times(groups: Groups, old: str, new: str) -> Sequence[ComparisonRow]:
-    sides = _side(groups, old), _side(groups, new)
-    return compare(*sides, METRICS["device_ms"], any_libraries=True).rows
-
-
-def _has_interval(row: ComparisonRow) -> bool:
-    return row.effect.ratio is not None and row.effect.ratio.is_known
-
-
-def _side(groups: Groups, release: str) -> dict[Key, CaseMeasurements]:
-    """What was measured in one release."""
-    documents = chain(*(by_release.get(release, ()) for by_release in groups.values()))
-    return side_from_results(map(parse_result, documents))
-
-
-def _verdict(effect: Effect) -> str:
-    return SUSPECTED.get(effect.suspected or "", VERDICTS[effect.verdict])
 
 
 def _is_current(document: Document) -> bool:
@@ -225,14 +117,14 @@ def choices(groups: Groups) -> Iterator[Sequence[str]]:
         cold_s = median_of(newest, "cold_start_s")
         if cold_s is None:
             cold_s = median_of(list(chain(*by_release.values())), "cold_start_s")
-        texts = [f"{config} {_number(_speedup(by_config[config]), 3)}" for config in others]
+        texts = [f"{config} {number_text(_speedup(by_config[config]), 3)}" for config in others]
         yield (
-            _short(benchmark),
+            short_name(benchmark),
             fastest,
-            _number(_speedup(by_release), 3),
-            _number(cold_s, 3),
-            _median(newest, "break_even_steps", 2),
-            _memory(newest),
+            number_text(_speedup(by_release), 3),
+            number_text(cold_s, 3),
+            median_cell(newest, "break_even_steps", 2),
+            memory(newest),
             ", ".join(texts),
         )
 
@@ -268,7 +160,7 @@ def names(groups: Groups) -> Iterator[Sequence[str]]:
             config,
             release,
             str(len(by_name)),
-            _number(geometric_mean(by_name.values()), 3),
+            number_text(geometric_mean(by_name.values()), 3),
             ", ".join(sorted(slower)) or "none",
         )
 
@@ -291,11 +183,11 @@ def starts(groups: Groups) -> Iterator[Sequence[str]]:
             complete = [each for each in processes if set(STARTS) <= each.get("starts", {}).keys()]
             if complete:
                 yield (
-                    _short(benchmark),
+                    short_name(benchmark),
                     config,
                     release,
-                    *(_median(complete, f"{kind}_start_s", 3) for kind in STARTS),
-                    _median(complete, "artifact_size_mb", 3),
+                    *(median_cell(complete, f"{kind}_start_s", 3) for kind in STARTS),
+                    median_cell(complete, "artifact_size_mb", 3),
                 )
 
 
@@ -321,7 +213,7 @@ def phases(groups: Groups) -> Iterator[Sequence[str]]:
         parts_s = [median_of(last, f"compile_{phase}_s") or 0.0 for phase in PHASES]
         parts_s.append(max(0.0, cold_s - sum(parts_s)))
         shares = [f"{part_s / cold_s:.0%}" for part_s in parts_s]
-        yield _short(benchmark), config, _number(cold_s, 3), *shares
+        yield short_name(benchmark), config, number_text(cold_s, 3), *shares
 
 
 def spread(groups: Groups) -> Iterator[Sequence[str]]:
@@ -341,14 +233,14 @@ def spread(groups: Groups) -> Iterator[Sequence[str]]:
             if len(processes) >= LEAST_SPREAD:
                 machines = by_machine(processes)
                 yield (
-                    _short(benchmark),
+                    short_name(benchmark),
                     config,
                     release,
                     f"{len(processes)} ({len(machines)})",
-                    _percent(interval_percent(processes)),
-                    _percent(variation_percent(machines)),
-                    _percent(variation_percent([processes])),
-                    _percent(variation_percent(machines, "speedup")),
+                    percent(interval_percent(processes)),
+                    percent(variation_percent(machines)),
+                    percent(variation_percent([processes])),
+                    percent(variation_percent(machines, "speedup")),
                 )
 
 
@@ -365,12 +257,12 @@ def distributed(groups: Groups) -> Iterator[Sequence[str]]:
     for (benchmark, _), by_release in groups.items():
         for processes in by_release.values():
             yield (
-                _short(benchmark),
-                _each(processes, "eager_latency_ms", 4),
-                _each(processes, "latency_ms", 4),
-                _each(processes, "speedup", 3),
-                _median(processes, "cold_start_s", 3),
-                _memory(processes),
+                short_name(benchmark),
+                each_value(processes, "eager_latency_ms", 4),
+                each_value(processes, "latency_ms", 4),
+                each_value(processes, "speedup", 3),
+                median_cell(processes, "cold_start_s", 3),
+                memory(processes),
             )
 
 
@@ -410,46 +302,6 @@ def _printed(folders: Iterable[Path], name: str, command: str) -> str:
         if (folder / name).exists():
             text = (folder / name).read_text().strip()
     return text
-
-
-def _table(rows: Iterable[Sequence[str]]) -> str:
-    header, *body = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([header, "|---" * (header.count("|") - 1) + "|", *body])
-
-
-def _arrow(old: Sequence[Document], new: Sequence[Document], metric: str, digits: int) -> str:
-    before, after = _each(old, metric, digits), _each(new, metric, digits)
-    return f"{before} → {after}" if before and after else "–"
-
-
-def _each(processes: Sequence[Document], metric: str, digits: int) -> str:
-    """The value of each process; the median of many."""
-    numbers = values(processes, metric)
-    if len(numbers) > MAX_LISTED:
-        return f"{_number(median(numbers), digits)} (median of {len(numbers)})"
-    return ", ".join(_number(number, digits) for number in numbers)
-
-
-def _memory(processes: Sequence[Document]) -> str:
-    eager = _median(processes, "eager_peak_memory_gb", 3)
-    return f"{_median(processes, 'peak_memory_gb', 3)} ({eager})"
-
-
-def _median(processes: Sequence[Document], metric: str, digits: int) -> str:
-    return _number(median_of(processes, metric), digits)
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f}%"
-
-
-def _number(value: float | None, digits: int) -> str:
-    return "–" if value is None else f"{float(f'{value:.{digits}g}'):,.6g}"
-
-
-def _short(benchmark: str) -> str:
-    """gpt2.standard.inference.bfloat16.static.b16 -> gpt2, inference, bfloat16, static, b16."""
-    return ", ".join(part for part in benchmark.split(".") if part != "standard")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,48 @@
+"""What docs/results.py writes into a cell of a table, and a table."""
+
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from results_summary import Document, median_of, values
+
+MAX_LISTED = 4  # a cell lists the values of up to so many processes
+
+
+def table(rows: Iterable[Sequence[str]]) -> str:
+    header, *body = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([header, "|---" * (header.count("|") - 1) + "|", *body])
+
+
+def arrow(old: Sequence[Document], new: Sequence[Document], metric: str, digits: int) -> str:
+    before, after = each_value(old, metric, digits), each_value(new, metric, digits)
+    return f"{before} → {after}" if before and after else "–"
+
+
+def each_value(processes: Sequence[Document], metric: str, digits: int) -> str:
+    """The value of each process; the median of many."""
+    numbers = values(processes, metric)
+    if len(numbers) > MAX_LISTED:
+        return f"{number_text(median(numbers), digits)} (median of {len(numbers)})"
+    return ", ".join(number_text(number, digits) for number in numbers)
+
+
+def memory(processes: Sequence[Document]) -> str:
+    eager = median_cell(processes, "eager_peak_memory_gb", 3)
+    return f"{median_cell(processes, 'peak_memory_gb', 3)} ({eager})"
+
+
+def median_cell(processes: Sequence[Document], metric: str, digits: int) -> str:
+    return number_text(median_of(processes, metric), digits)
+
+
+def percent(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}%"
+
+
+def number_text(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{float(f'{value:.{digits}g}'):,.6g}"
+
+
+def short_name(benchmark: str) -> str:
+    """gpt2.standard.inference.bfloat16.static.b16 -> gpt2, inference, bfloat16, static, b16."""
+    return ", ".join(part for part in benchmark.split(".") if part != "standard")
