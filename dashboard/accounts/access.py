@@ -84,3 +84,5 @@ ADD_RUN = Access(Scope.TRIGGER, "dashboard.add_run")
 CHANGE_RUN = Access(Scope.TRIGGER, "dashboard.change_run")
 TRIAGE = Access(Scope.TRIAGE, "dashboard.change_alertgroup")
 POST_RESULTS = Access(Scope.WRITE, "dashboard.add_result")
+# Needed besides where posted results make their track a judged one
+CHANGE_TRACK = "dashboard.change_track"

@@ -32,6 +32,7 @@ from dashboard.results.services.store import roll_up
 from tests.builders import kernels
 
 REAL_RESULT = Path(__file__).parents[1] / "data" / "golden" / "result.pass.json"
+PLAIN_PAGES = ["/", "/benchmarks/", "/runs/", "/fleet/", "/glossary/"]
 FAILURE_MESSAGE = (
     "BackendCompilerFailed: lowering of aten.foo failed. The ablation names the stage at fault."
 )

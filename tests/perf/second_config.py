@@ -23,7 +23,7 @@ from tests.perf.kernel_choices import OTHERWISE, reasons
 METRICS = ("device_ms", "eager_device_ms", "latency_ms", "peak_memory_gb")
 HEADS = ("benchmark", "device time, ms", "step, ms", "peak memory, GB", OTHERWISE, "most")
 MOSTLY_PERCENT = 2.0  # a smaller difference of the device's time needs no reason
-FEW_CALLS = 4  # a kernel that runs less often in a step is no layer's
+LEAST_CALLS = 4  # in a step, of a kernel that each layer calls
 Pair = tuple[Document, Document]
 
 
@@ -103,7 +103,7 @@ def threads(document: Document, word: str) -> Iterator[int]:
     """The size of a block, of each kernel of Inductor's with this word that a layer calls."""
     for kernel in document["profile"]["compiled"]["kernels"]:
         is_inductors = kernel["name"].startswith("triton_") and word in kernel["name"]
-        if is_inductors and kernel["calls"] >= FEW_CALLS:
+        if is_inductors and kernel["calls"] >= LEAST_CALLS:
             yield int(kernel["block"][0])
 
 

@@ -54,7 +54,7 @@ def place_choices(builds: Sequence[AdvisedBuild], chosen: AdvisedBuild) -> dict[
 def advice_list(build: AdvisedBuild, start: Start, order: str) -> dict[str, Any]:
     """Every benchmark that leaves a choice with its advice in a row. Four queries.
 
-    silent: those of which too little was measured for any advice. alone: how many leave no choice.
+    without_advice: those of which too little was measured. alone: how many leave no choice.
     """
     rng = np.random.default_rng(_SEED)
     measured = selector.read_options(build)
@@ -64,7 +64,7 @@ def advice_list(build: AdvisedBuild, start: Start, order: str) -> dict[str, Any]
             rows.append(advice_row(name, advise(options, start, rng)))
     return {
         "rows": ordered([row for row in rows if row.config], order),
-        "silent": [row for row in rows if not row.config],
+        "without_advice": [row for row in rows if not row.config],
         "alone": len(measured) - len(rows),
     }
 

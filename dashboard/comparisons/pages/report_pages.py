@@ -71,12 +71,12 @@ def context(
     kernels = case_kernels.sentences(report, base, new)
     starred = starred_models.of_user(request.user.pk)
     models = model_table(report, kernels, new[0].machine, starred)
-    model_rows, single_rows = _split_by_interval(_shown_models(request, models, case_filter))
+    model_rows, folded_rows = _split_by_interval(_shown_models(request, models, case_filter))
     return {
         "report": report,
         "models": models,
         "model_rows": model_rows,
-        "single_rows": single_rows,
+        "folded_rows": folded_rows,
         "only_starred": bool(request.GET.get("starred")),
         "certain": judgement.of_kind("regression") + judgement.of_kind("improvement"),
         "table": table,
@@ -116,11 +116,11 @@ def _shown_models(
 
 def _split_by_interval(rows: Sequence[ModelRow]) -> tuple[Sequence[ModelRow], Sequence[ModelRow]]:
     """The rows to show at once; and those without any interval, slowest first, if they are many."""
-    single = [row for row in rows if not row.has_interval]
-    if len(single) <= _MAX_WITHOUT_INTERVAL or len(single) == len(rows):
+    folded = [row for row in rows if not row.has_interval]
+    if len(folded) <= _MAX_WITHOUT_INTERVAL or len(folded) == len(rows):
         return rows, []
-    single.sort(key=lambda row: -row.slowdown)
-    return [row for row in rows if row.has_interval], single
+    folded.sort(key=lambda row: -row.slowdown)
+    return [row for row in rows if row.has_interval], folded
 
 
 def _filter_context(

@@ -8,7 +8,7 @@ confirmations and remarks are made up.
 import uuid
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from itertools import cycle
 
@@ -16,7 +16,12 @@ import numpy as np
 from django.utils import timezone
 
 from dashboard.alerts.services.descriptions import describe
-from dashboard.detection import VERSION, OnlineDetector, Point, Settings, Verdict
+from dashboard.demo.services.generated_changes import (
+    GeneratedChange,
+    detector_settings,
+    judged_changes,
+)
+from dashboard.detection import VERSION
 from dashboard.language.metrics import METRICS
 from dashboard.models import (
     Alert,
@@ -39,11 +44,7 @@ from dashboard.models import (
     TorchBuild,
     WorkflowState,
 )
-from dashboard.results.selectors.trend import TrendSeries
-from dashboard.ui.charts import ChartLine
 
-JUDGED = ("latency_ms", "cold_start_s", "peak_memory_gb")
-MOST_SERIES = 200  # a larger history is for speed, not for more alerts
 MOST_GROUPS = 24
 PAIRS = 6
 BEGUN = (AlertState.SUSPECTED, AlertState.CONFIRMING)
@@ -75,42 +76,6 @@ REMARKS = {
 CLOSED = {AlertState.FIXED, AlertState.INVALID, AlertState.NOT_REPRODUCED, AlertState.RECOVERED}
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A change of one series, and what is needed to tell it."""
-
-    series: Series
-    line: ChartLine
-    verdict: Verdict
-    index: int  # of the first point of the new level, among all data of the line
-    seen_at: int  # of the point with which the detector reported it
-
-    @property
-    def at(self) -> datetime:
-        return datetime.fromtimestamp(self.line.at_ms[self.index] / 1000, UTC)
-
-    @property
-    def effect(self) -> float:
-        return self.verdict.effect or 0.0
-
-    @property
-    def eager(self) -> bool:
-        return self.series.config.name == "eager"
-
-    @property
-    def base(self) -> str:
-        return self.line.build[max(self.index - 1, 0)]
-
-    @property
-    def new(self) -> str:
-        return self.line.build[self.index]
-
-    @property
-    def direction(self) -> Direction:
-        worse = (self.effect > 0) == METRICS[self.series.metric].lower_is_better
-        return Direction.REGRESSION if worse else Direction.IMPROVEMENT
-
-
 def generate_alerts(*, machine: str) -> int:
     """Judge the history of ``machine`` and write what is found as groups; how many.
 
@@ -122,56 +87,21 @@ def generate_alerts(*, machine: str) -> int:
         build.label: build
         for build in TorchBuild.objects.filter(runs__machine__key=machine).distinct()
     }
-    grouped: dict[tuple[str, bool], list[Found]] = defaultdict(list)
-    for found in _judged(machine):
-        grouped[found.new, found.eager].append(found)
+    grouped: dict[tuple[str, bool], list[GeneratedChange]] = defaultdict(list)
+    for change in judged_changes(machine):
+        grouped[change.new, change.eager].append(change)
     newest = sorted(grouped.values(), key=lambda changes: changes[0].at, reverse=True)[:MOST_GROUPS]
     lives = {worse: cycle(LIVES) for worse in (False, True)}  # apart, so that both have every state
     for changes in newest:
-        worse = any(one.direction == Direction.REGRESSION for one in changes)
+        worse = any(change.direction == Direction.REGRESSION for change in changes)
         _write_group(changes, next(lives[worse]), builds)
     return len(newest)
 
 
-def _judged(machine: str) -> list[Found]:
-    """Every change that the detector finds at a new build; the generated outliers are left
-    aside.
-    """
-    chosen = Series.objects.filter(machine__key=machine, metric__in=JUDGED, count__gt=0)
-    found = []
-    for series in chosen.select_related("benchmark", "config", "machine", "track").order_by("pk")[
-        :MOST_SERIES
-    ]:
-        for line in TrendSeries([series]).lines([series]):
-            changes = _changes(series, line)
-            found += [change for change in changes if change.base != change.new]
-    return found
-
-
-def _changes(series: Series, line: ChartLine) -> list[Found]:
-    """What the detector reports of a line, of changes that begin at one point the last."""
-    detector = OnlineDetector(_settings(series.metric))
-    measured = np.flatnonzero(~np.isnan(line.value)).tolist()
-    by_index = {}
-    for seen_at in measured:
-        low, high = (
-            None if np.isnan(end) else float(end) for end in (line.low[seen_at], line.high[seen_at])
-        )
-        verdict = detector.update(Point(float(line.value[seen_at]), low, high, seen_at))
-        if verdict.state == "changed" and verdict.index is not None:
-            index = measured[verdict.index]
-            by_index[index] = Found(series, line, verdict, index, seen_at)
-    return list(by_index.values())
-
-
-def _settings(metric: str) -> Settings:
-    return Settings(METRICS[metric].threshold_percent, "continuous")
-
-
 def _write_group(
-    changes: Sequence[Found], life: Sequence[AlertState], builds: dict[str, TorchBuild]
+    changes: Sequence[GeneratedChange], life: Sequence[AlertState], builds: dict[str, TorchBuild]
 ) -> None:
-    first = max(changes, key=lambda one: (one.direction == Direction.REGRESSION, abs(one.effect)))
+    first = max(changes, key=_weight)
     group = AlertGroup.objects.create(
         evidence_state=[state for state in life if state in EvidenceState.values][-1],
         workflow_state=life[-1] if life[-1] in WorkflowState.values else WorkflowState.NEW,
@@ -186,15 +116,20 @@ def _write_group(
         base=builds[first.base],
         new=builds[first.new],
     )
-    told_at = first.at + timedelta(hours=2)
+    opened_at = first.at + timedelta(hours=2)
     AlertGroup.objects.filter(pk=group.pk).update(
-        created_at=told_at, closed_at=told_at + timedelta(days=1) if life[-1] in CLOSED else None
+        created_at=opened_at,
+        closed_at=opened_at + timedelta(days=1) if life[-1] in CLOSED else None,
     )
-    alerts = Alert.objects.bulk_create(_alert(one, group) for one in changes)
+    alerts = Alert.objects.bulk_create(_alert(change, group) for change in changes)
     describe(groups=[group])
-    _write_life(group, life, told_at)
+    _write_life(group, life, opened_at)
     if len(life) > 1:
         _confirm(alerts[changes.index(first)], first, life[-1], builds)
+
+
+def _weight(change: GeneratedChange) -> tuple[bool, float]:
+    return change.direction == Direction.REGRESSION, abs(change.effect)
 
 
 def _evidence(*, eager: bool, confirmed: bool) -> list[dict[str, str]]:
@@ -227,23 +162,23 @@ def _evidence(*, eager: bool, confirmed: bool) -> list[dict[str, str]]:
     ]
 
 
-def _alert(one: Found, group: AlertGroup) -> Alert:
-    verdict, line = one.verdict, one.line
-    metric = METRICS[one.series.metric]
-    values = line.value[max(one.index - 40, 0) : one.seen_at + 1]
+def _alert(change: GeneratedChange, group: AlertGroup) -> Alert:
+    verdict, line = change.verdict, change.line
+    metric = METRICS[change.series.metric]
+    values = line.value[max(change.index - 40, 0) : change.seen_at + 1]
     decision = {
-        "settings": asdict(_settings(metric.key)),
-        "verdict": {**asdict(verdict), "index": one.index},
+        "settings": asdict(detector_settings(metric.key)),
+        "verdict": {**asdict(verdict), "index": change.index},
         "points": values[~np.isnan(values)].tolist(),
     }
     return Alert(
         group=group,
-        series=one.series,
+        series=change.series,
         kind=Kind.DRIFT if verdict.cause == "drift" else Kind.STEP,
-        direction=one.direction,
-        job_id=line.job[one.index],
-        planned_at=one.at,
-        seen_at=datetime.fromtimestamp(line.at_ms[one.seen_at] / 1000, UTC),
+        direction=change.direction,
+        job_id=line.job[change.index],
+        planned_at=change.at,
+        seen_at=datetime.fromtimestamp(line.at_ms[change.seen_at] / 1000, UTC),
         base=group.base,
         new=group.new,
         effect=verdict.effect,
@@ -269,7 +204,9 @@ def _write_life(group: AlertGroup, life: Sequence[AlertState], at: datetime) -> 
     AlertEvent.objects.bulk_update(events, ["at", "considered_at"])
 
 
-def _confirm(alert: Alert, found: Found, state: AlertState, builds: dict[str, TorchBuild]) -> None:
+def _confirm(
+    alert: Alert, change: GeneratedChange, state: AlertState, builds: dict[str, TorchBuild]
+) -> None:
     """The confirmation with its runs and data: pairs around the two levels, or around one that did
     not reproduce.
     """
@@ -286,18 +223,18 @@ def _confirm(alert: Alert, found: Found, state: AlertState, builds: dict[str, To
     )
     confirmation.alerts.add(alert)
     share = 0 if state == AlertState.NOT_REPRODUCED else (alert.effect or 0) / 100
-    before = found.line.value[: found.index]
+    before = change.line.value[: change.index]
     level = float(np.median(before[~np.isnan(before)]))
     for number, arm in enumerate(order[: PAIRS if running else None]):
         value = level * (1 + share * (arm == "new")) * float(np.exp(rng.normal(0, 0.006)))
-        at = found.at + timedelta(hours=3, minutes=3 * number)
-        build = builds[found.new if arm == "new" else found.base]
-        run = _create_run(confirmation, found.series, arm, build, at)
-        _write_process(run, found.series, value, at)
+        at = change.at + timedelta(hours=3, minutes=3 * number)
+        build = builds[change.new if arm == "new" else change.base]
+        run = _create_run(confirmation, change.series, arm, build, at)
+        _write_process(run, change.series, value, at)
     if running:
         # What it waits for, or else it would be concluded, and people told of it
-        waiting = _create_run(confirmation, found.series, "new", builds[found.new], None)
-        _plan_process(waiting, found.series)
+        waiting = _create_run(confirmation, change.series, "new", builds[change.new], None)
+        _plan_process(waiting, change.series)
 
 
 def _create_run(

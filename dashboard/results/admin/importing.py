@@ -24,6 +24,7 @@ from unfold.widgets import (
     UnfoldBooleanWidget,
 )
 
+from dashboard.accounts.access import CHANGE_TRACK
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.language.wording import plural
 from dashboard.models import Machine, Run
@@ -103,7 +104,9 @@ class ImportForm(forms.Form):
 def import_page(request: HttpRequest) -> HttpResponse:
     """The form, and what came of it."""
     form = ImportForm(request.POST or None, request.FILES or None)
-    form.fields["judge"].disabled = not request.user.has_perm("dashboard.change_track")
+    if not request.user.has_perm(CHANGE_TRACK):
+        form.fields["judge"].disabled = True
+        form.fields["judge"].help_text += " It changes the track, which your account may not."
     if form.is_valid():
         try:
             show_report(request, import_upload(**form.cleaned_data), form.cleaned_data)

@@ -8,13 +8,17 @@ from ninja import Field, Query, Router, Schema
 from ninja.errors import HttpError
 from pydantic import AfterValidator
 
-from dashboard.accounts.access import POST_RESULTS, caller_of, require_permission
+from dashboard.accounts.access import (
+    CHANGE_TRACK,
+    POST_RESULTS,
+    caller_of,
+    require_permission,
+)
 from dashboard.results.api.worker import read_body
 from dashboard.results.formats import Hints, parse_metric_mapping
 from dashboard.results.services.imports import ImportSource, import_results
 from dashboard.ui.api.parameters import Moment, Name, Text
 
-CHANGE_TRACK = "dashboard.change_track"
 WITHOUT_JUDGE = (
     "Without `judge` the results are taken, and judged where the track is judged already."
 )

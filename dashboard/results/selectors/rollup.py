@@ -159,7 +159,7 @@ def series_locations(
 
 
 def case_counts(machine: int) -> dict[int, int]:
-    """By the track's key, how many cases of the suite were measured on a machine, or imported."""
+    """How many cases of the suite were measured on a machine, or imported, by the track's id."""
     own = Series.objects.filter(machine=machine, metric=STATUS_METRIC, benchmark__imported=False)
     return dict(own.values_list("track").annotate(Count("pk")))
 

@@ -46,8 +46,8 @@ def enqueue(*, series_ids: Collection[int], metrics: Collection[str] = ALERTING)
 
 
 class Wakes:
-    """Which results notify the dashboard worker: the first one, and none in the second after it,
-    when that message's turn has not come yet. Judging them one by one costs several times as much.
+    """Which results notify the dashboard worker: the first, and none of those that follow within
+    GATHER_S, since its message is delivered only then. Each message costs queries of its own.
     """
 
     def __init__(self) -> None:

@@ -45,8 +45,8 @@ def _parameters(request: HttpRequest) -> BenchmarksParameters:
 
 
 def _place(request: HttpRequest, locations: Sequence[SeriesLocation]) -> SeriesLocation | None:
-    """As on every page, but for a track that has next to nothing of what its machine measured: a
-    page of all benchmarks does not begin with it unless the address names it.
+    """As on every page; but unless the address names a track, not one with less than a tenth of
+    the cases of its machine's largest.
     """
     place = parameters.place(request, locations)
     if place is None or request.GET.get("track"):

@@ -14,9 +14,9 @@ def test_models_with_an_interval_come_before_many_without_slowest_first(reader: 
     releases.import_two_releases(repeats=1, models=["llama", "resnet50", "sd_unet"])
     page = reader.get(COMPARE)
     assert {row.group.name for row in page.context["model_rows"]} == {"gpt2"}
-    singles = [row.group.name for row in page.context["single_rows"]]
-    assert singles[:2] == ["sd_unet", "sd_unet"]
-    assert len(singles) == 6
+    folded = [row.group.name for row in page.context["folded_rows"]]
+    assert folded[:2] == ["sd_unet", "sd_unet"]
+    assert len(folded) == 6
 
 
 def test_few_models_without_an_interval_stay_among_the_others(reader: Client) -> None:

@@ -1,0 +1,40 @@
+"""What people see who are not signed in, who follow a dead link, or whom the site fails."""
+
+from typing import Any
+
+import pytest
+from django.test import Client, override_settings
+
+from tests.builders.pages import PLAIN_PAGES
+from tests.builders.reading import page_text
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize("url", PLAIN_PAGES)
+def test_stranger_is_asked_to_sign_in(client: Client, url: str) -> None:
+    response = client.get(url)
+    assert response.status_code == 302
+    assert response.headers["Location"] == f"/sign-in/?next={url}"
+
+
+def test_wrong_passwords_are_explained(client: Client) -> None:
+    shown = page_text(client.post("/sign-in/", {"username": "a", "password": "b"}))
+    assert "do not belong together" in shown
+
+
+def test_page_that_does_not_exist_leads_back(reader: Client) -> None:
+    response = reader.get("/nothing/")
+    assert response.status_code == 404
+    assert 'href="/benchmarks/"' in page_text(response)
+
+
+def test_page_of_a_server_error_needs_nothing_that_may_be_broken(rf: Any) -> None:
+    from django.views.defaults import server_error
+
+    assert "The site made a mistake" in server_error(rf.get("/")).content.decode()
+
+
+@override_settings(ALLOWED_HOSTS=["testserver"])
+def test_names_from_outside_are_escaped(reader: Client) -> None:
+    assert "<script>" not in page_text(reader.get("/benchmarks/?machine=<script>alert(1)</script>"))
