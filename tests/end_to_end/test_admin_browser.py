@@ -9,15 +9,22 @@ from dashboard.models import Channel, Rule, Schedule
 from dashboard.runs.services.schedules import ensure_nightly
 from tests.builders import notifications, site
 from tests.builders.chromium import DESK, PHONE, accessibility_violations, phone_problems
+from tests.builders.golden_files import GOLDEN
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 TABLES = ("run", "schedule", "channel", "rule", "machine", "torchbuild")
+MEASURED = ("comparison", "factorial", "bisection")  # their lists are pages of the site
 LISTS = [
     "/admin/",
     "/admin/auth/user/",
     *[f"/admin/dashboard/{table}/" for table in TABLES],
 ]
-FORMS = ["/admin/auth/user/add/", *[f"/admin/dashboard/{table}/add/" for table in TABLES]]
+IMPORT = "/admin/import-results/"
+FORMS = [
+    IMPORT,
+    "/admin/auth/user/add/",
+    *[f"/admin/dashboard/{table}/add/" for table in (*TABLES, *MEASURED)],
+]
 MOVED = """new Promise((answer) => {
     let sum = 0;
     const add = (entries) => entries.getEntries().forEach((entry) => { sum += entry.value; });
@@ -102,6 +109,13 @@ def test_channel_shows_the_field_of_its_kind_alone(page: Page) -> None:
     page.get_by_label("Kind").select_option("slack")
     expect(page.get_by_label("Slack webhook URL")).to_be_visible()
     expect(page.get_by_label("Send to")).to_be_hidden()
+
+
+def test_results_are_imported_with_the_form(page: Page) -> None:
+    page.goto(IMPORT)
+    page.locator("input[type=file]").set_input_files(GOLDEN / "result.pass.json")
+    page.get_by_role("button", name="Import").click()
+    expect(page.get_by_text("1 added, 0 here already")).to_be_visible()
 
 
 def test_channel_is_made_without_scripts(

@@ -106,7 +106,9 @@ def import_page(request: HttpRequest) -> HttpResponse:
     form = ImportForm(request.POST or None, request.FILES or None)
     if not request.user.has_perm(CHANGE_TRACK):
         form.fields["judge"].disabled = True
-        form.fields["judge"].help_text += " It changes the track, which your account may not."
+        form.fields[
+            "judge"
+        ].help_text += " It changes the track: ask an admin for the permission to change tracks."
     if form.is_valid():
         try:
             show_report(request, import_upload(**form.cleaned_data), form.cleaned_data)
