@@ -88,9 +88,21 @@ def embedded_postgres() -> Iterator[dict[str, Any]]:
 
     server = EmbeddedPostgres(VAR / "postgres")
     try:
-        yield database(server.start())
+        described = database(server.start())
+        _forget_durability(server.url)
+        yield described
     finally:
         server.stop()
+
+
+def _forget_durability(url: str) -> None:
+    """Its data end with the session: writing them to the disk for good would only take time."""
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        for name in ("fsync", "full_page_writes", "synchronous_commit"):
+            connection.execute(f"ALTER SYSTEM SET {name} = off")
+        connection.execute("SELECT pg_reload_conf()")
 
 
 @pytest.fixture(scope="session")

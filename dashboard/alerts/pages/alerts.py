@@ -132,9 +132,10 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
         context |= {
             "collected": collected_evidence.of_group(group, [row.alert for row in rows]),
             "seen": seen,
+            "has_control": alert_data.control_of(main.alert) is not None,
             "points": alert_page.points(seen),
             "command": command,
-            "bisect_task": since_which_build.bisect_task(main.alert, command),
+            "can_bisect": since_which_build.can_bisect(main.alert, command),
             "has_code": code_selector.sides_of(main.alert, seen) is not None,
             "no_code": code_selector.NOT_KEPT,
             "kernels": kernels.around(main.alert, seen),
@@ -157,7 +158,8 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
     seen = alert_data.around(main.alert)
     if seen.line is None:
         return figure_response({"data": [], "layout": {}})
-    figure = alert_charts.change_figure(seen.line, seen.control, seen.step, main.metric)
+    control = alert_data.control_around(main.alert, seen.step)
+    figure = alert_charts.change_figure(seen.line, control, seen.step, main.metric)
     return figure_response(figure)
 
 

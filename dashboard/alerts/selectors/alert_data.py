@@ -34,22 +34,23 @@ _MOST_BEFORE = 120  # points before the change that the chart shows
 
 @dataclass(frozen=True, slots=True)
 class AroundChange:
-    """What the chart of an alert shows; None where nothing is stored (any more)."""
+    """The points of an alert's series. line: None where nothing is stored (any more)."""
 
     line: ChartLine | None
-    control: ChartLine | None
     step: Step
 
 
 def around(alert: Alert) -> AroundChange:
-    """The points around the change of ``alert``, invalid ones left out. Six queries."""
+    """The points around the change of ``alert``, invalid ones left out. Three queries."""
     step = step_of(alert)
-    line = line_around(alert.series, step)
-    control_series = control_of(alert.series)
-    control = line_around(control_series, step) if control_series else None
-    if control is not None:
-        control = replace(control, name="eager control")
-    return AroundChange(line, control, step)
+    return AroundChange(line_around(alert.series, step), step)
+
+
+def control_around(alert: Alert, step: Step) -> ChartLine | None:
+    """What the chart shows of the eager control; None where it has none. Three queries."""
+    series = control_of(alert)
+    line = line_around(series, step) if series else None
+    return replace(line, name="eager control") if line else None
 
 
 def step_of(alert: Alert) -> Step:
@@ -83,12 +84,15 @@ def _neighbours(alert: Alert) -> tuple[datetime | None, datetime | None]:
     return max(before, default=None), min(after, default=None)
 
 
-def control_of(series: Series) -> Series | None:
-    """The series of what only eager moves, in the same jobs; None where the metric has none."""
+def control_of(alert: Alert) -> Series | None:
+    """The series of what only eager moves, in the same jobs; None where the chart has no place for
+    it. One query at most.
+    """
+    series = alert.series
     metric = CHARTED_CONTROLS.get(series.metric)
-    if metric is None or series.config.name == "eager":
+    if metric is None or series.config.name == "eager" or alert.unit != "percent":
         return None
-    controls = Series.objects.filter(**same_case(series), metric=metric)
+    controls = Series.objects.filter(**same_case(series), metric=metric, count__gt=0)
     return controls.select_related("config").first()
 
 

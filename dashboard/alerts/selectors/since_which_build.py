@@ -29,20 +29,27 @@ def searches(group: AlertGroup) -> list[Search]:
     return [Search(row, between(row.low.git_sha, row.high.git_sha)) for row in rows]
 
 
-def bisect_task(alert: Alert, command: str) -> BisectTask | None:
-    """What `git bisect run` has to decide; None where commits, levels or command are not known.
+def can_bisect(alert: Alert, command: str) -> bool:
+    """Whether commits, levels and command are known, which `git bisect run` needs. No query.
 
     command: as `alert_page.reproduce` gives it.
     """
     base, new = alert.base, alert.new
     if base is None or new is None or not between(base.git_sha, new.git_sha):
-        return None
+        return False
     if not command.startswith(_COMMAND) or "\n" in command:
+        return False
+    before, after = _seen_levels(alert)
+    return before != after
+
+
+def bisect_task(alert: Alert, command: str) -> BisectTask | None:
+    """What `git bisect run` has to decide; None where it cannot."""
+    base, new = alert.base, alert.new
+    if base is None or new is None or not can_bisect(alert, command):
         return None
     is_status = alert.series.metric == STATUS_METRIC
-    before, after = (0.0, 1.0) if is_status else _levels(alert)
-    if before == after:
-        return None
+    before, after = _seen_levels(alert) if is_status else _levels(alert)
     return BisectTask(
         alert=f"{settings.SITE_URL}{alert.group.get_absolute_url()}: {alert.group.title}",
         good=base.git_sha,
@@ -55,12 +62,23 @@ def bisect_task(alert: Alert, command: str) -> BisectTask | None:
 
 
 def _levels(alert: Alert) -> tuple[float, float]:
-    """Base and new as the confirmation measured them, else as the detector saw them."""
+    """Base and new as the confirmation measured them, where they differ, else as the detector saw
+    them.
+    """
     confirmation = Confirmation.objects.filter(group=alert.group_id).first()
     if confirmation is not None:
         measured = pairs.measured_pairs(confirmation, alert)
         if measured.base and measured.new:
-            return _middle(measured.base), _middle(measured.new)
+            base, new = _middle(measured.base), _middle(measured.new)
+            if base != new:
+                return base, new
+    return _seen_levels(alert)
+
+
+def _seen_levels(alert: Alert) -> tuple[float, float]:
+    """As the detector saw them: of a status, 0 passes and 1 fails. The same where unknown."""
+    if alert.series.metric == STATUS_METRIC:
+        return 0.0, 1.0
     return alert.levels or (0.0, 0.0)
 
 

@@ -68,7 +68,7 @@ def test_the_page_of_an_alert_needs_few_queries(
     history: None, operator: Client, django_assert_max_num_queries: MaxQueries
 ) -> None:
     page = confirmed().get_absolute_url()
-    with django_assert_max_num_queries(22):
+    with django_assert_max_num_queries(20):
         text(operator, page)
 
 
@@ -92,6 +92,17 @@ def figure(client: Client, url: str) -> dict[str, Any]:
 def test_the_figure_of_a_change_has_levels_and_the_points(history: None, reader: Client) -> None:
     drawn = figure(reader, f"/alerts/{confirmed().pk}/change.json")
     assert {trace.get("name") for trace in drawn["data"]} >= {"level before", "level after"}
+
+
+def test_the_control_is_named_where_it_is_drawn(history: None, reader: Client) -> None:
+    shown = dict[bool, int]()
+    for group in AlertGroup.objects.filter(alerts__isnull=False).distinct():
+        drawn = figure(reader, f"/alerts/{group.pk}/change.json")["data"]
+        is_drawn = any(trace.get("name") == "eager control" for trace in drawn)
+        caption = text(reader, group.get_absolute_url()).partition("<figcaption>")[2]
+        assert ("Grey: the" in caption.partition("</figcaption>")[0]) is is_drawn, group
+        shown[is_drawn] = shown.get(is_drawn, 0) + 1
+    assert shown.keys() == {True, False}
 
 
 def test_the_figure_of_the_pairs_has_a_mark_for_each_process(history: None, reader: Client) -> None:
