@@ -27,6 +27,11 @@ class SeriesNoise(NamedTuple):
     scale: float
     points: float
 
+    @property
+    def lends(self) -> bool:
+        """Whether it comes from enough points to say what is usual."""
+        return self.points >= FEWEST_POINTS and self.scale > 0
+
 
 @dataclass(frozen=True, slots=True)
 class UsualNoise:
@@ -50,7 +55,7 @@ class UsualNoise:
 
 def usual_noise(others: Sequence[SeriesNoise]) -> UsualNoise | None:
     """What is usual of the noise of other series; None where they are too few."""
-    settled = [other for other in others if other.points >= FEWEST_POINTS and other.scale > 0]
+    settled = [other for other in others if other.lends]
     if len(settled) < FEWEST_SERIES:
         return None
     rho, rho_error = _middle_and_spread(np.array([other.rho for other in settled]))

@@ -36,13 +36,16 @@ class DetectorState(models.Model):
     planned_at = models.DateTimeField(null=True)  # of the last datum that it has seen
     # There is something to judge; set in the transaction that brought it
     due = models.BooleanField(default=False)
+    # Its noise is known well enough for young series to borrow it
+    lends = models.BooleanField(default=False, db_default=False)
     # The smallest change that this series shows in 9 of 10 cases
     can_show_percent = models.FloatField(null=True)
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
         indexes = [
-            models.Index(fields=["series"], condition=models.Q(due=True), name="detector_due")
+            models.Index(fields=["series"], condition=models.Q(due=True), name="detector_due"),
+            models.Index(fields=["series"], condition=models.Q(lends=True), name="detector_lends"),
         ]
 
     def __str__(self) -> str:

@@ -230,14 +230,13 @@ class AlertSummary:
     def sentence(self) -> str:
         """ "gpt2.….b8, inductor: latency 6.2% slower (5.1 to 7.4%), from 17.31 to 18.38 ms"."""
         series = self.alert.series
-        what = "changed"
         if self.words:
             before, what = map(states.label, self.words)
             if before:
                 what += f" (was {before})"
-        elif self.change:
-            what = self.change.text
-        sentence = f"{series.benchmark.name}, {series.config.name}: {named(self.metric, what)}"
+        else:
+            what = named(self.metric, self.change.text if self.change else "changed")
+        sentence = f"{series.benchmark.name}, {series.config.name}: {what}"
         if self.levels and not self.first:
             sentence += f", {self.levels}"
         if self.alert.is_smaller and self.first:

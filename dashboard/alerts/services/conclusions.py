@@ -20,6 +20,7 @@ from dashboard.alerts.services.causes import reattribute
 from dashboard.alerts.services.confirmations import PATIENCE, plan_rounds
 from dashboard.alerts.services.descriptions import describe
 from dashboard.detection import status_value
+from dashboard.language.metrics import STATUS_METRIC
 from dashboard.language.wording import metric_of, plural, signed
 from dashboard.models import Alert, AlertState, Confirmation, Status
 from dashboard.runs.selectors.runs import ACTIVE_RUNS
@@ -171,11 +172,16 @@ def _case(alert: Alert) -> tuple[int, int]:
 
 def _sentence(alert: Alert) -> str:
     """ "mlp… in inductor, Latency: +6.1% (+4.8 to +7.5) in 5 rounds: confirmed"; next to it the
-    first estimate where the change turned out smaller.
+    first estimate where the change turned out smaller. A status has no number: "mlp… in inductor:
+    measured again in 5 rounds: confirmed".
     """
     series = alert.series
-    name = f"{series.benchmark} in {series.config}, {metric_of(series.metric).label}"
+    name = f"{series.benchmark} in {series.config}"
     outcome: dict[str, Any] = alert.decision.get("confirmation", {})
+    if outcome and series.metric == STATUS_METRIC:
+        rounds = plural(outcome["pairs"], "round")
+        return f"{name}: measured again in {rounds}: {alert.confirmation}"
+    name += f", {metric_of(series.metric).label}"
     if not outcome:
         return f"{name}: {alert.confirmation}, nothing could be measured"
     low, high = outcome["low"], outcome["high"]

@@ -54,9 +54,10 @@ BATCH = 50
 _SAVE = """
     UPDATE dashboard_detectorstate AS stored
     SET due = false, version = %s, updated_at = now(), state = judged.state::jsonb,
-        planned_at = judged.planned_at, can_show_percent = judged.can_show_percent
-    FROM unnest(%s::bigint[], %s::text[], %s::timestamptz[], %s::float8[])
-         AS judged (series, state, planned_at, can_show_percent)
+        planned_at = judged.planned_at, can_show_percent = judged.can_show_percent,
+        lends = judged.lends
+    FROM unnest(%s::bigint[], %s::text[], %s::timestamptz[], %s::float8[], %s::bool[])
+         AS judged (series, state, planned_at, can_show_percent, lends)
     WHERE stored.series_id = judged.series
 """
 
@@ -222,7 +223,7 @@ def _borrow(young: Collection[_Judging]) -> None:
 
 def _save(judgings: Iterable[_Judging]) -> None:
     """Store where the series stand. One query."""
-    ids, states, moments, shown = [], [], [], []
+    ids, states, moments, shown, lending = [], [], [], [], []
     for judging in judgings:
         moment = max((reading.at for reading in judging.fresh), default=judging.stored.planned_at)
         limit = judging.detector.now.limit
@@ -235,9 +236,11 @@ def _save(judgings: Iterable[_Judging]) -> None:
         states.append(orjson.dumps(state, option=orjson.OPT_SERIALIZE_NUMPY).decode())
         moments.append(moment)
         shown.append(judging.stored.can_show_percent)
+        law = state["now"]["law"]
+        lending.append(law is not None and history.noise_of(law).lends)
     if ids:
         with connection.cursor() as cursor:
-            cursor.execute(_SAVE, [str(VERSION), ids, states, moments, shown])
+            cursor.execute(_SAVE, [str(VERSION), ids, states, moments, shown, lending])
 
 
 def _stored_detector(

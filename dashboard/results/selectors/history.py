@@ -150,21 +150,25 @@ def place_of(series: Series) -> Place:
 
 
 def noises_at(places: Collection[Place]) -> dict[Place, dict[int, SeriesNoise]]:
-    """The noise of each series of these places that has been judged. One query."""
+    """The noise of each series of these places that lends it. One query."""
     states = DetectorState.objects.filter(
+        lends=True,
         version=str(VERSION),
         series__machine__in={place.machine for place in places},
         series__metric__in={place.metric for place in places},
-        state__now__has_key="law",
     )
     noises: dict[Place, dict[int, SeriesNoise]] = {place: {} for place in places}
     of_place = ("series__machine", "series__metric", "series__track__judges_imports")
     for series_id, model, *fields in states.values_list("pk", "state__now__law", *of_place):
         place = Place(*fields)
-        if model and place in noises:
-            noise = SeriesNoise(model["rho"], model["scale"], model["known"])
-            noises[place][series_id] = noise
+        if place in noises:
+            noises[place][series_id] = noise_of(model)
     return noises
+
+
+def noise_of(law: Mapping[str, float]) -> SeriesNoise:
+    """As the stored state of a detector has it."""
+    return SeriesNoise(law["rho"], law["scale"], law["known"])
 
 
 def usual_noise_near(series: Series, noises: Mapping[int, SeriesNoise]) -> UsualNoise | None:

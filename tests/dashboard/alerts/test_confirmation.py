@@ -1,5 +1,6 @@
 """Suspicions are measured again, base and new in turn, and only what reproduces is confirmed."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -288,7 +289,10 @@ def test_status_change_is_confirmed_by_the_status_words() -> None:
             status="fail_accuracy" if job.run.build.label == NEW else "pass",
         )
     conclusions.advance_all(now=NOW)
-    assert AlertGroup.objects.get().state == "confirmed"
+    group = AlertGroup.objects.get()
+    assert group.state == "confirmed"
+    message = group.confirmation.message
+    assert re.search(r"in inductor: measured again in \d rounds: confirmed$", message)
 
 
 def test_at_most_three_cases_represent_a_group() -> None:

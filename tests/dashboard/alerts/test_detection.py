@@ -77,11 +77,18 @@ def test_young_series_borrows_the_noise_of_the_machines_others() -> None:
             track=Track.objects.create(key=f"t{place}"),
         )
         DetectorState.objects.create(
-            series=other, version=str(VERSION), state={"now": {"law": law}}
+            series=other, version=str(VERSION), state={"now": {"law": law}}, lends=True
         )
     detection.detect_due()
     usual = DetectorState.objects.get(series=series).state["now"]["usual"]
     assert usual["rho"] == 0.5
+
+
+@pytest.mark.parametrize(("points", "lends"), [(20, False), (100, True)])
+def test_series_lends_its_noise_once_that_is_known(points: int, lends: bool) -> None:
+    series = measured(noise(points))
+    detection.detect_due()
+    assert DetectorState.objects.get(series=series).lends is lends
 
 
 def test_detection_point_by_point_raises_the_same_alert_as_all_at_once() -> None:
