@@ -388,8 +388,8 @@ class ReportDocument(TypedDict):
     sentence: str
     # How much has ended, while it is measured; else empty.
     so_far: str
-    # What else differs where the builds are of different flavours (CPU, CUDA).
-    flavours: str
+    # What differs besides torch's version: flavour (CPU, CUDA), environment.
+    differences: str
     # Of the page.
     address: str
     # By model and mode: "gpt2 training". Training and inference are not averaged.

@@ -75,8 +75,8 @@ def _answer(report: ReportDocument, models: Sequence[str], most: int) -> MoveAns
         answer["why_for_all"] = report["sentence"]
     if report["so_far"]:
         answer["so_far"] = report["so_far"]
-    if report["flavours"]:
-        answer["note"] = report["flavours"]
+    if report["differences"]:
+        answer["note"] = report["differences"]
     kernels = [
         f"{case_name(each['benchmark'], each['config'])}: {each['sentence']}"
         for each in report["kernels"]

@@ -45,3 +45,11 @@ def flavour_note(base: str, new: str, flavours: tuple[str, str]) -> str:
             "more than torch's version differs between them."
         )
     return f"Whether {base} and {new} are of one flavour (CPU or CUDA) is not known."
+
+
+def environment_note(adopted: str, own: str) -> str:
+    """What else differs between a build that a worker adopted and one that it installed."""
+    return (
+        f"{adopted} is an interpreter that the worker found, {own} has an environment of its own. "
+        "A start imports what else is installed there, so starts differ by more than torch."
+    )

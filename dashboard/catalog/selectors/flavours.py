@@ -1,16 +1,39 @@
-"""Of which flavour a build is: for CPUs (cpu) or for a version of CUDA (cu130)."""
+"""What differs between two builds besides torch's version: their flavours, for CPUs (cpu) or for a
+version of CUDA (cu130), and what is installed next to them.
+"""
 
-from dashboard.catalog.core.versions import flavour_note, flavour_of
-from dashboard.models import Job
+from typing import NamedTuple
+
+from dashboard.catalog.core.versions import environment_note, flavour_note, flavour_of
+from dashboard.models import Job, TorchBuild
 
 
-def flavour_difference(base: tuple[str, int], new: tuple[str, int]) -> str:
-    """What else differs between two builds of different flavours, in words; else empty.
+class ComparedBuild(NamedTuple):
+    """A build and the id of the machine that measured it.
 
-    base, new: (label of the build, id of the machine that measured it). At most a query for each.
+    adopted: it is an interpreter that the worker found there (of a variant, its base is).
     """
-    flavours = measured_flavour(*base), measured_flavour(*new)
-    return flavour_note(base[0], new[0], flavours)
+
+    label: str
+    machine: int
+    adopted: bool
+
+
+def compared_build(build: TorchBuild, machine: int) -> ComparedBuild:
+    return ComparedBuild(build.label, machine, (build.base or build).adopted)
+
+
+def other_differences(base: ComparedBuild, new: ComparedBuild) -> str:
+    """In words; empty where nothing is known to differ. At most a query for each."""
+    flavours = [measured_flavour(build.label, build.machine) for build in (base, new)]
+    notes = [flavour_note(base.label, new.label, (flavours[0], flavours[1]))]
+    if base.machine == new.machine and base.adopted != new.adopted:
+        notes.append(environment_note(*(each.label for each in sorted((base, new), key=_is_own))))
+    return " ".join(filter(None, notes))
+
+
+def _is_own(build: ComparedBuild) -> bool:
+    return not build.adopted
 
 
 def measured_flavour(label: str, machine: int) -> str:

@@ -252,7 +252,7 @@ def gate(request: HttpRequest, uuid: UUID, chosen: Query[Gated]) -> dict[str, An
         new=str(comparison.new),
         machine=comparison.machine.key,
         address=address,
-        notes=(so_far, comparisons_read.flavours(comparison)),
+        notes=(so_far, comparisons_read.differences(comparison)),
     )
     return {**gating.document(decision), "so_far": so_far, "markdown": text, "url": address}
 

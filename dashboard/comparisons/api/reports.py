@@ -19,7 +19,7 @@ from dashboard.comparisons.selectors.side_choice import (
     NotMeasuredError,
     RequestedSide,
     choose_sides,
-    flavours_of,
+    other_differences_of,
 )
 from dashboard.comparisons.selectors.stored_reports import stored_report
 from dashboard.comparisons.selectors.versions import measured_builds
@@ -119,8 +119,8 @@ class Answered(Schema):
     answer: str = Field(description="For all models together.")
     sentence: str = Field(description="Why, with 95% intervals.")
     so_far: str = Field(description="How much has ended, while it is measured; else empty.")
-    flavours: str = Field(
-        description="What else differs where the builds are of different flavours (CPU, CUDA)."
+    differences: str = Field(
+        description="What differs besides torch's version: flavour (CPU, CUDA), environment."
     )
     address: str = Field(description="Of the page.")
     models: dict[str, ModelAnswer] = Field(
@@ -141,7 +141,7 @@ def stored(request: HttpRequest, sides: Query[StoredSides]) -> dict[str, Any]:
     report = stored_report(choice, METRICS["latency_ms"], any_libraries=False).report
     names = {"base": sides.base, "new": sides.new, "machine": choice.new.tested.machine_key}
     address = absolute(reverse("compare", query=names))
-    subject = ReportSubject(choice.question, address, flavours_of(choice))
+    subject = ReportSubject(choice.question, address, other_differences_of(choice))
     kernels = case_kernels.sentences(report, choice.base.measured, choice.new.measured)
     return _narrowed(upgrade_report.document(report, kernels, subject), report, sides)
 

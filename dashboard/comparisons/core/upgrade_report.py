@@ -67,13 +67,13 @@ class CaseKernels:
 class ReportSubject:
     """What a report is about.
 
-    question: its title. address: of the page. flavours: what else differs between the builds, in
+    question: its title. address: of the page. differences: what else differs between the builds, in
     words. so_far: how much has ended, while it is measured.
     """
 
     question: str
     address: str
-    flavours: str
+    differences: str
     so_far: str = ""
 
 
@@ -148,7 +148,7 @@ def document(
         "answer": answer.word,
         "sentence": answer.sentence,
         "so_far": subject.so_far,
-        "flavours": subject.flavours,
+        "differences": subject.differences,
         "address": subject.address,
         "models": models,
         "cases": [dict(zip(FIELDS, row, strict=True)) for row in rows(report)],
@@ -231,7 +231,7 @@ def markdown(
         left_out = [(out.case.benchmark, out.case.config, out.text) for out in latency.left_out]
         parts.append(f"## Left out: {plural(len(left_out), 'case')}")
         parts.append(markdown_table(("Benchmark", "Config", "Why"), left_out))
-    parts += [subject.flavours, *METHOD, f"From {subject.address}"]
+    parts += [subject.differences, *METHOD, f"From {subject.address}"]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 

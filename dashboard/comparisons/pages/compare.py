@@ -11,7 +11,7 @@ from dashboard.comparisons.core.upgrade_report import ReportSubject
 from dashboard.comparisons.pages import report_pages
 from dashboard.comparisons.pages.form import choose
 from dashboard.comparisons.selectors.factorial_plan import torch_of
-from dashboard.comparisons.selectors.side_choice import Choice, flavours_of
+from dashboard.comparisons.selectors.side_choice import Choice, other_differences_of
 from dashboard.comparisons.selectors.stored_reports import stored_report
 from dashboard.comparisons.selectors.versions import (
     labels_newest_first,
@@ -37,7 +37,7 @@ def show(request: HttpRequest) -> HttpResponse:
         "measure": _both_builds(choice),
         "torches": ",".join(dict.fromkeys(map(torch_of, (base, new)))),
         "commits": commits.between(base.git_sha, new.git_sha),
-        "flavours": flavours_of(choice),
+        "differences": other_differences_of(choice),
         **report_pages.context(
             request,
             _report(request, choice),
@@ -87,5 +87,5 @@ def export(request: HttpRequest, form: str) -> HttpResponse:
         choice.new.measured,
         form,
         name=f"{base}-to-{new}",
-        subject=ReportSubject(choice.question, page, flavours_of(choice)),
+        subject=ReportSubject(choice.question, page, other_differences_of(choice)),
     )

@@ -50,7 +50,7 @@ def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
         "comparison": comparison,
         "progress": progress,
         "commits": commits.between(comparison.base.git_sha, comparison.new.git_sha),
-        "flavours": comparisons.flavours(comparison),
+        "differences": comparisons.differences(comparison),
         "has_data": results.has_data,
         "measure": {
             "base": comparison.base_id,

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from dashboard.catalog.selectors.flavours import flavour_difference
+from dashboard.catalog.selectors.flavours import compared_build, other_differences
 from dashboard.comparisons.core.case_table import ReportWithTable, report_with_table
 from dashboard.comparisons.core.libraries import Libraries, libraries_text
 from dashboard.comparisons.core.matching import Side, measured_with
@@ -135,15 +135,15 @@ def jobs_so_far(jobs: QuerySet[Job], *, is_settled: bool = True) -> str:
     return f"So far: {ended} of {plural(states.total(), 'job')} ended."
 
 
-def flavours(of: Comparison) -> str:
-    """What else differs where its builds are of different flavours, in words."""
+def differences(of: Comparison) -> str:
+    """What differs between its builds besides torch's version, in words; may be empty."""
     machine = of.machine_id
-    return flavour_difference((of.base.label, machine), (of.new.label, machine))
+    return other_differences(compared_build(of.base, machine), compared_build(of.new, machine))
 
 
 def subject(of: Comparison, address: str) -> ReportSubject:
     """What its report is about. address: of its page."""
-    return ReportSubject(of.question, address, flavours(of), so_far(of))
+    return ReportSubject(of.question, address, differences(of), so_far(of))
 
 
 def kernels(of: Comparison, report: UpgradeReport) -> list[CaseKernels]:

@@ -10,7 +10,7 @@ from dashboard.comparisons.selectors.side_choice import (
     NotMeasuredError,
     RequestedSide,
     choose_sides,
-    flavours_of,
+    other_differences_of,
 )
 from dashboard.comparisons.selectors.stored_reports import stored_report
 from dashboard.comparisons.selectors.versions import measured_builds
@@ -23,13 +23,13 @@ _SHOWN = ("latency_ms", "device_ms", "cold_start_s", "peak_memory_gb")
 @dataclass(frozen=True, slots=True)
 class NewestRelease:
     """choice: the two builds. groups: families by mode that both measured, what needs a decision
-    first. flavours: what else differs where the builds are of different ones, in words.
+    first. differences: between the builds besides torch's version, in words.
     """
 
     choice: Choice
     report: UpgradeReport
     groups: list[CaseGroup]
-    flavours: str
+    differences: str
 
     @property
     def means(self) -> list[MetricMean]:
@@ -51,4 +51,4 @@ def newest_release(machine: str) -> NewestRelease | None:
     report = stored_report(choice, METRICS["latency_ms"], any_libraries=False).report
     groups = [group for group in report.families if group.answers]
     groups.sort(key=lambda group: VERDICTS.index(group.answer.word))
-    return NewestRelease(choice, report, groups, flavours_of(choice))
+    return NewestRelease(choice, report, groups, other_differences_of(choice))

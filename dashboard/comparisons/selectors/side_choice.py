@@ -7,7 +7,7 @@ from typing import Any
 
 from dashboard.catalog.core.plan import hint
 from dashboard.catalog.core.versions import version_order
-from dashboard.catalog.selectors.flavours import flavour_difference
+from dashboard.catalog.selectors.flavours import ComparedBuild, other_differences
 from dashboard.comparisons.selectors.versions import (
     NEWEST_BUILDS,
     MeasuredBuild,
@@ -133,12 +133,14 @@ def choose_sides(
     return Choice(_side(measured, base), _side(measured, new))
 
 
-def flavours_of(choice: Choice) -> str:
-    """What else differs where the two builds are of different flavours, in words. At most two
-    queries.
+def other_differences_of(choice: Choice) -> str:
+    """What differs between the two builds besides torch's version, in words; may be empty. At
+    most two queries.
     """
-    base, new = choice.base.tested, choice.new.tested
-    return flavour_difference((base.label, base.machine), (new.label, new.machine))
+    builds = []
+    for tested in (choice.base.tested, choice.new.tested):
+        builds.append(ComparedBuild(tested.label, tested.machine, tested.adopted))
+    return other_differences(*builds)
 
 
 def _same_build(

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db import connection
 from django.db.models import Count, Exists, Max, OuterRef, Q
+from django.db.models.functions import Coalesce
 
 from dashboard.catalog.core.versions import version_order
 from dashboard.comparisons.core.block_effects import Block, BlockGroup
@@ -224,12 +225,14 @@ def samples_of_block(  # noqa: PLR0913, PLR0917 - the columns of both statements
 @dataclass(frozen=True, slots=True)
 class MeasuredBuild:
     """A build that was measured on a machine for a track. base: of a variant the build that it
-    varies. at: when that was last requested. own: how many of the runs were not imported.
+    varies. adopted: it, or that one, is an interpreter that a worker found. at: when it was last
+    requested. own: how many of the runs were not imported.
     """
 
     build: int
     label: str
     base: int | None
+    adopted: bool
     version: str
     git_sha: str
     released_on: date | None
@@ -259,6 +262,7 @@ def measured_builds() -> list[MeasuredBuild]:
         "build",
         "build__label",
         "build__base",
+        "adopted",
         "build__version",
         "build__git_sha",
         "build__released_on",
@@ -272,7 +276,8 @@ def measured_builds() -> list[MeasuredBuild]:
         "track__hidden",
     )
     ended = Job.objects.filter(run=OuterRef("pk"), finished_at__isnull=False).exclude(status="")
-    places = Run.objects.filter(Exists(ended)).values_list(*fields)
+    adopted = Coalesce("build__base__adopted", "build__adopted")
+    places = Run.objects.filter(Exists(ended)).annotate(adopted=adopted).values_list(*fields)
     own = Count("pk", filter=~Q(purpose=Purpose.IMPORT))
     return [
         MeasuredBuild(*row)

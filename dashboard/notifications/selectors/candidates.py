@@ -16,7 +16,7 @@ def entry_of(of: Comparison) -> CandidateEntry:
         machine=of.machine.key,
         track=of.track.key if of.track else None,
         url=f"{settings.SITE_URL}{of.get_absolute_url()}",
-        flavours=comparisons.flavours(of),
+        differences=comparisons.differences(of),
         verdicts=candidates.verdicts(of),
     )
 

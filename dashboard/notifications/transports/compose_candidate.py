@@ -27,7 +27,7 @@ Section = tuple[Safety, str, list[dict[str, Any]], int]
 
 @dataclass(frozen=True, slots=True)
 class CandidateEntry:
-    """One comparison that has ended. url: absolute, of its page. flavours: what else differs
+    """One comparison that has ended. url: absolute, of its page. differences: what else differs
     between the builds, in words; empty for nothing.
     """
 
@@ -36,7 +36,7 @@ class CandidateEntry:
     machine: str
     track: str | None
     url: str
-    flavours: str
+    differences: str
     verdicts: CandidateVerdicts
 
     @property
@@ -50,7 +50,7 @@ class CandidateEntry:
         models = [asdict(model) for model in self.verdicts.models]
         return {
             **fields,
-            "flavours": self.flavours,
+            "differences": self.differences,
             "text": self.verdicts.text,
             "why_none": self.verdicts.why_none,
             "models": models,

@@ -1,4 +1,6 @@
-"""Builds for CPUs and for CUDA: a page that compares them says that more than torch differs."""
+"""Builds for CPUs and for CUDA, in adopted interpreters and in environments of their own: a page
+that compares them says that more than torch differs.
+"""
 
 from zlib import crc32
 
@@ -69,5 +71,22 @@ def test_flavour_that_the_label_lacks_is_read_from_the_results(
 
 def test_api_and_markdown_say_so_too(comparison: Comparison, operator: Client) -> None:
     address = f"/api/v1/comparisons/{comparison.uuid}/report"
-    assert NOTE in operator.get(address).json()["flavours"]
+    assert NOTE in operator.get(address).json()["differences"]
     assert NOTE in page_text(operator.get(f"{address}.md"))
+
+
+@pytest.mark.parametrize(
+    ("adopted", "is_said"), [((True, False), True), ((False, True), True), ((True, True), False)]
+)
+def test_one_adopted_interpreter_is_said_to_change_starts(
+    comparison: Comparison, adopted: tuple[bool, bool], is_said: bool, reader: Client
+) -> None:
+    builds = [comparison.base, comparison.new]
+    for build, is_adopted in zip(builds, adopted, strict=True):
+        build.adopted = is_adopted
+        build.save()
+    builds.sort(key=lambda build: not build.adopted)
+    words = "{} is an interpreter that the worker found, {} has an environment of its own."
+    note = words.format(*builds)
+    for address in (comparison.get_absolute_url(), "/compare/?base=2.13.0&new=2.14.1"):
+        assert (note in text(reader, address)) is is_said
