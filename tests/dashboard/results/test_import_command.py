@@ -105,6 +105,7 @@ def test_two_recorded_releases_meet_in_the_same_series() -> None:
         ("h100_twelfth", 30, "h100"),
         ("h100_thirteenth", 72, "h100"),
         ("h100_fourteenth", 46, "h100"),
+        ("h100_fifteenth", 84, "h100"),
         ("h100_field", 52, "h100"),
         ("h200_two_gpus", 9, "h200"),
     ],
