@@ -2,6 +2,7 @@
 with what CI runs.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -16,6 +17,7 @@ from tests.builders.docker_files import (
     DOCKER,
     DOCKERFILE,
     ROOT,
+    VARIABLE,
     command,
     compose,
     example,
@@ -190,6 +192,18 @@ def test_example_holds_no_secret_and_names_every_variable() -> None:
     assert not any(value for name, value in example().items() if SECRET.search(name))
     used = {name for name, _, _ in variables(DOCKER / "compose.yaml")}
     assert used - {"BACKUPS"} <= set(example())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_variable_means_the_same_in_all_lines_of_a_service(name: str) -> None:
+    """podman-compose takes a variable that .env lacks from the service's own environment."""
+    for service in services(name).values():
+        used = {variable for variable, _, _ in VARIABLE.findall(json.dumps(service))}
+        assert all(
+            value.startswith(f"${{{variable}")
+            for variable, value in service.get("environment", {}).items()
+            if variable in used
+        )
 
 
 OF_DEVELOPERS = {"DEBUG", "SUITE_PYTHON", "WORKER_DIR"}  # the images have their own
