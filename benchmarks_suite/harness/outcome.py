@@ -77,8 +77,8 @@ _RULES = (
     ),
     _Rule(
         "unsupported",
-        "A library that this benchmark needs is missing: install it where this interpreter "
-        "finds it.",
+        "A library that this benchmark needs is missing, or cannot be imported: install it where "
+        "this interpreter finds it.",
         names=("ModuleNotFoundError",),
     ),
     _Rule(
@@ -140,7 +140,7 @@ def of(error: BaseException, stage: str) -> CaseOutcome:
     for rule in _RULES:
         for link in chain:
             if rule.fits(link):
-                message = f"{rule.advice} [{stage}] {_first_line(link)}"
+                message = f"{rule.advice} [{stage}] {_first_line(link)}{_import_cause(link)}"
                 return CaseOutcome(rule.status, message.strip())
     message = f"The benchmark raised in stage {stage}: {type(error).__name__}: {_first_line(error)}"
     return CaseOutcome("fail_to_run", message)
@@ -156,6 +156,16 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
             seen.append(link)
             yield link
             waiting += [getattr(link, "inner_exception", None), link.__cause__, link.__context__]
+
+
+def _import_cause(error: BaseException) -> str:
+    """What kept a library from being imported: transformers names its own module alone."""
+    root = error
+    while root.__cause__ is not None:
+        root = root.__cause__
+    if root is error or not isinstance(error, ImportError):
+        return ""
+    return f" (because of {type(root).__name__}: {_first_line(root)})"
 
 
 def _first_line(error: BaseException) -> str:

@@ -91,6 +91,15 @@ def test_a_missing_library_is_unsupported_and_named() -> None:
     assert "'no_such_library'" in case.message
 
 
+def test_a_library_that_another_one_keeps_from_importing_names_that() -> None:
+    error = ModuleNotFoundError("Could not import module 'BertForMaskedLM'")  # as transformers does
+    error.__cause__ = RuntimeError("torchaudio was compiled for CUDA 13.0")
+    case = outcome_of(error)
+    assert case.status == "unsupported"
+    assert "BertForMaskedLM" in case.message
+    assert case.message.endswith("(because of RuntimeError: torchaudio was compiled for CUDA 13.0)")
+
+
 def test_a_full_disk_says_where_to_free_space() -> None:
     assert "TMPDIR" in outcome_of(OSError(28, "No space left on device")).message
 
