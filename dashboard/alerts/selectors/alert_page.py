@@ -103,8 +103,7 @@ def reproduce(alert: Alert) -> str:
     if alert.group.from_imports:
         return ""
     results = Result.objects.filter(job=alert.job_id)
-    document = results.values_list("document", flat=True).first() or {}
-    line = str(document.get("reproduce", ""))
+    line = str(results.values_list("document__reproduce", flat=True).first() or "")
     spec = alert.job.spec if alert.job else {}
     if not line and not spec:
         return ""
