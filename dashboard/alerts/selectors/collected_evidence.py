@@ -17,6 +17,7 @@ from dashboard.models import (
     EvidenceState,
     Job,
     Kind,
+    Run,
     Worker,
 )
 from dashboard.results.core.code_diff import ARCHIVE
@@ -102,7 +103,7 @@ class CollectedEvidence:
 
 
 def of_group(group: AlertGroup, alerts: Sequence[Alert]) -> CollectedEvidence:
-    """alerts: all of the group's. Two queries at most."""
+    """alerts: all of the group's. Three queries at most."""
     sides = _sides(group)
     if not sides:
         refusal = why_impossible(group, alert_to_diagnose(alerts))
@@ -117,6 +118,8 @@ def of_group(group: AlertGroup, alerts: Sequence[Alert]) -> CollectedEvidence:
 
 def _sides(group: AlertGroup) -> list[DiagnosedSide]:
     """Base and new of the alert that was diagnosed last."""
+    if not Run.objects.filter(evidence_of__group=group).exists():  # so it is of most
+        return []
     jobs = (
         Job.objects.filter(run__evidence_of__group=group)
         .select_related("run__build", "benchmark", "config")
