@@ -60,6 +60,7 @@ _RELATED = (
     "new",
     "group",
 )
+_LARGE = ("series__detector__state", "job__log_tail")  # which nothing in words needs
 FILTERS = (
     "state",
     "evidence_state",
@@ -292,7 +293,7 @@ def summarize(alert: Alert) -> AlertSummary:
 def alerts_of(groups: Iterable[int]) -> list[AlertSummary]:
     """Every alert of the groups: what was measured again first, then by size. One query."""
     alerts = Alert.objects.filter(group__in=list(groups)).select_related(*_RELATED)
-    return in_order(map(summarize, alerts))
+    return in_order(map(summarize, alerts.defer(*_LARGE)))
 
 
 def in_order(rows: Iterable[AlertSummary]) -> list[AlertSummary]:
