@@ -51,5 +51,5 @@ def environment_note(adopted: str, own: str) -> str:
     """What else differs between a build that a worker adopted and one that it installed."""
     return (
         f"{adopted} is an interpreter that the worker found, {own} has an environment of its own. "
-        "A start imports what else is installed there, so starts differ by more than torch."
+        "A start imports what else is installed there, so starts can differ by more than torch."
     )

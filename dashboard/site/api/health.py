@@ -68,7 +68,9 @@ def migrations_state() -> str:
 
 @cache
 def _migrations() -> frozenset[tuple[str, str]]:
-    """The code's, by app and name. Read once: every probe would read each of their files anew."""
+    """App and name of each migration that the code has. Their files are read once, not by each
+    probe.
+    """
     return frozenset(MigrationLoader(None).graph.nodes)
 
 
