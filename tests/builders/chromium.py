@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -51,6 +52,18 @@ def drawn(page: Page) -> Page:
     """The page, once its charts are drawn."""
     expect(page.locator("[aria-busy=true]")).to_have_count(0, timeout=20_000)
     return page
+
+
+def wait_until_true(page: Page, condition: str, patience_s: float = 30) -> None:
+    """Until a JavaScript expression is true on the page.
+
+    Playwright's wait_for_function would have the page itself evaluate the text at every look but
+    the first, which the site's content security policy forbids.
+    """
+    deadline = time.monotonic() + patience_s
+    while not page.evaluate(condition):
+        assert time.monotonic() < deadline, f"never true on {page.url}: {condition}"
+        page.wait_for_timeout(50)
 
 
 def errors_of(context: BrowserContext) -> list[str]:

@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from dashboard.models import Annotation, Datum, Job
 from tests.builders import alerting, pages
-from tests.builders.chromium import drawn
+from tests.builders.chromium import drawn, wait_until_true
 
 pytestmark = [pytest.mark.browser, pytest.mark.charts, pytest.mark.django_db(transaction=True)]
 RANGES = "[...document.querySelectorAll('.plot')].map(plot => plot._fullLayout.xaxis.range)"
@@ -118,7 +118,7 @@ def test_the_zone_is_switched_to_utc_and_that_is_remembered(page: Page, zone: st
 
 def test_the_shared_axis_holds_what_each_chart_would_show_alone(page: Page) -> None:
     plots(page, "?config=eager&config=inductor&layout=multiples")
-    page.wait_for_function(f"new Set({RANGES}.map(String)).size === 1")
+    wait_until_true(page, f"new Set({RANGES}.map(String)).size === 1")
     shared = page.evaluate(RANGES)[0]
     alone = page.evaluate(ALONE)
     assert shared == [min(start for start, _ in alone), max(end for _, end in alone)]
@@ -138,7 +138,7 @@ def drag(page: Page, plot: Locator, start: float, end: float) -> None:
 def test_a_zoom_reaches_address_table_and_second_chart(page: Page) -> None:
     remark = Annotation.objects.create(benchmark=benchmark(), at=times()[0], text="outside")
     charts = plots(page, "?config=eager&config=inductor&layout=multiples")
-    page.wait_for_function(f"new Set({RANGES}.map(String)).size === 1")
+    wait_until_true(page, f"new Set({RANGES}.map(String)).size === 1")
     places = charts.first.evaluate(PLACES)
     drag(page, charts.first, (places[3] + places[4]) / 2, (places[8] + places[9]) / 2)
     page.wait_for_url(re.compile("from=.*to="))
@@ -151,14 +151,14 @@ def test_a_zoom_reaches_address_table_and_second_chart(page: Page) -> None:
     assert remark.at < start
     rows = page.locator("section[aria-labelledby=numbers] tbody tr")
     expect(rows.filter(has_text="eager")).to_have_count(len(seen))
-    page.wait_for_function(f"new Set({RANGES}.map(String)).size === 1")
+    wait_until_true(page, f"new Set({RANGES}.map(String)).size === 1")
 
 
 def test_two_metrics_share_axis_edge_zoom_and_the_hovered_point(page: Page) -> None:
     charts = plots(page, "?config=inductor&metric=latency_ms&second=cold_start_s")
-    page.wait_for_function(f"new Set({RANGES}.map(String)).size === 1")
+    wait_until_true(page, f"new Set({RANGES}.map(String)).size === 1")
     edges = "[...document.querySelectorAll('.plot')].map(plot => plot._fullLayout._size.l)"
-    page.wait_for_function(f"new Set({edges}).size === 1")
+    wait_until_true(page, f"new Set({edges}).size === 1")
 
     above = hovered(page, charts.first)
     below = charts.nth(1).locator(".hovertext")
@@ -172,7 +172,7 @@ def test_two_metrics_share_axis_edge_zoom_and_the_hovered_point(page: Page) -> N
     page.wait_for_url(re.compile("from=.*to="))
     assert "second=cold_start_s" in page.url
     drawn(page)
-    page.wait_for_function(f"new Set({RANGES}.map(String)).size === 1")
+    wait_until_true(page, f"new Set({RANGES}.map(String)).size === 1")
 
 
 def test_values_fit_what_is_zoomed_where_nothing_is_asked_for_again(page: Page) -> None:
@@ -187,7 +187,7 @@ def test_values_fit_what_is_zoomed_where_nothing_is_asked_for_again(page: Page) 
             return y.slice(2, 6).filter(Number.isFinite);
         }"""
     )
-    page.wait_for_function(f"({shown})(document.querySelector('.plot')).join() !== '{whole}'")
+    wait_until_true(page, f"({shown})(document.querySelector('.plot')).join() !== '{whole}'")
     low, high = plot.evaluate(shown)
     assert whole[0] < low < min(values)
     assert max(values) < high < whole[1]

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
-from tests.builders.chromium import DESK, chromium
+from tests.builders.chromium import DESK, chromium, wait_until_true
 from tests.builders.local_site import LocalSite, local_site
 
 pytestmark = [pytest.mark.browser, pytest.mark.compiles, pytest.mark.timeout(1500)]
@@ -104,8 +104,9 @@ def test_the_series_page_of_a_real_model_shows_a_point_for_eager_and_for_inducto
         measured = tab.locator("tr", has=tab.get_by_role("cell", name=config, exact=True))
         expect(measured.filter(has_text="pass")).to_have_count(1)
     # The page renews itself while jobs run: a plot may be replaced between two looks at it.
-    tab.wait_for_function(
-        "document.querySelector('.plot')?.data?.filter(trace => trace.y?.length).length >= 2"
+    wait_until_true(
+        tab,
+        "document.querySelector('.plot')?.data?.filter(trace => trace.y?.length).length >= 2",
     )
 
 

@@ -12,7 +12,13 @@ from pytest_django.live_server_helper import LiveServer
 from dashboard.demo.services.generated import KEY
 from dashboard.models import Annotation, Datum, Job
 from tests.builders import pages
-from tests.builders.chromium import PHONE, accessibility_violations, drawn, phone_problems
+from tests.builders.chromium import (
+    PHONE,
+    accessibility_violations,
+    drawn,
+    phone_problems,
+    wait_until_true,
+)
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LINES = (
@@ -144,7 +150,7 @@ def test_charts_above_each_other_share_one_time_axis(page: Page) -> None:
     ranges = (
         "[...document.querySelectorAll('.plot')].map(plot => plot._fullLayout.xaxis.range.join())"
     )
-    page.wait_for_function(f"new Set({ranges}).size === 1")
+    wait_until_true(page, f"new Set({ranges}).size === 1")
     assert page.locator(".plot").count() == 3
 
 

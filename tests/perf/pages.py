@@ -44,7 +44,7 @@ from dashboard.models import AlertGroup, Datum, Job, Series, TorchBuild
 from dashboard.results.selectors import trend
 from tests.perf.long_series import LONG, SPIKE, remove, write_series
 
-REPEATS = 15
+REPEATS = 40
 BOUNDS_MS = {
     "/": 150.0,
     "/benchmarks/": 150.0,

@@ -213,7 +213,7 @@ class AlertDetail(AlertOut):
 
     @staticmethod
     def resolve_events(group: AlertGroup) -> Sequence[Any]:
-        return list(group.events.select_related("by"))
+        return alert_page.events(group)
 
     @staticmethod
     def resolve_mutes(group: AlertGroup) -> Sequence[Any]:
@@ -239,7 +239,9 @@ def listing(request: HttpRequest, chosen: Query[AlertFilter]) -> QuerySet[AlertG
     series that changed with the same likely cause.
     """
     filters = {name: value for name, value in chosen.model_dump().items() if value}
-    choices = alerts.choices(chosen.machine or "", chosen.track or "") if filters else {}
+    choices = inbox.FIXED_CHOICES
+    if not filters.keys() <= choices.keys():
+        choices = inbox.choices(chosen.machine or "", chosen.track or "")
     for name in filters.keys() & choices.keys():
         require_known(name, [filters[name]], choices[name])
     groups = alerts.with_counts(inbox.listing(filters, timezone.now()))

@@ -141,7 +141,7 @@ def issue(request: HttpRequest, pk: int, chosen: Query[ChangeChoice]) -> dict[st
 
 def _main(group: AlertGroup, change: int | None) -> AlertSummary:
     """Raises Http404."""
-    rows = alerts.alerts_of([group.pk])
+    rows = alerts.of_group(group)
     main = alerts.main_of(rows, str(change or ""))
     if main is None:
         raise Http404(f"Alert {group.pk} has no series: nothing of it was measured.")

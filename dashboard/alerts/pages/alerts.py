@@ -71,7 +71,7 @@ def chosen_filters(request: HttpRequest, choices: Mapping[str, Sequence[str]]) -
 
 def listing(request: HttpRequest) -> HttpResponse:
     """The inbox: open groups without improvements, unless the address asks for others."""
-    choices = alerts.choices(request.GET.get("machine", ""), request.GET.get("track", ""))
+    choices = inbox.choices(request.GET.get("machine", ""), request.GET.get("track", ""))
     chosen = chosen_filters(request, choices)
     groups = inbox.listing(chosen, timezone.now())
     page = parameters.page(request, groups, _PAGE_SIZE)
@@ -80,7 +80,7 @@ def listing(request: HttpRequest) -> HttpResponse:
     # With the viewer's key, where the feed needs one
     feed_query = {**chosen, "key": key_of(request.user)}
     filters = []
-    for name in alerts.FILTERS:
+    for name in inbox.FILTERS:
         label = FILTER_LABELS.get(name, name.capitalize())
         filters.append(Filter(name, label, offered[name], chosen[name]))
     further = [field for field in filters if field.name not in FIRST_FILTERS]
@@ -109,14 +109,14 @@ def listing(request: HttpRequest) -> HttpResponse:
 def show(request: HttpRequest, pk: int) -> HttpResponse:
     """One group as an argument: what changed, how sure, the likely cause, since which build."""
     group = get_object_or_404(alert_page.groups(), pk=pk)
-    rows = alerts.alerts_of([pk])
+    rows = alerts.of_group(group)
     main = _main(request, rows)
     context: dict[str, Any] = {
         "group": group,
         "sides": alerts.by_direction(rows),
         "rows": rows,
         "main": main,
-        "events": list(group.events.select_related("by")),
+        "events": alert_page.events(group),
         "confirmation": getattr(group, "confirmation", None),
         "may_triage": request.user.has_perm(TRIAGE),
         "moves": triage.possible(group=group),
@@ -132,7 +132,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
         context |= {
             "collected": collected_evidence.of_group(group, [row.alert for row in rows]),
             "seen": seen,
-            "has_control": alert_data.control_of(main.alert) is not None,
+            "has_control": alert_data.has_control(main.alert),
             "points": alert_page.points(seen),
             "command": command,
             "can_bisect": since_which_build.can_bisect(main.alert, command),

@@ -26,7 +26,7 @@ _MOST_ITEMS = 50
 
 def _filters(request: HttpRequest) -> dict[str, str]:
     """The filters of the address, as the inbox has them."""
-    choices = alerts.choices(request.GET.get("machine", ""), request.GET.get("track", ""))
+    choices = inbox.choices(request.GET.get("machine", ""), request.GET.get("track", ""))
     return chosen_filters(request, choices)
 
 

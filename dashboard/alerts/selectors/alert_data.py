@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
+from django.db.models import QuerySet
 
 from dashboard.alerts.core.alert_charts import Process, Step
 from dashboard.alerts.selectors.facts import same_case
@@ -48,7 +49,8 @@ def around(alert: Alert) -> AroundChange:
 
 def control_around(alert: Alert, step: Step) -> ChartLine | None:
     """What the chart shows of the eager control; None where it has none. Three queries."""
-    series = control_of(alert)
+    controls = _controls(alert)
+    series = None if controls is None else controls.select_related("config").first()
     line = line_around(series, step) if series else None
     return replace(line, name="eager control") if line else None
 
@@ -84,16 +86,21 @@ def _neighbours(alert: Alert) -> tuple[datetime | None, datetime | None]:
     return max(before, default=None), min(after, default=None)
 
 
-def control_of(alert: Alert) -> Series | None:
-    """The series of what only eager moves, in the same jobs; None where the chart has no place for
-    it. One query at most.
+def has_control(alert: Alert) -> bool:
+    """Whether the chart shows an eager control. One query at most."""
+    controls = _controls(alert)
+    return controls is not None and controls.exists()
+
+
+def _controls(alert: Alert) -> QuerySet[Series] | None:
+    """The series of what only eager moves, in the same jobs: one at most. None where the chart has
+    no place for it.
     """
     series = alert.series
     metric = CHARTED_CONTROLS.get(series.metric)
     if metric is None or series.config.name == "eager" or alert.unit != "percent":
         return None
-    controls = Series.objects.filter(**same_case(series), metric=metric, count__gt=0)
-    return controls.select_related("config").first()
+    return Series.objects.filter(**same_case(series), metric=metric, count__gt=0)
 
 
 def line_around(series: Series, step: Step) -> ChartLine | None:

@@ -7,13 +7,24 @@ from typing import Any
 
 import numpy as np
 from django.contrib.auth import get_user_model
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from dashboard.alerts.selectors.alert_data import AroundChange
 from dashboard.alerts.selectors.alerts import OPEN, AlertSummary
 from dashboard.catalog.core import commits
-from dashboard.models import Alert, AlertGroup, Cause, InvalidPoint, Mute, Result, TorchBuild
+from dashboard.models import (
+    Alert,
+    AlertEvent,
+    AlertGroup,
+    Bisection,
+    Cause,
+    InvalidPoint,
+    Mute,
+    Result,
+    Run,
+    TorchBuild,
+)
 from dashboard.runs.core.reproduce import command
 from dashboard.ui.charts import ChartLine, first_seen
 
@@ -23,10 +34,14 @@ _MOST_OTHERS = 50
 
 
 def groups() -> QuerySet[AlertGroup]:
-    """Groups with what their page names."""
-    return AlertGroup.objects.select_related(
+    """Groups with what their page names, and whether there is anything of two wide listings."""
+    related = AlertGroup.objects.select_related(
         "machine", "track", "base", "new", "assignee", "confirmation"
-    ).prefetch_related("links")
+    )
+    return related.prefetch_related("links").annotate(
+        was_searched=Exists(Bisection.objects.filter(group=OuterRef("pk"))),
+        was_diagnosed=Exists(Run.objects.filter(evidence_of__group=OuterRef("pk"))),
+    )
 
 
 def commit_range(group: AlertGroup) -> str:
@@ -110,6 +125,12 @@ def reproduce(alert: Alert) -> str:
     return command(spec, line)
 
 
+def events(group: AlertGroup) -> list[AlertEvent]:
+    """Its history, oldest first. One query."""
+    events = group.events.select_related("by")
+    return list(events.only("group", "at", "action", "state", "text", "by__username"))
+
+
 def for_triage(
     group: AlertGroup, rows: Sequence[AlertSummary], seen: AroundChange | None
 ) -> dict[str, Any]:
@@ -118,8 +139,8 @@ def for_triage(
     people = get_user_model().objects.filter(is_active=True).order_by("username")
     open_there = AlertGroup.objects.filter(OPEN, machine=group.machine, track=group.track)
     return {
-        "people": list(people),
-        "others": list(open_there.exclude(pk=group.pk)[:_MOST_OTHERS]),
+        "people": list(people.only("username")),
+        "others": list(open_there.exclude(pk=group.pk).only("title")[:_MOST_OTHERS]),
         "builds": neighbours(group, seen),
         "series": list(series.values()),
         "mutes": mutes(series),
@@ -130,11 +151,12 @@ def for_triage(
 def mutes(series: Collection[int]) -> list[Mute]:
     """The mutes of these series that last until later than now."""
     mutes = Mute.objects.filter(series__in=series, until__gt=timezone.now())
-    return list(mutes.select_related("by"))
+    return list(mutes.select_related("by").only("series", "until", "reason", "by__username"))
 
 
 def invalid_points(series: Collection[int]) -> list[InvalidPoint]:
-    return list(InvalidPoint.objects.filter(series__in=series).select_related("by", "job"))
+    points = InvalidPoint.objects.filter(series__in=series).select_related("by", "job")
+    return list(points.only("series", "reason", "job__planned_at", "by__username"))
 
 
 def neighbours(group: AlertGroup, seen: AroundChange | None) -> list[TorchBuild]:

@@ -5,27 +5,20 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from math import isfinite
 
-from django.contrib.auth import get_user_model
 from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
 from django.db.models.functions import JSONObject
 from django.utils import timezone
 
-from dashboard.catalog.selectors.lookups import offered_keys
 from dashboard.language import states
 from dashboard.language.metrics import Metric
 from dashboard.language.wording import ValueChange, effect, levels, metric_of, named, span
 from dashboard.models import (
     Alert,
     AlertGroup,
-    AlertState,
     Cause,
     Direction,
     EvidenceState,
-    Kind,
-    Machine,
-    Series,
     Severity,
-    Track,
     WorkflowState,
 )
 from dashboard.models.alert_words import IN_WORK, OVER
@@ -58,49 +51,22 @@ _RELATED = (
     "job",
     "base",
     "new",
+)
+_IN_WORDS = (  # what a sentence about an alert needs of it, next to its decision in brief
     "group",
+    "planned_at",
+    "direction",
+    "effect",
+    "low",
+    "high",
+    "unit",
+    "confirmation",
+    "series__metric",
+    "series__benchmark__name",
+    "series__config__name",
 )
 _LARGE = ("series__detector__state", "job__log_tail")  # which nothing in words needs
-FILTERS = (
-    "state",
-    "evidence_state",
-    "workflow_state",
-    "severity",
-    "cause",
-    "direction",
-    "kind",
-    "machine",
-    "track",
-    "family",
-    "assignee",
-    "due",
-)
 LATE, THIS_WEEK = "late", "within_a_week"
-
-
-def choices(machine: str = "", track: str = "") -> dict[str, list[str]]:
-    """What each filter of the inbox can be set to. Four queries.
-
-    machine, track: as chosen; a hidden one is a choice only where it is.
-    """
-    with_alerts = Series.objects.filter(alerts__isnull=False)
-    families = with_alerts.values_list("benchmark__family", flat=True)
-    assignees = get_user_model().objects.filter(alert_groups__isnull=False)
-    names = assignees.values_list("username", flat=True)
-    return {
-        "state": [EVERYTHING, *AlertState.values],
-        "evidence_state": EvidenceState.values,
-        "workflow_state": WorkflowState.values,
-        "severity": [*RANK],
-        "cause": Cause.values,
-        "direction": [EVERYTHING, *Direction.values],
-        "kind": Kind.values,
-        "machine": offered_keys(Machine, machine),
-        "track": offered_keys(Track, track),
-        "family": sorted(set(families)),
-        "assignee": [NOBODY, *sorted(set(names))],
-        "due": [LATE, THIS_WEEK],
-    }
 
 
 def listing(chosen: Mapping[str, str]) -> QuerySet[AlertGroup]:
@@ -201,7 +167,7 @@ def with_alerts(groups: QuerySet[AlertGroup]) -> QuerySet[AlertGroup]:
         words="decision__words", confirmation="decision__confirmation", verdict=verdict
     )
     related = Alert.objects.select_related("series__benchmark", "series__config")
-    alerts = related.defer("decision").annotate(decision_in_brief=brief)
+    alerts = related.only(*_IN_WORDS).annotate(decision_in_brief=brief)
     return groups.prefetch_related(Prefetch("alerts", queryset=alerts))
 
 
@@ -292,7 +258,13 @@ def summarize(alert: Alert) -> AlertSummary:
 
 def alerts_of(groups: Iterable[int]) -> list[AlertSummary]:
     """Every alert of the groups: what was measured again first, then by size. One query."""
-    alerts = Alert.objects.filter(group__in=list(groups)).select_related(*_RELATED)
+    alerts = Alert.objects.filter(group__in=list(groups)).select_related("group", *_RELATED)
+    return in_order(map(summarize, alerts.defer(*_LARGE)))
+
+
+def of_group(group: AlertGroup) -> list[AlertSummary]:
+    """`alerts_of` one group that has been read already. One query, without reading it again."""
+    alerts = group.alerts.select_related(*_RELATED)
     return in_order(map(summarize, alerts.defer(*_LARGE)))
 
 
@@ -313,15 +285,16 @@ def main_of(rows: Sequence[AlertSummary], key: str = "") -> AlertSummary | None:
 
 
 def changes_of(series: int) -> list[AlertSummary]:
-    """Where a series changed its level, oldest first: alerts that stand, whoever closed them.
-
-    Without those that were not reproduced, and those that a person called no regression. One query.
+    """Where a series changed its level, oldest first: alerts that stand, whoever closed them, so
+    neither those that were not reproduced nor those that a person called no regression. One query.
     """
     standing = Alert.objects.filter(series=series).exclude(
         Q(group__workflow_state=WorkflowState.INVALID)
         | Q(group__evidence_state=EvidenceState.NOT_REPRODUCED)
     )
-    return list(map(summarize, standing.select_related(*_RELATED).order_by("planned_at", "pk")))
+    return list(
+        map(summarize, standing.select_related("group", *_RELATED).order_by("planned_at", "pk"))
+    )
 
 
 def by_direction(rows: Iterable[AlertSummary]) -> dict[str, list[AlertSummary]]:

@@ -62,7 +62,8 @@ def sides_of(
     before = seen.line.job[max(first - _NEAR, 0) : first][::-1]
     after = seen.line.job[first : first + _NEAR]
     kept = Artifact.objects.filter(name=name, job__in=[*before, *after])
-    archives = {str(archive.job_id): archive for archive in kept.select_related("job__run__build")}
+    kept = kept.select_related("job__run__build").only("job", "file", "job__run__build__label")
+    archives = {str(archive.job_id): archive for archive in kept}
     old = [archives[job] for job in before if job in archives]
     new = [archives[job] for job in after if job in archives]
     if not old or not new:

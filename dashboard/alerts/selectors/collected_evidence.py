@@ -17,7 +17,6 @@ from dashboard.models import (
     EvidenceState,
     Job,
     Kind,
-    Run,
     Worker,
 )
 from dashboard.results.core.code_diff import ARCHIVE
@@ -103,7 +102,9 @@ class CollectedEvidence:
 
 
 def of_group(group: AlertGroup, alerts: Sequence[Alert]) -> CollectedEvidence:
-    """alerts: all of the group's. Three queries at most."""
+    """alerts: all of the group's. Two queries at most; none for the reruns where
+    `alert_page.groups` knows that there is none.
+    """
     sides = _sides(group)
     if not sides:
         refusal = why_impossible(group, alert_to_diagnose(alerts))
@@ -118,7 +119,7 @@ def of_group(group: AlertGroup, alerts: Sequence[Alert]) -> CollectedEvidence:
 
 def _sides(group: AlertGroup) -> list[DiagnosedSide]:
     """Base and new of the alert that was diagnosed last."""
-    if not Run.objects.filter(evidence_of__group=group).exists():  # so it is of most
+    if not getattr(group, "was_diagnosed", True):
         return []
     jobs = (
         Job.objects.filter(run__evidence_of__group=group)

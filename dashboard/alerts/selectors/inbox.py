@@ -1,23 +1,81 @@
-"""What the inbox adds to the filters of `alerts.listing`: a search, since when, and each row."""
+"""What the inbox adds to `alerts.listing`: the filters' choices, a search, since when, each row."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.contrib.auth import get_user_model
 from django.db.models import Exists, Min, OuterRef, Q, QuerySet
 
 from dashboard.alerts.selectors import alerts, facts
 from dashboard.alerts.selectors.alerts import AlertSummary, alerts_of
 from dashboard.catalog.core.versions import version_order
+from dashboard.catalog.selectors.lookups import offered_keys
 from dashboard.language.metrics import METRICS
-from dashboard.models import Alert, AlertGroup, Cause, Run, TorchBuild
+from dashboard.models import (
+    Alert,
+    AlertGroup,
+    AlertState,
+    Cause,
+    Direction,
+    EvidenceState,
+    Kind,
+    Machine,
+    Run,
+    Series,
+    TorchBuild,
+    Track,
+    WorkflowState,
+)
 
 OPENED = {  # value of the filter -> its label
     "day": "last 24 h",
     "week": "last 7 days",
     "release": "since the newest release",
 }
+FILTERS = (
+    "state",
+    "evidence_state",
+    "workflow_state",
+    "severity",
+    "cause",
+    "direction",
+    "kind",
+    "machine",
+    "track",
+    "family",
+    "assignee",
+    "due",
+)
+FIXED_CHOICES: dict[str, list[str]] = {
+    "state": [alerts.EVERYTHING, *AlertState.values],
+    "evidence_state": EvidenceState.values,
+    "workflow_state": WorkflowState.values,
+    "severity": [*alerts.RANK],
+    "cause": Cause.values,
+    "direction": [alerts.EVERYTHING, *Direction.values],
+    "kind": Kind.values,
+    "due": [alerts.LATE, alerts.THIS_WEEK],
+}
+"""Of the filters whose values are the same on every site."""
 _LENGTHS = {"day": timedelta(days=1), "week": timedelta(days=7)}
+
+
+def choices(machine: str = "", track: str = "") -> dict[str, list[str]]:
+    """What each filter of the inbox can be set to. Four queries more than FIXED_CHOICES.
+
+    machine, track: as chosen; a hidden one is a choice only where it is.
+    """
+    with_alerts = Series.objects.filter(alerts__isnull=False)
+    families = with_alerts.values_list("benchmark__family", flat=True)
+    assignees = get_user_model().objects.filter(alert_groups__isnull=False)
+    names = assignees.values_list("username", flat=True)
+    return FIXED_CHOICES | {
+        "machine": offered_keys(Machine, machine),
+        "track": offered_keys(Track, track),
+        "family": sorted(set(families)),
+        "assignee": [alerts.NOBODY, *sorted(set(names))],
+    }
 
 
 def listing(chosen: Mapping[str, str], now: datetime) -> QuerySet[AlertGroup]:

@@ -19,7 +19,7 @@ class DrawnChange:
 
 def drawn_change(groups: list[AlertGroup]) -> DrawnChange | None:
     """Of the first; None where it has no points. Four queries."""
-    summaries = alerts.alerts_of([group.pk for group in groups[:1]])
+    summaries = alerts.of_group(groups[0]) if groups else []
     if not summaries:
         return None
     group, first = groups[0], summaries[0]
