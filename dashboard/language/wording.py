@@ -11,7 +11,6 @@ from dashboard.language.metrics import METRICS, Metric
 Tone = Literal["good", "bad", "none", "unknown"]
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_THIN_SPACE = "\u2009"
 _SMALLEST = 1e-300  # of floating point numbers with all their digits
 _ABSENT = "–"
 _ATTACHED = ("×", "%")  # units that stand next to their number
@@ -76,12 +75,12 @@ def number(value: float | None, low: float | None = None, high: float | None = N
 
 
 def grouped(value: float, decimals: int = 0) -> str:
-    """A number with all its digits, in groups of three: 1234567 -> "1 234 567"."""
-    return f"{value:,.{decimals}f}".replace(",", _THIN_SPACE)
+    """A number with all its digits, in groups of three: 1234567 -> "1,234,567"."""
+    return f"{value:,.{decimals}f}"
 
 
 def plural(count: int, one: str, more: str = "") -> str:
-    """A number of things: "1 job", "1 200 jobs". more: the plural, where it is not ``one`` + s."""
+    """A number of things: "1 job", "1,200 jobs". more: the plural, where it is not ``one`` + s."""
     noun = one if count == 1 else more or f"{one}s"
     return f"{grouped(count)} {noun}"
 
@@ -95,7 +94,7 @@ def _as_power(value: float, magnitude: int, decimals: int) -> str:
 
 
 def whole(value: float) -> str:
-    """A large number with two significant digits: 1 234 -> "1 200"."""
+    """A large number with two significant digits: 1,234 -> "1,200"."""
     if value >= 1:
         value = round(value, 1 - math.floor(math.log10(value)))
     return grouped(value)

@@ -9,7 +9,7 @@ from dashboard.comparisons.core.running_costs import (
     Candidate,
 )
 from dashboard.language.metrics import EAGER
-from dashboard.language.wording import duration, whole
+from dashboard.language.wording import duration, grouped, whole
 
 _NOTHING = "Nothing that was measured can be used: the reasons are below."
 _LEAST_CHANCE = 0.025  # of being the best, before the runner-up is named
@@ -102,7 +102,7 @@ def _assumptions(advice: Advice) -> list[str]:
 
 
 def verdict_by_steps(ranked: list[RankedCandidate], count: float) -> str:
-    """ "5 000 steps: regional, done in 8 min, 4 min 10 s sooner than eager." """
+    """ "5,000 steps: regional, done in 8 min, 4 min 10 s sooner than eager." """
     best, eager = ranked[0], _eager(ranked)
     seconds = best.amount.value
     verdict = f"{precise_steps(count)} steps: {best.config}, done in {duration(seconds)}"
@@ -112,7 +112,7 @@ def verdict_by_steps(ranked: list[RankedCandidate], count: float) -> str:
 
 
 def verdict_by_time(ranked: list[RankedCandidate], seconds: float) -> str:
-    """ "2 h: regional does 61 000 steps, 23% more than eager." """
+    """ "2 h: regional does 61,000 steps, 23% more than eager." """
     best, eager = ranked[0], _eager(ranked)
     steps = best.amount.value
     verdict = f"{duration(seconds)}: {best.config} does {precise_steps(steps)} steps"
@@ -134,12 +134,12 @@ def _runner_up(ranked: list[RankedCandidate]) -> str:
 
 
 def precise_steps(count: float) -> str:
-    """A number of steps: whole up to 10 000, then three digits that count."""
+    """A number of steps: whole up to 10,000, then three digits that count."""
     if not math.isfinite(count):
         return "∞"
     if count >= 10_000:
         count = round(count, 2 - math.floor(math.log10(count)))
-    return f"{count:,.0f}".replace(",", "\u2009")
+    return grouped(count)
 
 
 def range_start(step_range: StepRange) -> str:

@@ -60,7 +60,7 @@ class CallChange:
 
     @property
     def text(self) -> str:
-        """The difference in words: "1 200 more", "none"."""
+        """The difference in words: "1,200 more", "none"."""
         if not self.difference:
             return "none"
         return f"{grouped(abs(self.difference))} {'more' if self.difference > 0 else 'fewer'}"

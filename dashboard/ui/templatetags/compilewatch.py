@@ -127,7 +127,7 @@ def diff_class(line: str) -> str:
 
 @register.simple_tag
 def one_in(share: float) -> str:
-    """A small share as people say it: 0.001 -> "1 in 1 000"."""
+    """A small share as people say it: 0.001 -> "1 in 1,000"."""
     return f"1 in {wording.whole(1 / share)}" if share > 0 else "none"
 
 

@@ -24,7 +24,7 @@ def measured(db: None) -> None:
 
 def test_advice_says_from_how_many_steps_on(caller: Caller, measured: None) -> None:
     advice = caller.get(PATH)
-    assert advice["sentence"] == "Below 1\u2009000 steps stay in eager; above, use inductor."
+    assert advice["sentence"] == "Below 1,000 steps stay in eager; above, use inductor."
     [eager, inductor] = advice["ahead"]
     assert eager["config"] == "eager"
     assert inductor["low"] < inductor["from_steps"] < inductor["high"]
@@ -34,7 +34,7 @@ def test_configs_are_ranked_for_a_number_of_steps(caller: Caller, measured: None
     advice = caller.get(PATH, steps=100_000)
     assert advice["ranking"][0]["config"] == "inductor"
     assert advice["ranking"][0]["chance"] == 1.0
-    assert advice["verdict"].startswith("100\u2009000 steps: inductor")
+    assert advice["verdict"].startswith("100,000 steps: inductor")
 
 
 def test_each_cost_has_its_interval(caller: Caller, measured: None) -> None:

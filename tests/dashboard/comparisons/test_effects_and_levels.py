@@ -44,7 +44,7 @@ def read(number: str) -> float:
     """A shown number, "1.244×10⁻⁷" among them."""
     mantissa, _, exponent = number.partition("×10")
     power = int(exponent.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")) or 0)
-    return float(mantissa.replace("\u2009", "").replace(",", "")) * 10.0**power
+    return float(mantissa.replace(",", "")) * 10.0**power
 
 
 def agrees(sentence: str) -> bool:

@@ -31,8 +31,8 @@ from dashboard.ui.templatetags.compilewatch import breakable, changed
         (17.3124, 15.0, 19.0, "17.3"),
         (12.7123, None, None, "12.7"),
         (0.41234, None, None, "0.412"),
-        (1838.1, 1832.0, 1843.4, "1\u2009838"),
-        (123456.0, None, None, "123\u2009456"),
+        (1838.1, 1832.0, 1843.4, "1,838"),
+        (123456.0, None, None, "123,456"),
         (3.2e-7, None, None, "3.20×10⁻⁷"),
         (0.0, None, None, "0"),
         (-2.5, None, None, "-2.50"),
@@ -54,7 +54,7 @@ def test_number_has_the_digits_that_its_interval_supports(
         ("compression_ratio", 0.0602, "0.0602×"),
         ("graph_breaks", 3.0, "3"),
         ("speedup", None, "–"),
-        ("throughput_per_s", 1500.0, "1\u2009500 /s"),
+        ("throughput_per_s", 1500.0, "1,500 /s"),
     ],
 )
 def test_quantity_has_its_unit(key: str, value: float | None, text: str) -> None:
@@ -237,7 +237,7 @@ def test_numbers_of_a_column_have_its_decimals() -> None:
 
 
 def test_steps_have_two_digits_that_count() -> None:
-    assert quantity(METRICS["break_even_steps"], 627892.0) == "630\u2009000 steps"
+    assert quantity(METRICS["break_even_steps"], 627892.0) == "630,000 steps"
 
 
 def test_count_has_no_decimals_whatever_its_column() -> None:

@@ -41,7 +41,7 @@ def test_function_with_the_largest_difference_comes_first() -> None:
 
 
 def test_difference_is_said_in_words() -> None:
-    assert CallChange("f", 1, 1501).text == "1\u2009500 more"
+    assert CallChange("f", 1, 1501).text == "1,500 more"
     assert CallChange("f", 3, 1).text == "2 fewer"
     assert CallChange("f", 3, 3).text == "none"
 
