@@ -75,9 +75,16 @@ class FamilyFigure:
         return level if self.is_share else math.exp(level)
 
     def _moved(self, days: Sequence[Day]) -> float:
-        """The mean move over the cases that were there before ``days`` and are there now."""
+        """The mean move over the cases that were there before ``days``, or twice within them, and
+        are there now.
+
+        How many cases came twice is not counted: as many as data had one before, at most. So where
+        old cases were measured often and new ones once, a move looks smaller than it is.
+        """
         new = sum(day.count - day.linked for day in days)
-        return math.fsum(day.moved for day in days) / max(self.cases - new, 1)
+        linked = sum(day.linked for day in days)
+        cases = max(self.cases - new, min(linked, self.cases), 1)
+        return math.fsum(day.moved for day in days) / cases
 
     def _change(self, days: Sequence[Day]) -> ValueChange | None:
         if self.value is None or self.level is None or not _has_comparison(days):

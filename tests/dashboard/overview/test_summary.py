@@ -58,6 +58,26 @@ def test_half_of_the_cases_on_each_of_two_days_adds_up() -> None:
     assert text(figure("cold_start_s", 11.0, *halves).since_month) == "10.0% slower"
 
 
+def test_cases_that_all_joined_within_the_month_are_their_own_measure() -> None:
+    joined = day(0, 0.0, linked=0)
+    moved = day(1, 10 * math.log(1.1), build=NEW)
+    assert text(figure("speedup", 1.5, joined, moved).since_month) == "10.0% higher"
+
+
+def test_case_that_joined_and_moved_counts_as_one_of_those_that_moved() -> None:
+    joined = day(0, 10 * math.log(1.1), count=20)
+    all_of_them = day(1, 20 * math.log(1.2) - 10 * math.log(1.1), count=20, linked=20)
+    both = figure("speedup", 1.5, joined, all_of_them, cases=20)
+    assert text(both.since_month) == "20.0% higher"
+
+
+def test_builds_in_turn_on_the_day_that_their_cases_joined() -> None:
+    base = day(0, 0.0, linked=0)
+    new = day(0, 10 * math.log(1.1), build=NEW)
+    in_turn = figure("speedup", 1.5, base, new)
+    assert text(in_turn.since_build) == text(in_turn.since_month) == "10.0% higher"
+
+
 def test_change_below_the_threshold_has_no_tone() -> None:
     small = figure("speedup", 1.0, day(0, 10 * math.log(0.99))).since_month
     large = figure("speedup", 1.0, day(0, 10 * math.log(0.97))).since_month
