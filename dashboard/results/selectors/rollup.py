@@ -12,7 +12,9 @@ from django.db.models import Count
 from dashboard.language.metrics import STATUS_METRIC
 from dashboard.models import Benchmark, Series, Track
 from dashboard.results.core.level_sql import no_artefact
-from dashboard.ui.locations import NamedRow, SeriesLocation
+from dashboard.ui.locations import NamedRow, SeriesLocation, offered
+
+_LEAST_SHARE = 0.1  # of the cases of its machine's largest track
 
 
 class Newest(NamedTuple):
@@ -162,6 +164,19 @@ def case_counts(machine: int) -> dict[int, int]:
     """How many cases of the suite were measured on a machine, or imported, by the track's id."""
     own = Series.objects.filter(machine=machine, metric=STATUS_METRIC, benchmark__imported=False)
     return dict(own.values_list("track").annotate(Count("pk")))
+
+
+def first_shown(places: Sequence[SeriesLocation], latest: SeriesLocation) -> SeriesLocation:
+    """The place that a page begins with: ``latest``, unless its track has less than a tenth of the
+    cases of its machine's largest; then the next one on offer that has not. One query at most.
+    """
+    here = [place for place in offered(places, latest) if place.machine == latest.machine]
+    if len(here) == 1:
+        return latest
+    counts = case_counts(latest.machine.pk)
+    enough = _LEAST_SHARE * max(counts.values(), default=0)
+    large = (place for place in here if counts.get(place.track.pk, 0) >= enough)
+    return next(large, latest)
 
 
 # In plain SQL: thousands of rows at once, of which the ORM would take longer to build than Postgres

@@ -29,9 +29,6 @@ from dashboard.ui.pages.exports import table_file
 # What the form folds away, unless the address sets one of them
 _FURTHER = ("build", "base", "family", "mode", "dtype", "size", "status", "sort")
 
-# Of the cases of its machine's largest track
-_LEAST_SHARE = 0.1
-
 
 def _parameters(request: HttpRequest) -> BenchmarksParameters:
     return BenchmarksParameters(
@@ -45,21 +42,10 @@ def _parameters(request: HttpRequest) -> BenchmarksParameters:
 
 
 def _place(request: HttpRequest, locations: Sequence[SeriesLocation]) -> SeriesLocation | None:
-    """As on every page; but unless the address names a track, not one with less than a tenth of
-    the cases of its machine's largest.
-    """
     place = parameters.place(request, locations)
     if place is None or request.GET.get("track"):
         return place
-    offered_here = [
-        location for location in offered(locations, place) if location.machine == place.machine
-    ]
-    if len(offered_here) == 1:
-        return place
-    counts = rollup.case_counts(place.machine.pk)
-    enough = _LEAST_SHARE * max(counts.values(), default=0)
-    large = (each for each in offered_here if counts.get(each.track.pk, 0) >= enough)
-    return next(large, place)
+    return rollup.first_shown(locations, place)
 
 
 def show(request: HttpRequest) -> HttpResponse:

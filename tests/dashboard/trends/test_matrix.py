@@ -231,12 +231,15 @@ def two_versions(db: None) -> None:
 
 
 @pytest.mark.django_db
-def test_page_does_not_begin_with_a_track_that_has_next_to_nothing(reader: Client) -> None:
+@pytest.mark.parametrize("page", ["/benchmarks/", "/"])
+def test_page_does_not_begin_with_a_track_that_has_next_to_nothing(
+    page: str, reader: Client
+) -> None:
     measured(site.worker(), "2.12.0", {"latency_ms": 10.0, "speedup": 2.0})
     releases.import_two_releases(repeats=1, machine="cpu-2c")
     Benchmark.objects.update(imported=False)  # as a worker offers them
-    assert reader.get("/benchmarks/").context["place"].track.key == "import"
-    assert reader.get("/benchmarks/?track=local").context["place"].track.key == "local"
+    assert reader.get(page).context["place"].track.key == "import"
+    assert reader.get(f"{page}?track=local").context["place"].track.key == "local"
 
 
 def test_build_is_shown_as_it_was_measured(two_builds: None, reader: Client) -> None:
