@@ -5,10 +5,12 @@ shift the mean.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
+from itertools import pairwise
 
 from dashboard.language.metrics import Metric
 from dashboard.language.wording import Tone, ValueChange, change, quiet
@@ -119,6 +121,20 @@ def newest_build(days: Iterable[Day]) -> int | None:
     if len(first_days) < 2:
         return None
     return max(first_days, key=lambda build: (first_days[build], build))
+
+
+def came_in_turn(days: Iterable[Day]) -> bool:
+    """Whether a build was measured again after a newer one, or both came on one day: what differs
+    from one datum to the next is then a difference between builds, and no change in time.
+    """
+    ranges: dict[int, list[date]] = defaultdict(list)
+    for day in days:
+        ranges[day.build].append(day.day)
+    builds = sorted((min(dates), max(dates)) for dates in ranges.values())
+    return any(
+        first == next_first or last > next_first
+        for (first, last), (next_first, _) in pairwise(builds)
+    )
 
 
 def span(values: Sequence[float], metric: Metric) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from django.db import connection
 
 from dashboard.language.metrics import EAGER, METRICS, SUMMARY
 from dashboard.models import Config
-from dashboard.overview.core.summary import Day, FamilyFigure, newest_build
+from dashboard.overview.core.summary import Day, FamilyFigure, came_in_turn, newest_build
 from dashboard.results.selectors.rollup import SHOWN
 from dashboard.ui.locations import SeriesLocation
 
@@ -66,12 +66,17 @@ class FamilyRow:
 
 @dataclass(frozen=True, slots=True)
 class Families:
-    """passing, cases: of all rows. has_builds: whether the month saw more than one build."""
+    """passing, cases: of all rows. has_builds: whether the month saw more than one build.
+
+    in_turn: the place follows no build, and several were measured in turn: nothing moved there from
+        one result to the next, and no figure says that it did.
+    """
 
     rows: list[FamilyRow]
     passing: int
     cases: int
     has_builds: bool
+    in_turn: bool
 
 
 def read(place: SeriesLocation, config: str = "") -> Families:
@@ -99,19 +104,22 @@ def read(place: SeriesLocation, config: str = "") -> Families:
             entry = Day(day, build, count, linked, total)
             days[family, mode, metric].append(entry)
             all_days.append(entry)
+    in_turn = not place.build and came_in_turn(all_days)
+    if in_turn:
+        days.clear()
     newest = newest_build(all_days)
     rows = [_row(key, levels[key], days, newest) for key in sorted(levels)]
-    return _families(rows, has_builds=newest is not None)
+    return _families(rows, has_builds=newest is not None, in_turn=in_turn)
 
 
-def _families(rows: list[FamilyRow], *, has_builds: bool) -> Families:
+def _families(rows: list[FamilyRow], *, has_builds: bool, in_turn: bool) -> Families:
     passing = cases = 0
     for row in rows:
         passed = row.figures[0]  # `passed` is the first metric of SUMMARY
         if passed is not None:
             cases += passed.cases
             passing += round(passed.cases * (passed.value or 0))
-    return Families(rows, passing, cases, has_builds)
+    return Families(rows, passing, cases, has_builds, in_turn)
 
 
 def _row(key: tuple[str, str], levels: Levels, days: Days, build: int | None) -> FamilyRow:

@@ -12,6 +12,7 @@ from dashboard.comparisons.selectors.newest_release import newest_release
 from dashboard.language.metrics import METRICS
 from dashboard.overview.core.change_drawing import HEIGHT, WIDTH, ChangeDrawing, draw
 from dashboard.overview.pages.last_look import last_look, remember
+from tests.builders import releases
 from tests.builders.read_data import line as chart_line
 from tests.builders.reading import text
 
@@ -96,3 +97,12 @@ def test_overview_answers_whether_to_move_to_the_newest_release(
 @pytest.mark.django_db
 def test_newest_release_of_a_machine_that_measured_nothing_is_none() -> None:
     assert newest_release("nowhere") is None
+
+
+@pytest.mark.django_db
+def test_place_of_builds_in_turn_shows_no_moves_between_results(reader: Client) -> None:
+    releases.import_two_releases(repeats=2)
+    page = text(reader, "/")
+    assert "Builds were measured in turn here" in page
+    assert "Biggest movers" not in page
+    assert "30 days" not in page

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dashboard.language.metrics import METRICS
-from dashboard.overview.core.summary import Day, FamilyFigure, newest_build, span
+from dashboard.overview.core.summary import Day, FamilyFigure, came_in_turn, newest_build, span
 from dashboard.overview.templatetags.figures import figure_value, spark
 
 FIRST = date(2026, 11, 1)
@@ -125,3 +125,21 @@ def test_newest_build_is_the_one_that_appeared_last() -> None:
 
 def test_only_build_is_not_a_new_one() -> None:
     assert newest_build([day(0, 0), day(1, 0)]) is None
+
+
+@pytest.mark.parametrize(
+    ("builds_by_day", "in_turn"),
+    [
+        (((OLD,), (OLD,), (NEW,)), False),
+        (((OLD,), (OLD, NEW), (NEW,)), False),  # the day on which one followed the other
+        (((OLD, NEW),), True),
+        (((OLD,), (NEW,), (OLD,)), True),
+    ],
+)
+def test_build_that_comes_again_is_measured_in_turn(
+    builds_by_day: tuple[tuple[int, ...], ...], in_turn: bool
+) -> None:
+    days = [
+        day(number, 0.0, build) for number, builds in enumerate(builds_by_day) for build in builds
+    ]
+    assert came_in_turn(days) is in_turn
