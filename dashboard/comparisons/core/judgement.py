@@ -50,6 +50,11 @@ PART_METRICS = ("latency_ms", "eager_latency_ms", "speedup", DEVICE_SHARE)
 # Thresholds. An interval of a case narrows to its threshold after many processes; that it holds
 # nothing as bad as this is enough to let a change in
 BOUND = 2.5
+_DECIDED: dict[EffectVerdict, FindingKind] = {
+    "worse": "regression",
+    "better": "improvement",
+    "same": "unchanged",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +78,9 @@ class Finding:
         """open: it may have got worse by more than the bound. scatters: it is open or suspected,
         and the GPU's own time is not.
         """
-        kinds: dict[EffectVerdict, FindingKind] = {
-            "worse": "regression",
-            "better": "improvement",
-            "same": "unchanged",
-        }
-        if self.effect.verdict in kinds:
-            return kinds[self.effect.verdict]
+        decided = _DECIDED.get(self.effect.verdict)
+        if decided is not None:
+            return decided
         is_bounded = self.worst_percent <= self.bound_percent
         if self.device_decides and (self.effect.suspected or not is_bounded):
             return "scatters"
@@ -119,9 +120,10 @@ class Judgement:
 
     @property
     def state(self) -> State:
-        if self.breaks or self.of_kind("regression") or self.means_of("worse"):
+        kinds = {finding.kind for finding in self.findings}
+        if self.breaks or "regression" in kinds or self.means_of("worse"):
             return "regression"
-        is_open = self.of_kind("suspected") or self.of_kind("open") or self.undecided
+        is_open = "suspected" in kinds or "open" in kinds or self.undecided
         if is_open or any(out.lacks_data for out in self.absent):
             return "unknown"
         return "passed" if self.findings else "unknown"

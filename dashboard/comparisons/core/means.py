@@ -66,9 +66,11 @@ class MetricMean:
             return self.effects[0].verdict
         half = replace(self.metric, threshold_percent=self.metric.threshold_percent / 2)
         verdict = interval_verdict(self.ratio, half)
+        if verdict not in CHANGED:
+            return verdict
         processes = sum(effect.processes for effect in self.effects)
         is_certain = self.q <= FALSE_DISCOVERY_RATE and processes >= 2 * CERTAIN_PROCESSES
-        return verdict if is_certain or verdict not in CHANGED else "unknown"
+        return verdict if is_certain else "unknown"
 
     @property
     def change(self) -> ValueChange:
