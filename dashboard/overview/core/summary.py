@@ -124,17 +124,17 @@ def newest_build(days: Iterable[Day]) -> int | None:
 
 
 def came_in_turn(days: Iterable[Day]) -> bool:
-    """Whether a build was measured again after a newer one, or both came on one day: what differs
+    """Whether a build was measured again after a newer one, or all came on one day: what differs
     from one datum to the next is then a difference between builds, and no change in time.
     """
     ranges: dict[int, list[date]] = defaultdict(list)
     for day in days:
         ranges[day.build].append(day.day)
     builds = sorted((min(dates), max(dates)) for dates in ranges.values())
-    return any(
-        first == next_first or last > next_first
-        for (first, last), (next_first, _) in pairwise(builds)
-    )
+    if len(builds) < 2:
+        return False
+    came_again = any(last > following for (_, last), (following, _) in pairwise(builds))
+    return came_again or builds[0][0] == builds[-1][0]
 
 
 def span(values: Sequence[float], metric: Metric) -> tuple[float, float]:

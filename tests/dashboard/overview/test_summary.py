@@ -132,6 +132,7 @@ def test_only_build_is_not_a_new_one() -> None:
     [
         (((OLD,), (OLD,), (NEW,)), False),
         (((OLD,), (OLD, NEW), (NEW,)), False),  # the day on which one followed the other
+        (((OLD,), (NEW, NEW + 1)), False),  # two commits of one day
         (((OLD, NEW),), True),
         (((OLD,), (NEW,), (OLD,)), True),
     ],
