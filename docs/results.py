@@ -61,6 +61,7 @@ def page(sessions: Mapping[Path, Sequence[Document]]) -> str:
     several_gpus = grouped(each for each in plain if each["benchmark"]["family"] == DISTRIBUTED)
     return TEMPLATE.read_text().format(
         summary=summary(documents),
+        gpus=gpus(documents),
         releases=by_upgrade(releases, groups),
         device_times=by_upgrade(device_times, groups),
         singles=by_upgrade(singles, groups),
@@ -87,6 +88,17 @@ def summary(documents: Sequence[Document]) -> str:
         f"{len(documents)} results of {len(cases)} cases on {', '.join(machines)}, "
         f"torch {torch_releases}."
     )
+
+
+def gpus(documents: Sequence[Document]) -> str:
+    """How many machines of each kind measured, and on how many days."""
+    machines: dict[str, set[str]] = defaultdict(set)
+    for document in documents:
+        machine = document["environment"]["machine"]
+        machines[machine["gpu"]].add(machine["device_id"])
+    days = {document["started_at"][:10] for document in documents}
+    counts = [f"{len(devices)} with {name}" for name, devices in sorted(machines.items())]
+    return f"Machines: {', '.join(counts)}, on {len(days)} days"
 
 
 def _is_current(document: Document) -> bool:
