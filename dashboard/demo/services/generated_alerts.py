@@ -9,7 +9,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import cycle
 
 import numpy as np
@@ -22,7 +22,6 @@ from dashboard.demo.services.generated_changes import (
     judged_changes,
 )
 from dashboard.detection import VERSION
-from dashboard.language.metrics import METRICS
 from dashboard.models import (
     Alert,
     AlertEvent,
@@ -163,22 +162,21 @@ def _evidence(*, eager: bool, confirmed: bool) -> list[dict[str, str]]:
 
 
 def _alert(change: GeneratedChange, group: AlertGroup) -> Alert:
-    verdict, line = change.verdict, change.line
-    metric = METRICS[change.series.metric]
-    values = line.value[max(change.index - 40, 0) : change.seen_at + 1]
+    verdict = change.verdict
     decision = {
-        "settings": asdict(detector_settings(metric.key)),
-        "verdict": {**asdict(verdict), "index": change.index},
-        "points": values[~np.isnan(values)].tolist(),
+        "settings": asdict(detector_settings(change.series.metric)),
+        "verdict": asdict(verdict),
+        "points": [[point.value, point.ci_low, point.ci_high] for point in change.points],
+        "at": [change.moment(point.position).isoformat() for point in change.points],
     }
     return Alert(
         group=group,
         series=change.series,
         kind=Kind.DRIFT if verdict.cause == "drift" else Kind.STEP,
         direction=change.direction,
-        job_id=line.job[change.index],
+        job_id=change.line.job[change.index],
         planned_at=change.at,
-        seen_at=datetime.fromtimestamp(line.at_ms[change.seen_at] / 1000, UTC),
+        seen_at=change.moment(change.points[-1].position),
         base=group.base,
         new=group.new,
         effect=verdict.effect,

@@ -17,17 +17,26 @@ MOST_SERIES = 200  # a larger history is for speed, not for more alerts
 
 @dataclass(frozen=True, slots=True)
 class GeneratedChange:
-    """A change of one series, and what an alert needs of it."""
+    """A change of one series, and what an alert needs of it.
+
+    index: of the first point of the new level, among all data of the line.
+    points: what the detector had read when it reported the change; their positions are such
+        indices, too.
+    """
 
     series: Series
     line: ChartLine
     verdict: Verdict
-    index: int  # of the first point of the new level, among all data of the line
-    seen_at: int  # of the point with which the detector reported it
+    index: int
+    points: tuple[Point, ...]
 
     @property
     def at(self) -> datetime:
-        return datetime.fromtimestamp(self.line.at_ms[self.index] / 1000, UTC)
+        return self.moment(self.index)
+
+    def moment(self, index: int) -> datetime:
+        """When the datum of the line was measured."""
+        return datetime.fromtimestamp(self.line.at_ms[index] / 1000, UTC)
 
     @property
     def effect(self) -> float:
@@ -69,16 +78,17 @@ def judged_changes(machine: str) -> list[GeneratedChange]:
 def _changes(series: Series, line: ChartLine) -> list[GeneratedChange]:
     """What the detector reports of a line, of changes that begin at one point the last."""
     detector = OnlineDetector(detector_settings(series.metric))
-    measured = np.flatnonzero(~np.isnan(line.value)).tolist()
+    points: list[Point] = []
     by_index = {}
-    for seen_at in measured:
+    for place in np.flatnonzero(~np.isnan(line.value)).tolist():
         low, high = (
-            None if np.isnan(end) else float(end) for end in (line.low[seen_at], line.high[seen_at])
+            None if np.isnan(end) else float(end) for end in (line.low[place], line.high[place])
         )
-        verdict = detector.update(Point(float(line.value[seen_at]), low, high, seen_at))
+        points.append(Point(float(line.value[place]), low, high, place))
+        verdict = detector.update(points[-1])
         if verdict.state == "changed" and verdict.index is not None:
-            index = measured[verdict.index]
-            by_index[index] = GeneratedChange(series, line, verdict, index, seen_at)
+            index = points[verdict.index].position
+            by_index[index] = GeneratedChange(series, line, verdict, index, tuple(points))
     return list(by_index.values())
 
 

@@ -3,6 +3,7 @@
 import pytest
 from django.utils import timezone
 
+from dashboard.alerts.core.replay import replay
 from dashboard.alerts.services import conclusions
 from dashboard.demo.services.generated import remove_history
 from dashboard.models import Alert, AlertGroup, Confirmation
@@ -25,3 +26,10 @@ def test_alerts_are_found_at_changes_of_build_and_removed_with_their_history() -
     assert Confirmation.objects.filter(state="running").exists()
     remove_history()
     assert not AlertGroup.objects.exists()
+
+
+def test_generated_alert_is_decided_again_as_it_was() -> None:
+    pages.history()
+    pages.alerts()
+    decisions = Alert.objects.values_list("decision", flat=True)
+    assert not any(replay(decision).differs for decision in decisions)
