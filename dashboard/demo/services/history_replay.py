@@ -51,15 +51,16 @@ from dashboard.runs.selectors.runs import WAITING
 from dashboard.runs.services.run_state import refresh_runs
 from dashboard.runs.services.runs import trigger_run
 
-# What the services date by the wall clock
+# What the services date by the wall clock, and how a row leads to its track: what others do on the
+# site meanwhile keeps its date
 DATED_FIELDS = (
-    (Run, "created_at"),
-    (Run, "finished_at"),
-    (Result, "received_at"),
-    (AlertGroup, "created_at"),
-    (AlertGroup, "closed_at"),
-    (AlertEvent, "at"),
-    (Confirmation, "finished_at"),
+    (Run, "created_at", "track"),
+    (Run, "finished_at", "track"),
+    (Result, "received_at", "job__run__track"),
+    (AlertGroup, "created_at", "track"),
+    (AlertGroup, "closed_at", "track"),
+    (AlertEvent, "at", "group__track"),
+    (Confirmation, "finished_at", "group__track"),
 )
 
 
@@ -207,5 +208,6 @@ class _Replay:
 
     def _date(self, now: datetime) -> None:
         """Date what happened since the last call by the recorded clock, not by the wall clock."""
-        for model, field in DATED_FIELDS:
-            model.objects.filter(**{f"{field}__gte": self.began}).update(**{field: now})
+        for model, field, track in DATED_FIELDS:
+            recent = model.objects.filter(**{f"{field}__gte": self.began, track: self.track})
+            recent.update(**{field: now})

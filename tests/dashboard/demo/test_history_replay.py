@@ -2,18 +2,20 @@
 
 import io
 import json
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
+from django.utils import timezone
 
 from dashboard.catalog.services.suite_catalog import sync_catalog
 from dashboard.demo.services.history_replay import replay_history
 from dashboard.models import AlertEvent, AlertGroup, Job, Run, Worker
 from dashboard.results.services.import_files import sources_in
 from dashboard.runs.selectors.runs import ACTIVE
-from tests.builders import site
+from tests.builders import alerting, site
 from tests.builders.reading import text
 
 pytestmark = pytest.mark.django_db
@@ -77,6 +79,14 @@ def test_replaying_again_changes_nothing(catalog: Path) -> None:
     assert replay_history(key="x", sources=sources) == 2
     assert replay_history(key="x", sources=sources) == 0
     assert Job.objects.count() == 2
+
+
+def test_what_others_do_meanwhile_keeps_its_date(catalog: Path) -> None:
+    meanwhile = timezone.now() + timedelta(hours=1)
+    alerting.group()
+    AlertGroup.objects.update(created_at=meanwhile)
+    replay_history(key="x", sources=list(sources_in(HISTORY))[:1])
+    assert AlertGroup.objects.get().created_at == meanwhile
 
 
 def test_incomplete_recording_leaves_no_open_job_and_no_worker(
