@@ -22,6 +22,7 @@ import uuid
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -161,7 +162,7 @@ def _parsed(line: str, number: int, source: str, out: Path) -> Queued:
 class Queue:
     """Runs jobs that have no result yet, until ``deadline`` (time.monotonic()).
 
-    ran: those that it ran.
+    ran: those that it ran, and that left a result.
     """
 
     def __init__(self, processes: JobProcesses, deadline: float) -> None:
@@ -184,10 +185,13 @@ class Queue:
             # In a process of its own: describing the machine touches the GPU, and this process must
             # not hold it.
             write = partial(_write_failure, queued, failure)
-            forks.run(write, DESCRIPTION_S)
-        self.ran.append(queued)
+            with suppress(TimeoutError):  # the device hangs; the next job may find it well again
+                forks.run(write, DESCRIPTION_S)
+        status = queued.status
+        if status is not None:
+            self.ran.append(queued)
         took_s = time.monotonic() - began
-        progress.note(f"{took_s:6.1f} s  {queued.status:<16} {queued.folder.name}")
+        progress.note(f"{took_s:6.1f} s  {status or 'no result':<16} {queued.folder.name}")
 
 
 def _write_failure(queued: Queued, failure: outcome.CaseOutcome) -> None:

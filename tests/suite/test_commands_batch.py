@@ -77,6 +77,21 @@ def test_timeout_names_the_stage_that_the_log_announced_last(
     assert "in stage compile" in result["absent"]["latency_ms"]
 
 
+def hanging(work: object, limit_s: float) -> int:
+    raise TimeoutError
+
+
+@pytest.mark.parametrize("failure", [None, outcome.CaseOutcome("crashed", "ended by SIGSEGV")])
+def test_job_that_leaves_no_result_does_not_end_the_queue(
+    failure: outcome.CaseOutcome | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(JobProcesses, "run", lambda *_: failure)
+    monkeypatch.setattr(forks, "run", hanging)
+    path, out = a_list(tmp_path, EAGER, EAGER), tmp_path / "out"
+    assert main(["batch", str(path), str(out)]) == batch.SOMETHING_LEFT
+    assert len(list(out.glob("*/job.json"))) == 2
+
+
 def test_no_job_begins_after_the_minutes(tmp_path: Path) -> None:
     path, out = a_list(tmp_path, EAGER), tmp_path / "out"
     assert main(["batch", str(path), str(out), "--minutes", "0"]) == batch.SOMETHING_LEFT
