@@ -2,10 +2,9 @@
 
 What drifts over minutes, a GPU's temperature or a neighbour, then affects all builds alike. The
 list is as for ``batch``, each job in its own process; a line that stands there twice is measured
-twice. A build may be a variant: an
-interpreter with environment variables or Inductor settings that go into each of its jobs. Each
-build has its own interpreter, which serves ``batch -``, and its own folder of results, OUT/LABEL;
-the same command after an interruption continues where it was.
+twice. A build may be a variant: an interpreter with environment variables or Inductor settings that
+go into each of its jobs. Each build has its own interpreter, which serves ``batch -``, and its own
+folder of results, OUT/LABEL; the same command after an interruption continues where it was.
 """
 
 import json
@@ -116,8 +115,8 @@ class Batch:
         """Measures one line, unless it has its result; reports what is wrong with it."""
         try:
             answer = self._answer(self._build.job(line))
-        except ValueError as error:
-            answer = {"error": f"{line} is not JSON: {error}"}
+        except (ValueError, TypeError) as error:
+            answer = {"error": f"{line} is not a JSON object: {error}"}
         if "error" in answer:
             progress.note(f"benchmarks_suite: {self._build.label}: {answer['error']}")
             return WRONG_INPUT

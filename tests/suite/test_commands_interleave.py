@@ -68,6 +68,17 @@ def test_variant_is_measured_with_its_settings_and_the_plain_build_without(
             assert json.loads(job.read_text())["variant"] == settings
 
 
+@pytest.mark.parametrize("text", ["[1]", "{"])
+def test_line_that_is_no_object_is_named(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "list.jsonl"
+    path.write_text(text)
+    options = [f"--build=a={sys.executable}", f"--variant=a={json.dumps(NO_FUSION)}"]
+    assert main(["interleave", str(path), str(tmp_path), *options]) == interleave.WRONG_INPUT
+    assert f"a: {text} is not a JSON object" in capsys.readouterr().err
+
+
 def test_variant_without_a_build_is_refused(
     line: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
