@@ -160,9 +160,10 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 def _import_cause(error: BaseException) -> str:
     """What kept a library from being imported: transformers names its own module alone."""
-    root = error
-    while root.__cause__ is not None:
-        root = root.__cause__
+    causes = [error]
+    while (cause := causes[-1].__cause__) is not None and cause not in causes:
+        causes.append(cause)  # two errors may name each other
+    root = causes[-1]
     if root is error or not isinstance(error, ImportError):
         return ""
     return f" (because of {type(root).__name__}: {_first_line(root)})"

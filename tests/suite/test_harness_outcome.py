@@ -5,6 +5,7 @@ The exceptions are raised by torch itself wherever that is possible here.
 
 import importlib
 
+import pytest
 import torch
 from torch._dynamo.exc import BackendCompilerFailed, FailOnRecompileLimitHit
 from torch._inductor import exc
@@ -98,6 +99,13 @@ def test_a_library_that_another_one_keeps_from_importing_names_that() -> None:
     assert case.status == "unsupported"
     assert "BertForMaskedLM" in case.message
     assert case.message.endswith("(because of RuntimeError: torchaudio was compiled for CUDA 13.0)")
+
+
+@pytest.mark.timeout(10)
+def test_two_errors_that_name_each_other_as_cause_are_each_named_once() -> None:
+    error, other = ModuleNotFoundError("no timm"), RuntimeError("no CUDA")
+    error.__cause__, other.__cause__ = other, error
+    assert outcome_of(error).message.endswith("no timm (because of RuntimeError: no CUDA)")
 
 
 def test_a_full_disk_says_where_to_free_space() -> None:
