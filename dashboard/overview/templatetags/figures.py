@@ -39,7 +39,7 @@ def spark(figure: FamilyFigure) -> SafeString | str:
         '<polyline points="{}"/><circle cx="{}" cy="{}" r="2.6"/></svg>',
         _WIDTH,
         _HEIGHT,
-        f"{figure.metric.label} over {len(values) - 1} days",
+        f"{figure.metric.label} on {wording.plural(len({day.day for day in figure.days}), 'day')}",
         " ".join(points),
         x,
         y,

@@ -100,6 +100,11 @@ def test_single_measurement_has_no_change_and_no_line() -> None:
     assert spark(fresh) == ""
 
 
+def test_small_drawing_counts_a_day_with_two_builds_once() -> None:
+    drawn = spark(figure("speedup", 1.5, day(0, 0.0), day(0, 0.0, build=NEW), day(1, 0.0)))
+    assert 'aria-label="Speedup on 2 days"' in drawn
+
+
 def test_line_begins_before_the_first_day_and_ends_at_the_value() -> None:
     start = figure("cold_start_s", 12.0, day(0, 10 * math.log(1.2)), day(1, 0.0))
     assert start.history == pytest.approx([10.0, 12.0, 12.0])
