@@ -172,20 +172,21 @@ def _left_out(
 
 
 def _failures(of: Factorial) -> dict[int, str]:
-    """How the jobs of each arm failed, in words."""
+    """How the jobs of each arm failed, in words, with the newest message."""
     ended = Job.objects.filter(run__factorial=of, state__in=ENDED).exclude(state=JobState.CANCELLED)
     failed = ended.exclude(state=JobState.DONE, status=Status.PASS).order_by("planned_at")
     counts: dict[int, Counter[str]] = {}
     messages: dict[int, dict[str, str]] = {}
+    newest: dict[int, str] = {}
     fields: Any = failed.values_list("run__arm", "status", "state", "message")
     for arm, status, state, message in fields:
         outcome = status or state
         counts.setdefault(arm, Counter())[outcome] += 1
         messages.setdefault(arm, {})[outcome] = message
+        newest[arm] = message or newest.get(arm, "")
     words = {}
     for arm, outcomes in counts.items():
-        newest = [message for message in messages[arm].values() if message]
-        detail = f": {newest[-1][:300]}" if newest else ""
-        words[arm] = f"{plural(outcomes.total(), 'job')} failed, "
-        words[arm] += f"{describe(outcomes, messages[arm])}{detail}"
+        how = describe(outcomes, messages[arm])
+        detail = f": {newest[arm][:300]}" if newest[arm] else ""
+        words[arm] = f"{plural(outcomes.total(), 'job')} failed, {how}{detail}"
     return words

@@ -125,6 +125,18 @@ def test_arm_that_failed_is_left_out_and_takes_its_effects_with_it(reader: Clien
     assert "it would need all four of the two" in shown
 
 
+def test_arm_that_failed_in_several_ways_has_the_newest_message() -> None:
+    factorial = started_factorial()
+    failed = [job for job in factorial_jobs(factorial) if job.run.arm == 3]
+    endings = [("oom", "first"), ("crashed", "second"), ("oom", "third")]
+    for job, (status, message) in zip(failed, endings, strict=True):
+        ended = Job.objects.filter(pk=job.pk)
+        ended.update(state=JobState.FAILED, status=status, message=message)
+    measure_factorial(factorial, TORCH_SLOWER)
+    (out,) = results(factorial).left_out
+    assert out.why.endswith(": third")
+
+
 def test_files_have_every_effect_and_arm(reader: Client) -> None:
     factorial = started_factorial()
     measure_factorial(factorial, TORCH_SLOWER)
