@@ -143,8 +143,8 @@ def _killed(end: ProcessExit, context: ProcessContext) -> tuple[str, str]:
         return "oom", f"The kernel killed it for memory{where} ({context.oom}; {memory}). {advice}"
     return (
         "crashed",
-        f"Something other than the worker killed it with SIGKILL{where}. "
-        "It was not the kernel for memory.",
+        f"Something other than the worker killed it with SIGKILL{where}. The kernel's counts of "
+        "kills for memory, as far as the worker can read them, did not rise.",
     )
 
 

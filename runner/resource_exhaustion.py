@@ -24,7 +24,7 @@ def oom_kill_counts(root: Path = Path("/")) -> dict[str, int]:
 
 
 def describe_increase(before: dict[str, int], after: dict[str, int]) -> str:
-    """Which OOM-kill count rose; empty when none did: then the kernel killed nothing for memory."""
+    """Which OOM-kill count rose; empty when none did that can be read."""
     for name, count in after.items():
         increase = count - before.get(name, 0)
         if increase > 0:

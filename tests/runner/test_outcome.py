@@ -48,6 +48,12 @@ def test_kernel_kill_for_memory_is_oom_with_its_evidence() -> None:
     assert "smaller batch" in killed.message
 
 
+def test_kill_without_evidence_is_a_crash_and_no_more_is_said_of_it() -> None:
+    killed = outcome(signal=9)
+    assert killed.status == "crashed"
+    assert "as far as the worker can read them, did not rise" in killed.message
+
+
 def test_complete_result_counts_though_its_process_died_afterwards() -> None:
     died = outcome(signal=11, result=ResultFile({"schema": "result.v1"}))
     assert died.status == "pass"
