@@ -194,9 +194,10 @@ def _outcome(code: int) -> outcome.CaseOutcome | None:
         return None
     if code > 0:
         return outcome.CaseOutcome("crashed", f"exit code {code} and no result; see log.txt")
-    name = signal.Signals(-code).name
-    status = "oom" if code == -signal.SIGKILL else "crashed"
-    return outcome.CaseOutcome(status, f"ended by {name}; see log.txt")
+    if code == -signal.SIGKILL:
+        how = "killed, most likely by the kernel because memory ran out"
+        return outcome.CaseOutcome("oom", f"{how}; see log.txt")
+    return outcome.CaseOutcome("crashed", f"ended by {signal.Signals(-code).name}; see log.txt")
 
 
 def request_answer(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks_suite.__main__ import main
-from benchmarks_suite.commands import batch
+from benchmarks_suite.commands import batch, job_processes
 from benchmarks_suite.commands.job_processes import JobProcesses, NotForkable, WarmProcess
 from benchmarks_suite.commands.precompile import can_precompile, precompile
 from benchmarks_suite.harness import forks, outcome
@@ -75,6 +75,18 @@ def test_timeout_names_the_stage_that_the_log_announced_last(
     (result,) = results_in(out)
     assert (result["status"], result["stage"]) == ("timeout", "compile")
     assert "in stage compile" in result["absent"]["latency_ms"]
+
+
+def test_killed_job_is_out_of_memory_most_likely(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(forks.SWITCH, "fresh")
+    monkeypatch.setattr(job_processes, "in_fresh_process", lambda *_: -signal.SIGKILL)
+    path, out = a_list(tmp_path, EAGER), tmp_path / "out"
+    assert main(["batch", str(path), str(out)]) == batch.OK
+    (result,) = results_in(out)
+    assert result["status"] == "oom"
+    assert "most likely by the kernel" in result["message"]
 
 
 def hanging(work: object, limit_s: float) -> int:
