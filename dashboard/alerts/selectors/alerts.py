@@ -258,14 +258,17 @@ def summarize(alert: Alert) -> AlertSummary:
 
 def alerts_of(groups: Iterable[int]) -> list[AlertSummary]:
     """Every alert of the groups: what was measured again first, then by size. One query."""
-    alerts = Alert.objects.filter(group__in=list(groups)).select_related("group", *_RELATED)
-    return in_order(map(summarize, alerts.defer(*_LARGE)))
+    alerts = Alert.objects.filter(group__in=list(groups)).select_related("group")
+    return in_order(_summaries(alerts))
 
 
 def of_group(group: AlertGroup) -> list[AlertSummary]:
     """`alerts_of` one group that has been read already. One query, without reading it again."""
-    alerts = group.alerts.select_related(*_RELATED)
-    return in_order(map(summarize, alerts.defer(*_LARGE)))
+    return in_order(_summaries(group.alerts.all()))
+
+
+def _summaries(alerts: QuerySet[Alert]) -> Iterable[AlertSummary]:
+    return map(summarize, alerts.select_related(*_RELATED).defer(*_LARGE))
 
 
 def in_order(rows: Iterable[AlertSummary]) -> list[AlertSummary]:
@@ -292,9 +295,7 @@ def changes_of(series: int) -> list[AlertSummary]:
         Q(group__workflow_state=WorkflowState.INVALID)
         | Q(group__evidence_state=EvidenceState.NOT_REPRODUCED)
     )
-    return list(
-        map(summarize, standing.select_related("group", *_RELATED).order_by("planned_at", "pk"))
-    )
+    return list(_summaries(standing.select_related("group").order_by("planned_at", "pk")))
 
 
 def by_direction(rows: Iterable[AlertSummary]) -> dict[str, list[AlertSummary]]:
