@@ -6,6 +6,7 @@ A trace's ``meta.slot`` names a colour of the stylesheet, so that one figure ser
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -256,6 +257,11 @@ def _failures(line: ChartLine, row: int) -> list[Trace]:
             hovertemplate=f"%{{text}}<br>%{{x|%e %b %Y %H:%M}} UTC<extra>{line.name}</extra>",
         )
     ]
+
+
+def milliseconds(at: datetime) -> int:
+    """As `ChartLine.at_ms` has it."""
+    return int(at.timestamp() * 1000)
 
 
 def first_seen(lines: Sequence[ChartLine]) -> list[tuple[int, str]]:

@@ -20,7 +20,7 @@ from dashboard.models import (
     WorkflowState,
 )
 from dashboard.results.selectors.trend import TrendSeries
-from dashboard.ui.charts import ChartLine
+from dashboard.ui.charts import ChartLine, milliseconds
 
 CHARTED_CONTROLS = {  # metric -> the metric of the same case that only eager moves
     "latency_ms": "eager_latency_ms",
@@ -67,10 +67,6 @@ def step_of(alert: Alert) -> Step:
         until_ms=milliseconds(until) if until else None,
         since_ms=milliseconds(since) if since else None,
     )
-
-
-def milliseconds(at: datetime) -> int:
-    return int(at.timestamp() * 1000)
 
 
 def _neighbours(alert: Alert) -> tuple[datetime | None, datetime | None]:

@@ -17,7 +17,7 @@ from dashboard.language.metrics import Metric
 from dashboard.language.wording import ValueChange, effect
 from dashboard.models import Benchmark, Series
 from dashboard.results.core.mark_charts import Mark, MarkedLine
-from dashboard.ui.charts import ChartLine
+from dashboard.ui.charts import ChartLine, milliseconds
 
 # One statement: the page's figure is asked for often, and each of these tables holds little of a
 # series. An alert's size is the one of Alert.size: as confirmed, else as first estimated.
@@ -164,7 +164,7 @@ def marked_lines(
     for alert in marks.alerts:
         change = alert.change.text if alert.change else "status changed"
         mark = Mark(
-            at_ms=_milliseconds(alert.at),
+            at_ms=milliseconds(alert.at),
             text=f"{change}<br>{alert.state.replace('_', ' ')}",
             href=reverse("alert", args=[alert.group]),
             worse=alert.direction != "improvement",
@@ -181,12 +181,8 @@ def marked_lines(
 
 def remarks_on_chart(marks: Marks) -> list[Mark]:
     """The remarks, and where a file changed: at each revision but the first."""
-    shown = [Mark(_milliseconds(remark.at), remark.text) for remark in marks.remarks]
+    shown = [Mark(milliseconds(remark.at), remark.text) for remark in marks.remarks]
     for revision in marks.revisions[1:]:
         text = f"revision {revision.number}: file {revision.file_hash[:8]}"
-        shown.append(Mark(_milliseconds(revision.at), text))
+        shown.append(Mark(milliseconds(revision.at), text))
     return sorted(shown, key=attrgetter("at_ms"))
-
-
-def _milliseconds(at: datetime) -> int:
-    return int(at.timestamp() * 1000)

@@ -12,7 +12,7 @@ from dashboard.trends.selectors.marks import marked_lines, read_marks, remarks_o
 from dashboard.trends.selectors.releases import releases_of
 from dashboard.trends.selectors.series_selection import ChartOptions, SeriesSelection
 from dashboard.ui import series_scales
-from dashboard.ui.charts import ChartLine, Figure
+from dashboard.ui.charts import ChartLine, Figure, milliseconds
 from dashboard.ui.interval_clipping import clipped_figure
 from dashboard.ui.locations import SeriesLocation
 
@@ -86,6 +86,6 @@ def _zoomed(figure: Figure, within: Window) -> Figure:
     layout = figure["layout"]
     layout["yaxis"] = {**layout["yaxis"], "fixedrange": True}
     if within.start and within.end:
-        ends = [int(moment.timestamp() * 1000) for moment in (within.start, within.end)]
+        ends = [milliseconds(within.start), milliseconds(within.end)]
         layout["xaxis"] = {**layout["xaxis"], "range": ends}
     return figure
