@@ -138,7 +138,7 @@ def _sentences(judgement: Judgement) -> Iterator[str]:
 
 
 def _known_steps(findings: Sequence[Finding]) -> Iterator[str]:
-    """How much slower the steps can be of which that is known."""
+    """How much slower the steps can be of which that is known; of some by the GPU's time alone."""
     decided: dict[Key, float] = {}
     for finding in findings:
         if finding.metric.key in _STEPS and finding.kind in {"unchanged", "bounded"}:
@@ -148,11 +148,14 @@ def _known_steps(findings: Sequence[Finding]) -> Iterator[str]:
     for finding in findings:
         if finding.metric.key in _STEPS and finding.kind in undecided:
             decided.pop(finding.row.case.key, None)
+    scattering = {finding.row.case.key for finding in findings if finding.kind == "scatters"}
+    by_device = len(scattering & decided.keys())
     if decided:
         steps = "step" if len(decided) == 1 else "steps"
+        basis = f", {by_device} of them by the GPU's own time alone" if by_device else ""
         yield (
             f"The {steps} of {plural(len(decided), 'case')} {_be(steps)} at most "
-            f"{max(decided.values()):.1f}% slower."
+            f"{max(decided.values()):.1f}% slower{basis}."
         )
 
 
