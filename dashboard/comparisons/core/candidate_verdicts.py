@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from dashboard.comparisons.core.judgement import State
+from dashboard.comparisons.core.judgement import BOUND, State
 from dashboard.comparisons.core.upgrade_groups import CaseGroup, UpgradeReport
 from dashboard.language.wording import Tone
 
@@ -25,8 +25,9 @@ _OF_STATE: dict[State, Safety] = {
 NOT_COMPILED = "No compiled case of it was measured on both builds."
 NOTHING_MEASURED = "Nothing was measured on both builds."
 WHAT_IT_MEANS = (
-    "“Safe” means that nothing of what was measured got significantly worse, or can be worse by "
-    "more than 2.5 times its threshold. It says nothing about other models and machines."
+    "“Safe” means that nothing that was measured got significantly worse, and that nothing can be "
+    f"worse by more than {BOUND:g} times its metric's threshold; a step that scatters while it "
+    "waits for the GPU goes by the GPU's own time. It says nothing about other models and machines."
 )
 
 

@@ -4,7 +4,8 @@ Headline, tables, gate, files and API all read one `Judgement`, so that no two o
 different things. It has three states:
 
     regression: something got worse, significantly, or fails now and passed before
-    passed: nothing did, and nothing can have by more than BOUND times its metric's threshold
+    passed: nothing did, and nothing can have by more than BOUND times its metric's threshold; a
+        step that scatters while it waits for the GPU goes by the GPU's own time
     unknown: anything else
 """
 
