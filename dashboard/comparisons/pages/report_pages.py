@@ -115,7 +115,9 @@ def _shown_models(
 
 
 def _split_by_interval(rows: Sequence[ModelRow]) -> tuple[Sequence[ModelRow], Sequence[ModelRow]]:
-    """The rows to show at once; and those without any interval, slowest first, if they are many."""
+    """The rows to show at once; and those without any interval, the largest slowdown first, if
+    they are many.
+    """
     folded = [row for row in rows if not row.has_interval]
     if len(folded) <= _MAX_WITHOUT_INTERVAL or len(folded) == len(rows):
         return rows, []
