@@ -158,7 +158,7 @@ def _step(bisection: Bisection) -> None:
     """1. Is there a change to search for? 2. Which end is the middle build like? 3. What is
     left?
     """
-    candidate = middle(between(bisection))
+    candidate = _last_candidate(bisection)
     measured = _measured(bisection, [bisection.base, candidate, bisection.new])
     base, new = measured[bisection.base_id], measured[bisection.new_id]
     if base is None or new is None:
@@ -178,6 +178,14 @@ def _step(bisection: Bisection) -> None:
         _end(bisection, State.INCONCLUSIVE, why)
     else:
         _measure(bisection)
+
+
+def _last_candidate(bisection: Bisection) -> TorchBuild:
+    """The build between the ends that the last round measured. The middle one may be another by
+    now, which was added since and has brought nothing.
+    """
+    inside = bisection.runs.exclude(build__in=[bisection.base_id, bisection.new_id])
+    return inside.select_related("build").latest("pk").build
 
 
 def _narrow(

@@ -196,6 +196,18 @@ def test_build_that_cannot_be_measured_is_passed_over_and_named(worker: Worker) 
     assert "2.6.0 between them could not be decided" in search.message
 
 
+def test_build_added_during_a_round_is_not_given_up_unmeasured(worker: Worker) -> None:
+    bisection = started()
+    for version in range(1, 9, 2):
+        measure(bisection, worker)
+        site.build(f"2.6.{version}")
+        site.build(f"2.6.{version + 1}")
+        advance_all()
+    bisection.refresh_from_db()
+    assert bisection.steps
+    assert not any(step["given_up"] for step in bisection.steps)
+
+
 def test_ends_that_do_not_differ_end_the_search(worker: Worker) -> None:
     search = finish(started(), worker, broken_since=99)
     assert search.state == "inconclusive"
