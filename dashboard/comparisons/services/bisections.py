@@ -123,7 +123,10 @@ def advance_all() -> int:
     """Advance every search whose last round has ended; how many there are."""
     running = list(Bisection.objects.filter(state=State.RUNNING).values_list("pk", flat=True))
     for bisection_id in running:
-        advance(bisection_id=bisection_id)
+        try:
+            advance(bisection_id=bisection_id)
+        except Exception:  # it stays as it is, and does not keep the others waiting
+            logger.exception("bisection could not be advanced", bisection=bisection_id)
     return len(running)
 
 

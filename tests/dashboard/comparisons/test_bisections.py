@@ -9,12 +9,14 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import OperationalError
 from django.test import Client
 
 from dashboard.catalog.core.plan import PlanError
 from dashboard.comparisons.core.bisection import decide, ends_differ, middle
 from dashboard.comparisons.core.levels import level_of
 from dashboard.comparisons.core.metric_effects import CaseSamples
+from dashboard.comparisons.services import bisections
 from dashboard.comparisons.services.bisections import (
     advance,
     advance_all,
@@ -187,6 +189,21 @@ def test_nothing_happens_while_a_round_is_measured(worker: Worker) -> None:
     bisection = started()
     advance(bisection_id=bisection.pk)
     assert bisection.runs.count() == 3
+
+
+def test_search_that_cannot_be_advanced_does_not_keep_the_others_waiting(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def fail(*, bisection_id: int) -> None:
+        tried.append(bisection_id)
+        raise OperationalError
+
+    monkeypatch.setattr(bisections, "advance", fail)
+    both = {started().pk, started().pk}
+    advance_all()
+    assert set(tried) == both
 
 
 def test_build_that_cannot_be_measured_is_passed_over_and_named(worker: Worker) -> None:
