@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
+import structlog
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils import timezone
@@ -41,6 +42,8 @@ REPEATS = 3  # processes per case and build, unless given
 # Between two jobs' planned times, which order them (services/dispatch.py)
 STEP = timedelta(microseconds=1)
 TurnOrder = Callable[[Sequence[Case], int, int, random.Random], Iterator[tuple[Case, int]]]
+
+logger = structlog.get_logger(__name__)
 
 
 def start_comparison(
@@ -134,7 +137,10 @@ def settle_all() -> None:
     """Measure again what is suspected in every comparison whose runs have ended."""
     open_ones = Comparison.objects.filter(is_settled=False)
     for comparison_id in list(open_ones.values_list("pk", flat=True)):
-        settle(comparison_id=comparison_id)
+        try:
+            settle(comparison_id=comparison_id)
+        except Exception:  # it stays as it is, and does not keep the others waiting
+            logger.exception("comparison could not be settled", comparison=comparison_id)
 
 
 def settle(*, comparison_id: int) -> None:
@@ -155,8 +161,13 @@ def settle(*, comparison_id: int) -> None:
         comparison.save(update_fields=["is_settled"])
         if RunState.CANCELLED in states:
             return
+        try:
+            planned = _planned(comparison)
+        except PlanError as problem:  # a benchmark is retired, say: what is suspected stays so
+            logger.warning("not measured again", comparison=comparison_id, why=str(problem))
+            return
         keys = read.report(comparison).overall.judgement.to_measure_again()
-        cases = [case for case in _planned(comparison) if Key(case.benchmark, case.config) in keys]
+        cases = [case for case in planned if Key(case.benchmark, case.config) in keys]
         if cases:
             _measure(comparison, cases, max(1, CERTAIN_PROCESSES - comparison.repeats))
 

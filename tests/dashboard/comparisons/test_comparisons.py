@@ -12,9 +12,11 @@ from django.utils import timezone
 from dashboard.catalog.core.plan import Selection
 from dashboard.comparisons.core.metric_effects import CERTAIN_PROCESSES
 from dashboard.comparisons.selectors.comparisons import progress
+from dashboard.comparisons.services import comparisons
 from dashboard.comparisons.services.comparisons import settle, settle_all, start_comparison
 from dashboard.management.commands.compare_builds import Command
 from dashboard.models import (
+    Benchmark,
     Comparison,
     InstalledEnvironment,
     Machine,
@@ -167,6 +169,34 @@ def test_comparison_without_a_suspicion_is_settled_as_it_is() -> None:
     comparison.refresh_from_db()
     assert comparison.is_settled
     assert len(comparison_jobs(comparison)) == 8
+
+
+def test_comparison_of_a_retired_benchmark_is_settled_as_it_is() -> None:
+    comparison = started_comparison()
+    for job in comparison_jobs(comparison):
+        deliver_result(job, 2.0)
+    Benchmark.objects.update(retired=True)
+    settle_all()
+    comparison.refresh_from_db()
+    assert comparison.is_settled
+
+
+def test_comparison_that_cannot_be_settled_does_not_keep_the_others_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried = []
+
+    def fail(*, comparison_id: int) -> None:
+        tried.append(comparison_id)
+        raise OperationalError
+
+    monkeypatch.setattr(comparisons, "settle", fail)
+    selection = Selection(benchmarks=(site.MLP,))
+    first = started_comparison()
+    second = start_comparison(base=BASE, new=NEW, machine="cpu-2c", selection=selection)
+    both = {first.pk, second.pk}
+    settle_all()
+    assert set(tried) == both
 
 
 def test_answer_of_a_comparison_that_runs_is_one_so_far(reader: Client) -> None:
