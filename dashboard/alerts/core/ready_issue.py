@@ -102,7 +102,7 @@ def write(facts: IssueFacts) -> ReadyIssue:
         Section(BUG, "What else changed with it", _bullets(facts.others), 9),
         Section(BUG, "Not known", _bullets(facts.missing), 8),
         Section(BUG, "Links", _bullets(facts.links), 6),
-        Section(LOGS, "", _fenced(facts.error) or "There is no error: it is a change of level.", 7),
+        Section(LOGS, "", _fenced(facts.error) or "No error was recorded.", 7),
         Section(VERSIONS, "", _version_table(facts.versions), 4),
     ]
     written = [section for section in sections if section.text]

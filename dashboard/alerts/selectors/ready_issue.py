@@ -157,7 +157,8 @@ def _ruled_out(group: AlertGroup, environments: Sequence[dict[str, Any]]) -> lis
 def _since(group: AlertGroup) -> list[str]:
     lines = []
     if group.base and group.new and group.base_id != group.new_id:
-        lines.append(f"Last build without it: {group.base}; first with it: {group.new}.")
+        measured = f"{group.base}; first build measured with it: {group.new}"
+        lines.append(f"Last build measured without it: {measured}.")
     if address := alert_page.commit_range(group):
         lines.append(f"Commits between them: {address}")
     for search in searches(group):

@@ -90,8 +90,8 @@ def test_suspected_alert_says_that_nobody_measured_it_again(caller: Caller) -> N
     assert evidence["how_sure"] == [
         "It has not been confirmed by measuring both builds again in turn."
     ]
-    assert (
-        evidence["since"][0] == f"Last build without it: {group.base}; first with it: {group.new}."
+    assert evidence["since"][0] == (
+        f"Last build measured without it: {group.base}; first build measured with it: {group.new}."
     )
 
 

@@ -43,6 +43,10 @@ def test_issue_has_the_headings_of_the_form_in_their_order() -> None:
     assert headings == ["🐛 Describe the bug", "Error logs", "Versions"]
 
 
+def test_issue_without_an_error_says_no_more_than_that_none_was_recorded() -> None:
+    assert "### Error logs\n\nNo error was recorded.\n" in write(FACTS).body
+
+
 def test_link_has_title_and_whole_text_where_they_fit() -> None:
     issue = write(FACTS)
     link = address(issue, "pytorch/pytorch")
