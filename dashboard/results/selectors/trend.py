@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import combinations
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -170,7 +171,7 @@ def summary(line: ChartLine, metric: Metric) -> LineSummary:
     """What the trend of ``line`` says in words."""
     good = np.flatnonzero(~np.isnan(line.value))
     values = line.value[good]
-    between, repeats = _between_processes(line, good)
+    between = _between_processes(line, good)
     since_first = None
     if len(values) >= 2 * _END:
         since_first = _since_first(metric, values, line.at_ms[good])
@@ -181,10 +182,10 @@ def summary(line: ChartLine, metric: Metric) -> LineSummary:
         newest=_number_at(line.value, last),
         low=_number_at(line.low, last),
         high=_number_at(line.high, last),
-        since_previous=_since_previous(metric, line, good, between, repeats),
+        since_previous=_since_previous(metric, line, good, between),
         since_first=since_first,
-        between_percent=between,
-        repeats=repeats,
+        between_percent=between.percent,
+        repeats=between.repeats,
         failed=len(line.value) - len(values),
     )
 
@@ -195,12 +196,21 @@ def _number_at(values: Floats, index: int | None) -> float | None:
     return float(values[index])
 
 
+class _Spread(NamedTuple):
+    """Between the processes of one build. percent: None without repeats. repeats: the data of the
+    builds that have several; freedom: without one of each build, for its level.
+    """
+
+    percent: float | None
+    repeats: int
+    freedom: int
+
+
 def _since_previous(
     metric: Metric,
     line: ChartLine,
     good: NDArray[np.intp],
-    between_percent: float | None,
-    repeats: int,
+    between: _Spread,
 ) -> ValueChange | None:
     """The last value against the one before it.
 
@@ -211,15 +221,17 @@ def _since_previous(
         return None
     old, new = float(line.value[good[-2]]), float(line.value[good[-1]])
     plain = quiet(change(metric, old, new), metric)
-    if is_count(metric) or not between_percent or repeats < _LEAST_REPEATS or min(old, new) <= 0:
+    if is_count(metric) or min(old, new) <= 0:
+        return plain
+    if not between.percent or between.repeats < _LEAST_REPEATS:
         return plain
     days = line.at_ms // _DAY_MS
     is_one_day = days[good[-1]] == days[good[-2]]
     if not is_one_day and not _repeats_span_days(line, good, days):
         return plain
 
-    spread = math.sqrt(2) * math.log1p(between_percent / 100)
-    half_width = float(scipy.stats.t.ppf(0.975, repeats - 1)) * spread
+    spread = math.sqrt(2) * math.log1p(between.percent / 100)
+    half_width = float(scipy.stats.t.ppf(0.975, between.freedom)) * spread
     ratio = math.log(new / old)
     percent, low, high = (
         100 * math.expm1(end) for end in (ratio, ratio - half_width, ratio + half_width)
@@ -254,24 +266,23 @@ def _since_first(metric: Metric, values: Floats, at_ms: NDArray[np.int64]) -> Va
     return quiet(median_change, metric, is_shown=is_shown)
 
 
-def _between_processes(line: ChartLine, good: NDArray[np.intp]) -> tuple[float | None, int]:
-    """Spread between the processes of one build, as percent, and from how many data.
+def _between_processes(line: ChartLine, good: NDArray[np.intp]) -> _Spread:
+    """Over the builds that were measured more than once: 1.4826 / √2 × the median absolute
+    difference, in logs, of two data of one build. Single outliers do not move it.
 
-    Over the builds that were measured more than once: 1.4826 × the median absolute deviation of log
-    values from the median of their build, each deviation widened by √(n / (n − 1)) for the median
-    that it is taken from. Single outliers do not move it.
+    The deviations from a build's median would be too small: of three data one is the median.
     """
     good = good[line.value[good] > 0]
     by_build: dict[str, list[float]] = {}
     for index, log in zip(good.tolist(), np.log(line.value[good]).tolist(), strict=True):
         by_build.setdefault(line.build[index], []).append(log)
 
-    deviations: list[float] = []
-    for logs in by_build.values():  # a few each: numpy would take ten times as long
-        if len(logs) > 1:
-            level = median(logs)
-            wider = math.sqrt(len(logs) / (len(logs) - 1))
-            deviations += [abs(log - level) * wider for log in logs]
-    if not deviations:
-        return None, 0
-    return 100 * math.expm1(1.4826 * median(deviations)), len(deviations)
+    repeated = [logs for logs in by_build.values() if len(logs) > 1]
+    if not repeated:
+        return _Spread(None, 0, 0)
+    differences: list[float] = []
+    for logs in repeated:  # a few each: numpy would take ten times as long
+        differences += [abs(new - old) for old, new in combinations(logs, 2)]
+    deviation = 1.4826 / math.sqrt(2) * median(differences)
+    repeats = sum(map(len, repeated))
+    return _Spread(100 * math.expm1(deviation), repeats, repeats - len(repeated))

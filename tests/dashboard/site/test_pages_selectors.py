@@ -133,10 +133,14 @@ def test_spread_of_one_day_says_nothing_of_a_step_to_the_next() -> None:
     assert "(" not in summary.text
 
 
-def test_spread_between_processes_comes_from_repeated_builds_and_ignores_outliers() -> None:
+@pytest.mark.parametrize("repeats", [2, 3, 4, 400])
+def test_spread_between_processes_comes_from_repeated_builds_and_ignores_outliers(
+    repeats: int,
+) -> None:
     values = 10 * np.exp(np.random.default_rng(1).normal(0, 0.01, 400))
     values[::50] *= 3
-    summary = trend.summary(line(list(values), build=[f"b{i // 4}" for i in range(400)]), LATENCY)
+    builds = [f"b{place // repeats}" for place in range(400)]
+    summary = trend.summary(line(list(values), build=builds), LATENCY)
     assert summary.between_percent == pytest.approx(1.0, rel=0.2)
 
 
