@@ -138,8 +138,8 @@ def _finish(confirmation: Confirmation, alerts: Sequence[Alert], now: datetime) 
     group = confirmation.group
     verdicts = {alert.confirmation for alert in alerts}
     ranked = (AlertState.CONFIRMED, AlertState.INCONCLUSIVE, AlertState.NOT_REPRODUCED)
-    verdict = next(state for state in ranked if state in verdicts)
-    text = "; ".join(_sentence(alert) for alert in alerts)
+    verdict = next((state for state in ranked if state in verdicts), AlertState.INCONCLUSIVE)
+    text = "; ".join(_sentence(alert) for alert in alerts) or "Its series were deleted meanwhile."
     _record_other_alerts(confirmation, alerts)
     _end(confirmation, f"{confirmation.message} {text}".strip(), now)
     reattribute(group=group)

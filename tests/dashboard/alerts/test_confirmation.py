@@ -268,13 +268,13 @@ def test_confirmation_whose_jobs_never_end_is_inconclusive() -> None:
 def test_confirmation_that_cannot_be_advanced_keeps_no_other_waiting() -> None:
     group = suspected()
     elsewhere = alerting.group("confirming", machine=Machine.objects.create(key="other"))
-    of_nothing = Confirmation.objects.create(group=elsewhere, order=[])
+    damaged = Confirmation.objects.create(group=elsewhere, order=0)
     confirmations.start_due(now=NOW)
     answer(by_build(10.0))
     group.refresh_from_db()
     assert group.state == "confirmed"
-    of_nothing.refresh_from_db()
-    assert of_nothing.state == "running"
+    damaged.refresh_from_db()
+    assert damaged.state == "running"
 
 
 def test_status_change_is_confirmed_by_the_status_words() -> None:

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from dashboard.alerts.services import conclusions, confirmations, detection
-from dashboard.models import Alert, AlertGroup, Worker
+from dashboard.models import Alert, AlertGroup, Series, Worker
 from tests.builders import alerting
 from tests.builders.alerting import end_job, measure
 from tests.builders.confirmations import NEW, living_worker, planned, suspected
@@ -72,3 +72,15 @@ def test_confirmation_decides_the_other_alerts_of_its_case() -> None:
     group.refresh_from_db()
     assert group.state == "confirmed"
     assert other.confirmation == "not_reproduced"
+
+
+def test_confirmation_whose_series_were_deleted_ends_and_frees_the_machine() -> None:
+    group = suspected(50.0)
+    confirmations.start_due(now=NOW)
+    for job in planned():
+        end_job(job, {"latency_ms": 100.0})
+    Series.objects.all().delete()
+    conclusions.advance_all(now=timezone.now())
+    group.refresh_from_db()
+    assert group.state == "inconclusive"
+    assert group.confirmation.message == "Its series were deleted meanwhile."
