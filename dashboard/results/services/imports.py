@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from pathlib import Path
 
 import orjson
 from django.conf import settings
@@ -37,6 +38,7 @@ from dashboard.models import (
 from dashboard.results.core.result_format import ResultDocument, parse_result, unpack
 from dashboard.results.formats import NO_HINTS, Hints, ParsedFile, parse_file
 from dashboard.results.services import judged_imports
+from dashboard.results.services.artifacts import store_imported_artifact
 from dashboard.results.services.store import JobResult, store_results
 from dashboard.runs.services.partitions import ensure_partitions
 
@@ -46,10 +48,11 @@ NAMESPACE = uuid.UUID("6d0f4b1e-4f0c-4c39-9a0c-5a7f2f9f6a11")  # of the ids of i
 
 @dataclass(frozen=True, slots=True)
 class ImportSource:
-    """A file as it came: where from, and its bytes, gzip or plain."""
+    """A file as it came: where from, its bytes, gzip or plain, and the files its job left."""
 
     name: str
     body: bytes
+    artifacts: Sequence[Path] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ class CheckedImport:
     digest: str
     job_id: uuid.UUID
     result: ResultDocument
+    artifacts: Sequence[Path]
 
 
 @dataclass(slots=True)
@@ -67,8 +71,8 @@ class ImportReport:
     """What an import did: counts, and (source, reason) of what it refused.
 
     existing: results that were here already; read: results by format; left_out: metrics that the
-    site does not have, how often. series: ids of those that have changed. judged: how many of them
-    detection will judge.
+    site does not have, how often. artifacts: files of jobs that are kept. series: ids of those that
+    have changed. judged: how many of them detection will judge.
     """
 
     added: int = 0
@@ -76,6 +80,7 @@ class ImportReport:
     refused: list[tuple[str, str]] = field(default_factory=list)
     read: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
+    artifacts: int = 0
     series: set[int] = field(default_factory=set)
     judged: int = 0
 
@@ -124,11 +129,13 @@ def add_all(
         is_first = not report.added
         new = leave_out_existing(leave_out_repeats(batch, report), report)
         report.added += len(new)
-        if dry_run or not new:
+        if dry_run:
             continue
-        add_storable(new, runs, report)
-        if is_first:
-            analyze_tables()
+        if new:
+            add_storable(new, runs, report)
+            if is_first:
+                analyze_tables()
+        add_artifacts(batch, report)
 
 
 def analyze_tables() -> None:
@@ -157,6 +164,21 @@ def add_storable(
             add_storable([single], runs, report)
 
 
+def add_artifacts(imports: Iterable[CheckedImport], report: ImportReport) -> None:
+    """Keep what the jobs left beside their results, also where an earlier import was interrupted
+    before it did. A job that a worker delivered has brought its own.
+    """
+    artifacts = {each.job_id: each.artifacts for each in imports if each.artifacts}
+    for job in Job.objects.filter(pk__in=artifacts):
+        for path in artifacts[job.pk]:
+            try:
+                store_imported_artifact(job=job, name=path.name, content=path.read_bytes())
+            except (Refused, OSError) as error:
+                report.refused.append((str(path), str(error)))
+            else:
+                report.artifacts += 1
+
+
 def read_sources(
     sources: Iterable[ImportSource], hints: Hints, report: ImportReport
 ) -> Iterator[CheckedImport]:
@@ -170,10 +192,12 @@ def read_sources(
             continue
         report.refused += [(refusal.where, refusal.why) for refusal in file.refused]
         report.left_out += file.left_out
-        yield from check_documents(file, report)
+        yield from check_documents(file, source.artifacts, report)
 
 
-def check_documents(file: ParsedFile, report: ImportReport) -> Iterator[CheckedImport]:
+def check_documents(
+    file: ParsedFile, artifacts: Sequence[Path], report: ImportReport
+) -> Iterator[CheckedImport]:
     for where, document in file.documents:
         try:
             result = parse_result(document)
@@ -182,7 +206,7 @@ def check_documents(file: ParsedFile, report: ImportReport) -> Iterator[CheckedI
             continue
         report.read[file.format] += 1
         digest = hashlib.sha256(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest()
-        yield CheckedImport(where, digest, uuid.uuid5(NAMESPACE, digest), result)
+        yield CheckedImport(where, digest, uuid.uuid5(NAMESPACE, digest), result, artifacts)
 
 
 def leave_out_repeats(
