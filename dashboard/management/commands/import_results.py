@@ -90,6 +90,8 @@ class Command(BaseCommand):
         self.stdout.write(
             f"{report.added} {verb}, {report.existing} here already, {len(report.refused)} refused"
         )
+        if report.artifacts:
+            self.stdout.write(f"{plural(report.artifacts, 'artifact')} kept")
         if report.judged:
             self.stdout.write(f"{plural(report.judged, 'series', 'series')} will be judged")
         if report.refused and not report.added and not report.existing:

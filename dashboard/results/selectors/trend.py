@@ -146,7 +146,8 @@ class LineSummary:
     """One config of a series page in a line of words.
 
     newest, low, high: the last value that is not a failure. since_previous: with its 95% interval
-    where repeats show the spread between processes. since_first: median of the last five
+    where repeats show the spread between processes. previous_build: of the value before, where it
+    is another build than the newest's. since_first: median of the last five
     against the first five. A change that the spread may explain has no good or bad tone.
     between_percent: robust standard deviation between processes as percent of the value, over
     builds with repeats; None without repeats. repeats: how many data those builds have.
@@ -157,6 +158,7 @@ class LineSummary:
     low: float | None
     high: float | None
     since_previous: ValueChange | None
+    previous_build: str | None
     since_first: ValueChange | None
     between_percent: float | None
     repeats: int
@@ -183,6 +185,7 @@ def summary(line: ChartLine, metric: Metric) -> LineSummary:
         low=_number_at(line.low, last),
         high=_number_at(line.high, last),
         since_previous=_since_previous(metric, line, good, between),
+        previous_build=_previous_build(line, good),
         since_first=since_first,
         between_percent=between.percent,
         repeats=between.repeats,
@@ -204,6 +207,13 @@ class _Spread(NamedTuple):
     percent: float | None
     repeats: int
     freedom: int
+
+
+def _previous_build(line: ChartLine, good: NDArray[np.intp]) -> str | None:
+    if len(good) < 2:
+        return None
+    before, newest = line.build[good[-2]], line.build[good[-1]]
+    return before if before != newest else None
 
 
 def _since_previous(

@@ -5,6 +5,7 @@ The bytes go to Django's storage: dashboard/results/core/artifact_store.py.
 
 import hashlib
 import re
+from collections.abc import Callable
 from uuid import UUID
 
 import structlog
@@ -19,6 +20,7 @@ from dashboard.runs.services.leases import Stale, find_job, is_held, why_stale
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")  # a file name, never a path
 KEEPING = (JobState.RUNNING, JobState.DONE, JobState.FAILED, JobState.TIMED_OUT)
+Check = Callable[[Job], None]  # raises where the job takes no artifact
 
 logger = structlog.get_logger(__name__)
 
@@ -29,6 +31,24 @@ def store_artifact(*, job_id: UUID, attempt: int, worker: Worker, name: str, con
     Sent twice, it is kept once. Raises Stale, TooLarge, Refused; StoreUnavailable when the store
     does not take it now: send it again later.
     """
+
+    def refuse_unless_held(job: Job) -> None:
+        if not is_held(job, attempt, worker) or job.state not in KEEPING:
+            raise Stale(why_stale(job, attempt, worker))
+
+    return _store(find_job(job_id), name, content, refuse_unless_held)
+
+
+def store_imported_artifact(*, job: Job, name: str, content: bytes) -> str:
+    """Keep a file that lay beside an imported result; return its SHA-256. No worker holds the job.
+
+    Imported twice, it is kept once. Raises TooLarge, Refused, StoreUnavailable.
+    """
+    return _store(job, name, content, lambda _: None)
+
+
+def _store(job: Job, name: str, content: bytes, check: Check) -> str:
+    """Keep a file of a job that passes `check`, now and when its row is written."""
     if not NAME.fullmatch(name):
         raise Refused(
             f"{name!r} is not an artifact name: 1 to 100 of A-Z a-z 0-9 _ . -, and not . or - first"
@@ -37,19 +57,13 @@ def store_artifact(*, job_id: UUID, attempt: int, worker: Worker, name: str, con
         raise TooLarge(
             f"{name} is larger than {settings.ARTIFACT_LIMIT_BYTES // 2**20} MiB, the limit"
         )
-    job = find_job(job_id)
-    _refuse_unless_held(job, attempt, worker)
+    check(job)
     digest = hashlib.sha256(content).hexdigest()
     if not job.artifacts.filter(name=name, digest=digest).exists():
         artifact = Artifact(job=job, name=name, size_bytes=len(content), digest=digest)
         _store_file(artifact, content)
-        _store_row(artifact, attempt, worker)
+        _store_row(artifact, check)
     return digest
-
-
-def _refuse_unless_held(job: Job, attempt: int, worker: Worker) -> None:
-    if not is_held(job, attempt, worker) or job.state not in KEEPING:
-        raise Stale(why_stale(job, attempt, worker))
 
 
 def _store_file(artifact: Artifact, content: bytes) -> None:
@@ -66,7 +80,7 @@ def _store_file(artifact: Artifact, content: bytes) -> None:
         ) from error
 
 
-def _store_row(artifact: Artifact, attempt: int, worker: Worker) -> None:
+def _store_row(artifact: Artifact, check: Check) -> None:
     """Write the row of a stored file, in place of an earlier one's.
 
     The file that nobody needs is deleted: the earlier one, or this one where it is refused or came
@@ -76,7 +90,7 @@ def _store_row(artifact: Artifact, attempt: int, worker: Worker) -> None:
     try:
         with transaction.atomic():
             job = Job.objects.select_for_update().get(pk=artifact.job_id)
-            _refuse_unless_held(job, attempt, worker)
+            check(job)
             superfluous = _replace_row(job, artifact)
     except (Stale, Refused):
         storage.delete(str(artifact.file.name))

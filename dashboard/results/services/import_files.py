@@ -11,6 +11,8 @@ from django.conf import settings
 from dashboard.results.services.imports import ImportSource
 
 OURS = b'"result.v1"'
+# How `batch` and the worker name what they write in a job's folder
+JOB, RESULT, ARTIFACTS = "job.json", "result.json", "artifacts"
 
 
 class UnreadableFile(ValueError):
@@ -18,21 +20,32 @@ class UnreadableFile(ValueError):
 
 
 def sources_in(path: Path) -> Iterator[ImportSource]:
-    """Every result document under `path`. Raises UnreadableFile."""
+    """Every result document under `path`, each with its job's artifacts. Raises UnreadableFile."""
     try:
         if path.is_dir():
-            for file in sorted(path.rglob("*")):
-                if file.suffix in {".json", ".jsonl", ".csv", ".gz", ".js"} and file.is_file():
-                    yield from sources_in(file)
+            for file in filter(_may_be_results, sorted(path.rglob("*"))):
+                yield from sources_in(file)
         elif path.name.endswith((".tar.gz", ".tgz")):
             yield from _in_archive(path)
         elif path.name.endswith(".jsonl.gz"):
             yield from _in_lines(path)
         else:
+            artifacts = sorted((path.parent / ARTIFACTS).glob("*")) if path.name == RESULT else []
             with path.open("rb") as document:
-                yield ImportSource(str(path), document.read(settings.RESULT_LIMIT_BYTES + 1))
+                body = document.read(settings.RESULT_LIMIT_BYTES + 1)
+            yield ImportSource(str(path), body, tuple(artifacts))
     except (OSError, EOFError, tarfile.TarError) as error:
         raise UnreadableFile(f"{path} cannot be read: {error}") from None
+
+
+def _may_be_results(file: Path) -> bool:
+    """Whether a file found in a folder is to be read: not what a job was asked for, or left."""
+    return (
+        file.suffix in {".json", ".jsonl", ".csv", ".gz", ".js"}
+        and file.name != JOB
+        and file.parent.name != ARTIFACTS
+        and file.is_file()
+    )
 
 
 def _in_archive(path: Path) -> Iterator[ImportSource]:

@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from dashboard.models import (
+    Artifact,
     Datum,
     Job,
     Machine,
@@ -29,6 +30,8 @@ H100_TWO_RELEASES, H100_DRILL = (
     H100[0].with_name(name) for name in ("h100_two_releases", "h100_drill")
 )
 GOLDEN = sorted((Path(__file__).parents[2] / "data" / "golden").glob("result.*.json"))
+
+PASSED = next(path for path in GOLDEN if "pass" in path.name)
 
 
 def call(*arguments: object) -> str:
@@ -47,6 +50,51 @@ def test_result_files_of_the_suite_are_imported_once() -> None:
     )
     assert Datum.objects.count() == rows
     assert set(Run.objects.values_list("purpose", flat=True)) == {Purpose.IMPORT}
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> Path:
+    """What `benchmarks_suite batch` leaves of one job: result, job file and two artifacts."""
+    folder = tmp_path / "out" / "001-mlp"
+    (folder / "artifacts").mkdir(parents=True)
+    (folder / "result.json").write_bytes(PASSED.read_bytes())
+    (folder / "job.json").write_text(json.dumps(json.loads(PASSED.read_bytes())["job"]))
+    (folder / "artifacts" / "generated-code.tar.xz").write_bytes(b"code")
+    (folder / "artifacts" / "trace.json").write_bytes(b"{}")
+    return folder
+
+
+def test_what_a_job_left_beside_its_result_is_imported_with_it(measured: Path) -> None:
+    assert call("import_results", measured.parent).splitlines() == [
+        "1 added, 0 here already, 0 refused",
+        "2 artifacts kept",
+    ]
+    kept = {artifact.name: artifact.file.read() for artifact in Job.objects.get().artifacts.all()}
+    assert kept == {"generated-code.tar.xz": b"code", "trace.json": b"{}"}
+
+
+def test_an_import_that_was_interrupted_before_the_artifacts_brings_them_the_next_time(
+    measured: Path,
+) -> None:
+    call("import_results", measured.parent)
+    Artifact.objects.filter(name="trace.json").delete()
+    assert "1 here already" in call("import_results", measured.parent)
+    assert Artifact.objects.count() == 2
+
+
+def test_an_artifact_that_is_refused_is_named_and_the_result_stays(
+    measured: Path, settings: Any
+) -> None:
+    settings.ARTIFACT_LIMIT_BYTES = 3
+    printed = call("import_results", measured.parent)
+    assert "generated-code.tar.xz: refused: generated-code.tar.xz is larger than" in printed
+    assert "1 added, 0 here already, 1 refused" in printed
+    assert [artifact.name for artifact in Artifact.objects.all()] == ["trace.json"]
+
+
+def test_a_dry_run_keeps_no_artifacts(measured: Path) -> None:
+    assert "1 would be added" in call("import_results", "--dry-run", measured.parent)
+    assert not Artifact.objects.exists()
 
 
 def test_results_recorded_on_a_gpu_become_series_of_its_machine() -> None:

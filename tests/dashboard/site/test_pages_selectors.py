@@ -104,6 +104,14 @@ def test_step_from_one_point_to_the_next_is_not_shown() -> None:
     assert summary.tone == "unknown"
 
 
+def test_step_names_the_build_it_is_held_against_where_that_is_another() -> None:
+    def previous(*build: str) -> str | None:
+        return trend.summary(line([10.0, float("nan"), 12.0], build=build), LATENCY).previous_build
+
+    assert previous("2.12", "2.13", "2.13") == "2.12"  # the one between failed
+    assert previous("2.13", "2.12", "2.13") is None
+
+
 def repeated(last: float) -> Any:
     """One build, measured on forty days with a spread of 1%, and once more with ``last``."""
     values = 10 * np.exp(np.random.default_rng(1).normal(0, 0.01, 40))

@@ -1,0 +1,118 @@
+"""The rows that imported results belong to: benchmarks and configs, runs, machines, builds."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from dashboard.catalog.core.hardware import Hardware, hardware, machine_key
+from dashboard.catalog.services.builds import settings_name, variant_label
+from dashboard.catalog.services.machines import ensure_machine
+from dashboard.catalog.services.suite_catalog import BENCHMARK_FIELDS
+from dashboard.models import (
+    Benchmark,
+    Config,
+    Job,
+    Purpose,
+    Run,
+    RunState,
+    TorchBuild,
+    Track,
+)
+from dashboard.results.core.result_format import ResultDocument
+
+
+class ImportCatalog:
+    """The benchmarks and configs of a batch, by name.
+
+    Those that no worker has brought are added, retired from planning.
+    """
+
+    def __init__(self, results: Collection[ResultDocument]) -> None:
+        described = {result.benchmark["name"]: result.benchmark for result in results}
+        new_benchmarks = []
+        for name, facts in sorted(described.items()):
+            fields = {key: facts[key] for key in BENCHMARK_FIELDS if key in facts}
+            new_benchmarks.append(Benchmark(name=name, retired=True, imported=True, **fields))
+        Benchmark.objects.bulk_create(new_benchmarks, ignore_conflicts=True)
+        benchmarks = Benchmark.objects.filter(name__in=described)
+        self.benchmarks = {benchmark.name: benchmark for benchmark in benchmarks}
+
+        names = {result.job["config"] for result in results}
+        new_configs = [Config(name=name, label=name, retired=True) for name in sorted(names)]
+        Config.objects.bulk_create(new_configs, ignore_conflicts=True)
+        self.configs = {config.name: config for config in Config.objects.filter(name__in=names)}
+
+
+class ImportRuns:
+    """The runs of one import: one for each build on each machine, made for its first result."""
+
+    def __init__(self, machine: str, track: str, label: str) -> None:
+        self._machine, self._track, self._label = machine, track, label
+        self._runs: dict[tuple[str, str], Run] = {}
+
+    def run_of(self, result: ResultDocument) -> Run:
+        key = build_label(result), self._machine or machine_of(result).key
+        if key not in self._runs:
+            self._runs[key] = self._make(result)
+        return self._runs[key]
+
+    def clear(self) -> None:
+        self._runs.clear()
+
+    def date(self, jobs: Sequence[Job]) -> None:
+        """Date the runs by what was measured in them, not by their import."""
+        for job in jobs:
+            run, finished_at = job.run, job.finished_at or job.planned_at
+            if run.finished_at is None:
+                run.created_at, run.finished_at = job.planned_at, finished_at
+            run.created_at = min(run.created_at, job.planned_at)
+            run.finished_at = max(run.finished_at, finished_at)
+        runs = {job.run.pk: job.run for job in jobs}
+        Run.objects.bulk_update(runs.values(), ["created_at", "finished_at"])
+
+    def _make(self, result: ResultDocument) -> Run:
+        build, machine = build_of(result), machine_of(result)
+        if self._machine:
+            machine = replace(machine, key=self._machine)
+        # In one series with plain builds, variants would mislead
+        track_key = f"{self._track}-variants" if build.variant else self._track
+        track, _ = Track.objects.get_or_create(
+            key=track_key, defaults={"label": "Imported results"}
+        )
+        return Run.objects.create(
+            label=self._label,
+            purpose=Purpose.IMPORT,
+            state=RunState.COMPLETED,
+            build=build,
+            track=track,
+            machine=ensure_machine(machine),
+        )
+
+
+def machine_of(result: ResultDocument) -> Hardware:
+    """Named after its hardware; or as another tool's file names it."""
+    machine = result.environment["machine"]
+    of_hardware = hardware(gpu=machine.get("gpu"), cpu=machine["cpu"], cores=machine["cores"])
+    name = machine.get("name", "")
+    return replace(of_hardware, key=machine_key(name)) if name else of_hardware
+
+
+def build_label(result: ResultDocument) -> str:
+    """As the site that planned the job called it; else torch's version, and what the job varies."""
+    version, variant = result.environment["torch"]["version"], result.job.get("variant")
+    if result.job.get("build"):
+        return str(result.job["build"])
+    if variant:
+        return str(variant_label(version, settings_name(variant), variant))
+    return str(version)
+
+
+def build_of(result: ResultDocument) -> TorchBuild:
+    torch, variant = result.environment["torch"], result.job.get("variant")
+    fields = {key: torch.get(key) or "" for key in ("version", "git_sha", "cuda", "triton")}
+    if variant:
+        base, _ = TorchBuild.objects.get_or_create(label=torch["version"], defaults=fields)
+        existing = TorchBuild.objects.filter(base=base, variant=variant).order_by("pk").first()
+        if existing and not result.job.get("build"):
+            return existing
+        fields |= {"base": base, "variant": variant}
+    return TorchBuild.objects.get_or_create(label=build_label(result), defaults=fields)[0]
