@@ -13,7 +13,8 @@ import os
 import re
 import shutil
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import structlog
@@ -38,8 +39,9 @@ class Outbox:
         for folder in (self.folder, self.refused):
             folder.mkdir(parents=True, exist_ok=True)
 
-    def put(self, job_id: str, attempt: int, body: bytes, artifacts: Iterable[Path] = ()) -> None:
-        """Store an outcome; the artifacts are moved. Raises OSError when the disk has no room.
+    def put(self, job_id: str, attempt: int, body: bytes, artifacts: Sequence[Path] = ()) -> None:
+        """Store an outcome; the artifacts are moved. Raises OSError when the disk has no room, and
+        leaves the artifacts where they were, for another attempt.
 
         On return it is on the disk.
         """
@@ -57,6 +59,9 @@ class Outbox:
             new.rename(entry)
             _sync(self.folder)
         except OSError:
+            for artifact in artifacts:
+                with suppress(OSError):  # it was not moved yet
+                    (new / ARTIFACTS / artifact.name).replace(artifact)
             shutil.rmtree(new, ignore_errors=True)
             raise
 

@@ -128,6 +128,23 @@ def test_full_disk_is_an_error_and_leaves_no_partial_entry(
     assert site.jobs["job"].state == "done"
 
 
+def test_artifacts_survive_an_attempt_that_the_disk_refused(
+    outbox: Outbox, site: SiteServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> None:
+        raise OSError("no space left")
+
+    log = tmp_path / "log.txt"
+    log.write_text("words")
+    monkeypatch.setattr("runner.outbox._sync", refuse)
+    with pytest.raises(OSError, match="no space left"):
+        put(outbox, site, artifacts=(log,))
+    monkeypatch.undo()
+    outbox.put("job", 1, b"{}", [log])
+    [entry] = outbox.waiting()
+    assert (entry / "artifacts" / "log.txt").read_text() == "words"
+
+
 def test_links_and_folders_are_not_artifacts(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to("/etc/passwd")
