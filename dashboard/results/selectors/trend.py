@@ -23,6 +23,7 @@ from dashboard.ui.locations import SeriesLocation
 _DAY_MS = 86_400_000
 _END = 5  # points at each end of a trend that are compared in words
 _LEAST_REPEATS = 10  # of builds, before their spread gives a change an interval
+_MOST_PAIRED = 20  # data of one build, each of which is held against each other
 # In plain SQL: the ORM takes three times as long for the same rows, most of it in making datetimes.
 # Each series is read backwards along the primary key; LIMIT NULL reads all of it. Of the series in
 # `failures` only the data without a value come: the failures of the cases in `series`.
@@ -280,7 +281,8 @@ def _between_processes(line: ChartLine, good: NDArray[np.intp]) -> _Spread:
     """Over the builds that were measured more than once: 1.4826 / √2 × the median absolute
     difference, in logs, of two data of one build. Single outliers do not move it.
 
-    The deviations from a build's median would be too small: of three data one is the median.
+    Of few data, deviations from their median would be too small: of three one is the median. Of
+    many they are as good, and there are too many pairs.
     """
     good = good[line.value[good] > 0]
     by_build: dict[str, list[float]] = {}
@@ -292,7 +294,11 @@ def _between_processes(line: ChartLine, good: NDArray[np.intp]) -> _Spread:
         return _Spread(None, 0, 0)
     differences: list[float] = []
     for logs in repeated:  # a few each: numpy would take ten times as long
-        differences += [abs(new - old) for old, new in combinations(logs, 2)]
+        if len(logs) <= _MOST_PAIRED:
+            differences += [abs(new - old) for old, new in combinations(logs, 2)]
+        else:
+            level = median(logs)
+            differences += [math.sqrt(2) * abs(log - level) for log in logs]
     deviation = 1.4826 / math.sqrt(2) * median(differences)
     repeats = sum(map(len, repeated))
     return _Spread(100 * math.expm1(deviation), repeats, repeats - len(repeated))
