@@ -1,9 +1,9 @@
 """Writes docs/results.md from the recorded results: python docs/results.py [FOLDER].
 
-A test checks that it is current. The tables are made from tests/data/h100_*, h200_* and
-gpu_history; the text is in docs/results.template, and has to be read again when they change. A
-session may leave what a script printed there next to its results (`yardstick.md`, `drill.md`,
-`int8_parts.md`). The newest of each is shown.
+A test checks that it is current. The tables are made from tests/data/h100_*, h200_*, gpu_history
+and releases_on_cpu; the text is in docs/results.template, and has to be read again when they
+change. A session may leave what a script printed there next to its results (`yardstick.md`,
+`drill.md`, `int8_parts.md`). The newest of each is shown.
 """
 
 import sys
@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from results_cells import each_value, median_cell, memory, number_text, percent, short_name, table  # noqa: E402
+from results_compile_work import between_processes, compile_work, read_counted  # noqa: E402
 from results_releases import by_upgrade, device_times, releases, singles  # noqa: E402
 from results_summary import (  # noqa: E402
     ByRelease,
@@ -50,11 +51,11 @@ NOT_YET = "Not measured yet on a GPU: `{command}` prints the table."
 
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs"
-    (folder / "results.md").write_text(page(read_sessions()))
+    (folder / "results.md").write_text(page(read_sessions(), read_counted()))
 
 
-def page(sessions: Mapping[Path, Sequence[Document]]) -> str:
-    """The page from what each folder holds, the newest last."""
+def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
+    """The page from what each folder holds, the newest last, and from the counted compilations."""
     documents = list(chain(*sessions.values()))
     plain = [each for each in documents if not each["job"].get("variant") and _is_current(each)]
     groups = grouped(each for each in plain if each["benchmark"]["family"] != DISTRIBUTED)
@@ -65,6 +66,9 @@ def page(sessions: Mapping[Path, Sequence[Document]]) -> str:
         releases=by_upgrade(releases, groups),
         device_times=by_upgrade(device_times, groups),
         singles=by_upgrade(singles, groups),
+        compile_work=table(compile_work(counted)),
+        calls_range=between_processes(counted, "compile_calls"),
+        cold_range=between_processes(counted, "cold_start_s"),
         choices=table(choices(groups)),
         names=table(names(groups)),
         starts=table(starts(groups)),

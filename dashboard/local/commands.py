@@ -72,10 +72,12 @@ def up(result_folders: Sequence[str]) -> int:
 
 
 def demo() -> int:
-    """`up` with results recorded on GPUs and histories with alerts, in a data folder of its own."""
+    """`up` with recorded results, most of them of GPUs, and histories with alerts, in a data folder
+    of its own.
+    """
     os.environ.setdefault("VAR_DIR", str(project.ROOT / "var" / "demo"))
     data = project.ROOT / "tests" / "data"
-    folders = {*data.glob("h[12]00_*"), *data.glob("*_history")}
+    folders = {*data.glob("h[12]00_*"), *data.glob("*_history"), data / "releases_on_cpu"}
     return up(sorted(map(str, folders)))
 
 

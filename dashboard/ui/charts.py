@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.language.metrics import Metric
-from dashboard.language.wording import axis_title, with_unit
+from dashboard.language.wording import with_unit
 from dashboard.ui.downsampling import Floats, downsample
+from dashboard.ui.value_axis import value_axis
 
 Figure = dict[str, Any]
 Trace = dict[str, Any]
@@ -335,10 +336,8 @@ def _trend_layout(
         # tickangle: a phone would turn the dates, into the legend
         "xaxis": {"type": "date", "tickangle": 0, "anchor": "y2" if has_failures else "y"},
         "yaxis": {
-            "title": {"text": axis_title(metric)},
+            **value_axis(metric),
             "domain": [lane, 1],
-            "automargin": True,
-            "exponentformat": "power",
             "rangemode": "tozero" if metric.aggregate == "sum" else "normal",
         },
     }

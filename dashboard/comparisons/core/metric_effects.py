@@ -279,13 +279,14 @@ def describe_change(ratio: Ratio, verdict: EffectVerdict, metric: Metric) -> Val
 
 
 def repeats_exactly(metric: Metric) -> bool:
-    """Memory and drift of one build are the same in every process, nearly: one value each can be
-    compared.
+    """Memory, drift and the calls of a compilation are the same in every process of one build,
+    nearly: one value each can be compared.
 
     Not so the loss's drift, which is the difference of two nearly equal numbers
     (docs/detection.md).
     """
-    return metric.unit in {"GB", "MB"} or metric.key.endswith(("drift", "drift_gradients"))
+    is_exact = metric.key == "compile_calls" or metric.key.endswith(("drift", "drift_gradients"))
+    return is_exact or metric.unit in {"GB", "MB"}
 
 
 def _verdict_of_counts(effect: Effect) -> EffectVerdict:

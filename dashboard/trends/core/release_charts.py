@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dashboard.language.metrics import Metric
-from dashboard.language.wording import axis_title, plural
+from dashboard.language.wording import plural
 from dashboard.trends.core.release_lines import (
     MeasuredRelease,
     Release,
@@ -16,6 +16,7 @@ from dashboard.trends.core.release_lines import (
 )
 from dashboard.ui.charts import SLOTS, Figure, dash
 from dashboard.ui.interval_clipping import interval_bounds
+from dashboard.ui.value_axis import value_axis
 
 Bounds = tuple[float, float]
 
@@ -179,12 +180,7 @@ def _layout(metric: Metric, builds: Sequence[str], *, has_failures: bool) -> dic
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         "margin": {"l": 64, "r": 16, "t": 28, "b": 56},
         "xaxis": _build_axis(builds),
-        "yaxis": {
-            "title": {"text": axis_title(metric)},
-            "domain": [0.0, 1],
-            "automargin": True,
-            "exponentformat": "power",
-        },
+        "yaxis": {**value_axis(metric), "domain": [0.0, 1]},
     }
     if has_failures:
         layout["xaxis"]["anchor"] = "y2"

@@ -1,0 +1,18 @@
+"""The axis of a metric's values, in plotly's layout. Pure."""
+
+from typing import Any
+
+from dashboard.language.metrics import Metric
+from dashboard.language.wording import axis_title
+
+
+def value_axis(metric: Metric) -> dict[str, Any]:
+    """Its title, and how its ticks are written: a drift as a power of ten, else plain digits, the
+    thousands grouped as everywhere on the site.
+    """
+    return {
+        "title": {"text": axis_title(metric)},
+        "automargin": True,
+        "exponentformat": "power" if "drift" in metric.key else "none",
+        "separatethousands": True,
+    }

@@ -1,0 +1,57 @@
+"""The table of docs/results.py about the compiler's own work: calls of a cold compile on a CPU."""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
+from statistics import median
+
+from results_cells import number_text, short_name
+from results_summary import RECORDED, Groups, grouped, median_of, values
+
+from benchmarks_suite.harness import recorded
+
+CALLS = "compile_calls"
+
+
+def read_counted() -> Groups:
+    """The counted compilations, by case and release."""
+    return grouped(recorded.read(RECORDED / "releases_on_cpu"))
+
+
+def compile_work(groups: Groups) -> Iterator[Sequence[str]]:
+    """Calls in millions in each release, with the change from the one before; the largest fall from
+    the oldest to the newest first.
+    """
+    releases = sorted(set(chain(*groups.values())))
+    yield "benchmark", *releases, f"{releases[0]} → {releases[-1]}"
+    counts = {}
+    for (benchmark, _), by_release in groups.items():
+        counts[benchmark] = [median_of(by_release[release], CALLS) for release in releases]
+    for benchmark, (first, *later) in sorted(counts.items(), key=lambda case: _ratio(case[1])):
+        steps = pairwise((first, *later))
+        cells = [f"{_millions(new)} ({_percent(old, new)})" for old, new in steps]
+        name = short_name(benchmark).replace(", smoke", "")
+        yield name, _millions(first), *cells, _percent(first, later[-1])
+
+
+def between_processes(groups: Groups, metric: str) -> str:
+    """How far the processes of one case and release are apart, in the median and at most."""
+    ranges = []
+    for processes in chain(*(by_release.values() for by_release in groups.values())):
+        measured = values(processes, metric)
+        if len(measured) > 1:
+            ranges.append(100 * (max(measured) / min(measured) - 1))
+    typical, largest = number_text(median(ranges), 2), number_text(max(ranges), 2)
+    return f"{typical}% in the median and {largest}% at most"
+
+
+def _ratio(counts: Sequence[float | None]) -> float:
+    first, last = counts[0], counts[-1]
+    return last / first if first and last else 1
+
+
+def _millions(count: float | None) -> str:
+    return number_text(count / 1e6 if count else None, 3)
+
+
+def _percent(old: float | None, new: float | None) -> str:
+    return f"{100 * (new / old - 1):+.1f}%" if old and new else "–"
