@@ -33,6 +33,7 @@ SHOWN: Shown = (
     ("h100-job", DESK, "light"),
     ("h100-benchmarks", DESK, "dark"),
     ("h100-compare", DESK, "light"),
+    ("compile-calls", DESK, "light"),
     ("advisor", DESK, "light"),
 )
 MEASURED: Shown = (
@@ -89,6 +90,11 @@ DEMO: Links = {  # as LINKS, of what was recorded
         None,
     ),
     "h100-job": ("{h100-series}", "tbody th a[href^='/jobs/']"),
+    "counted-pair": (
+        "/compare/?base=2.14.1&new=2.15.0&machine=cpu-2c&metric=compile_calls&model=resnet50",
+        "td a[href^='/jobs/pair/']",
+    ),
+    "compile-calls": ("{counted-pair}", "a[href^='/jobs/pair/calls/']"),
 }
 
 

@@ -7,8 +7,9 @@ function of two releases has one name.
 
 import json
 import lzma
+import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dashboard.language.wording import grouped
@@ -16,6 +17,11 @@ from dashboard.results.core.code_diff import UnreadableArchive
 
 CALLS = "compile-calls.json.xz"
 MOST_BYTES = 64 * 2**20  # unpacked, of each side
+# Where work came or went. A caller runs about as often on both sides: by at most this factor
+_ABOUT_AS_OFTEN = 2
+_MUCH_MORE_OFTEN = 10  # and calls something by at least this factor more often on one
+_LEAST_SHARE = 0.005  # of all calls, at and below what it calls
+_IMPORTS = "<frozen importlib"  # whose callees are modules, each once
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +30,10 @@ class Edge:
 
     calls: int = 0
     below: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.calls + self.below
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +84,17 @@ class FunctionChange:
     caller: CallChange | None
 
 
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """A function that runs about as often on both sides, and what it calls on one side alone, or
+    ten times as often there, the most work first. work: the calls at and below these callees.
+    """
+
+    caller: CallChange
+    callees: Sequence[CallChange]
+    work: CallChange
+
+
 def read_calls(packed: bytes) -> CallTable:
     """The table of a job's artifact. Raises UnreadableArchive."""
     try:
@@ -96,6 +117,52 @@ def function_changes(old: CallTable, new: CallTable, most: int = 20) -> list[Fun
     changes = _changes(old.calls, new.calls)[:most]
     callers = _largest_callers(old, new, {change.name for change in changes})
     return [FunctionChange(change, callers.get(change.name)) for change in changes]
+
+
+def call_sites(old: CallTable, new: CallTable, most: int = 10) -> list[CallSite]:
+    """Where work came or went, the largest difference first: not the functions that are called
+    more, but who began or ceased to call them. What a function calls under another name cancels
+    out.
+    """
+    least = _LEAST_SHARE * max(old.calls.total(), new.calls.total())
+    sites = []
+    for caller in old.callees.keys() | new.callees.keys():
+        before, after = old.calls[caller], new.calls[caller]
+        if not caller.startswith(_IMPORTS) and _ratio(before, after) <= _ABOUT_AS_OFTEN:
+            site = _call_site(old, new, CallChange(caller, before, after))
+            if abs(site.work.difference) >= least:
+                sites.append(site)
+    sites.sort(key=lambda site: (-abs(site.work.difference), site.caller.name))
+    return _outermost(sites)[:most]
+
+
+def _call_site(old: CallTable, new: CallTable, caller: CallChange) -> CallSite:
+    works = []
+    for callee in callee_changes(old, new, caller.name):
+        if _ratio(callee.before, callee.after) >= _MUCH_MORE_OFTEN:
+            before, after = (table.edge(caller.name, callee.name).total for table in (old, new))
+            works.append((CallChange(callee.name, before, after), callee))
+    works.sort(key=lambda pair: -abs(pair[0].difference))
+    before = sum(work.before for work, _ in works)
+    after = sum(work.after for work, _ in works)
+    callees = [callee for _, callee in works]
+    return CallSite(caller, callees, CallChange(caller.name, before, after))
+
+
+def _outermost(sites: Iterable[CallSite]) -> list[CallSite]:
+    """Without what lies within one that is larger: its callee calls less because it runs less."""
+    outer: list[CallSite] = []
+    within: set[str] = set()
+    for site in sites:
+        if site.caller.name not in within:
+            outer.append(site)
+            within |= {callee.name for callee in site.callees}
+    return outer
+
+
+def _ratio(before: int, after: int) -> float:
+    """The larger number as a multiple of the smaller."""
+    return max(before, after) / min(before, after) if min(before, after) else math.inf
 
 
 def callee_changes(old: CallTable, new: CallTable, caller: str) -> list[CallChange]:

@@ -57,6 +57,7 @@ def page(uuids: Sequence[str], function: str) -> dict[str, Any]:
         "at": at,
         "total": CallChange("", old.calls.total(), new.calls.total()),
         "phases": _phases(first, second),
+        "sites": compile_diff.call_sites(old, new),
         "functions": compile_diff.function_changes(old, new),
         "frames": frames,
         "width": compile_flame.WIDTH,

@@ -13,6 +13,8 @@ from dashboard.results.core.code_diff import UnreadableArchive
 from dashboard.results.core.compile_diff import (
     CALLS,
     CallChange,
+    CallSite,
+    call_sites,
     callee_changes,
     caller_changes,
     function_changes,
@@ -26,6 +28,7 @@ from tests.builders.reading import page_text
 COMPILE = "torch/_dynamo/eval_frame.py:compile"
 RUN, MATCH = "torch/_inductor/passes.py:run", "torch/_inductor/passes.py:match"
 GUARDS = "torch/_dynamo/guards.py:build"
+SIMPLIFY, SYMBOL = "sympy/simplify/simplify.py:simplify", "sympy/core/symbol.py:Symbol.__new__"
 OLD, NEW = read_calls(compilation(20)), read_calls(compilation(20, extra=60))
 
 
@@ -38,6 +41,41 @@ def test_function_with_the_largest_difference_comes_first() -> None:
     (change,) = function_changes(OLD, NEW)
     assert change.function == CallChange(MATCH, 200, 260)
     assert change.caller == CallChange(RUN, 200, 260)
+
+
+def simplifying(*, simplifies: bool) -> bytes:
+    """A pass that matches, and has an index simplified or not."""
+    functions, edges = {RUN: (10, 0), MATCH: (30, 0)}, {(RUN, MATCH): (30, 0)}
+    if simplifies:
+        functions |= {SIMPLIFY: (10, 990), SYMBOL: (990, 0)}
+        edges |= {(RUN, SIMPLIFY): (10, 990), (SIMPLIFY, SYMBOL): (990, 0)}
+    return packed_calls(functions, edges)
+
+
+def test_function_that_ceased_to_call_another_is_where_the_work_went() -> None:
+    old, new = read_calls(simplifying(simplifies=True)), read_calls(simplifying(simplifies=False))
+    assert call_sites(old, new) == [
+        CallSite(CallChange(RUN, 10, 10), [CallChange(SIMPLIFY, 10, 0)], CallChange(RUN, 1000, 0))
+    ]
+
+
+def test_function_that_merely_runs_more_often_began_to_call_nothing() -> None:
+    assert call_sites(OLD, NEW) == []
+
+
+def test_callee_under_another_name_is_no_work_that_came() -> None:
+    before = packed_calls({RUN: (10, 50), MATCH: (50, 0)}, {(RUN, MATCH): (50, 0)})
+    after = packed_calls({RUN: (10, 50), GUARDS: (50, 0)}, {(RUN, GUARDS): (50, 0)})
+    assert call_sites(read_calls(before), read_calls(after)) == []
+
+
+def test_what_lies_within_work_that_went_is_not_listed_again() -> None:
+    functions = {RUN: (10, 0), SIMPLIFY: (10, 0), SYMBOL: (990, 0)}
+    all_the_way = {(RUN, SIMPLIFY): (10, 990), (SIMPLIFY, SYMBOL): (990, 0)}
+    other_caller = {(GUARDS, SIMPLIFY): (10, 0)}
+    old = read_calls(packed_calls({**functions, GUARDS: (1, 0)}, all_the_way))
+    new = read_calls(packed_calls({**functions, GUARDS: (1, 0)}, other_caller))
+    assert [site.caller.name for site in call_sites(old, new)] == [RUN, GUARDS]
 
 
 def test_difference_is_said_in_words() -> None:
@@ -166,6 +204,14 @@ def test_page_of_one_function_lists_its_callers_and_callees(reader: Client) -> N
     page = page_text(reader.get(f"/jobs/pair/calls/?{query(jobs)}&at={RUN}"))
     assert "From the top" in page
     assert "Calls" in page
+
+
+@pytest.mark.django_db
+def test_page_says_where_the_work_went(reader: Client) -> None:
+    _, jobs = measured(simplifying(simplifies=True), simplifying(simplifies=False))
+    page = page_text(reader.get(f"/jobs/pair/calls/?{query(jobs)}"))
+    assert "Where work came or went" in page
+    assert "1,000 fewer" in page
 
 
 @pytest.mark.django_db
