@@ -172,6 +172,15 @@ def test_two_processes_are_enough_for_what_repeats_exactly(
     assert decide(before, after, [metric]).state == state
 
 
+@pytest.mark.parametrize(("apart", "state"), [(1.0012, "regression"), (1.004, "unknown")])
+def test_compile_calls_decide_with_two_processes_where_these_agree(
+    apart: float, state: str
+) -> None:
+    before = side("", ("a", "b"), compile_calls=[9e6, 9e6 * apart])
+    after = side("", ("a", "b"), compile_calls=[12e6, 12e6])
+    assert decide(before, after, ["compile_calls"]).state == state
+
+
 def test_memory_too_small_to_be_measured_decides_nothing() -> None:
     base = side(latency_ms=latency(10), peak_memory_gb=[-1e-4, 1e-4])
     new = side(latency_ms=latency(10), peak_memory_gb=[2e-4, 1e-4])
