@@ -11,7 +11,7 @@ from dashboard.comparisons.core.matching import (
     Side,
 )
 from dashboard.comparisons.core.upgrade_groups import build_report
-from tests.builders.compared import samples, side
+from tests.builders.compared import latency, samples, side
 
 
 @pytest.mark.parametrize(
@@ -143,6 +143,17 @@ def test_sentence_counts_what_was_measured_by_one_process_a_side() -> None:
     assert (
         "2 results of 2 not known yet (one process on a side: 1 of them): measure more" in sentence
     )
+
+
+def test_work_of_the_compiler_is_shown_and_no_part_of_the_answer() -> None:
+    base = side({"latency_ms": samples(), "compile_calls": samples((9e6, 9e6))})
+    new = side({"latency_ms": samples(), "compile_calls": samples((12e6, 12e6))})
+    report = build_report(base, new)
+    for group in (report.overall, *report.models):
+        assert group.work is not None
+        assert group.work.verdict == "worse"
+        assert group.answer == build_report(latency(), latency()).overall.answer
+    assert build_report(latency(), latency()).overall.work is None
 
 
 def test_wrong_gradients_are_called_so() -> None:
