@@ -6,7 +6,6 @@ A trace's ``meta.slot`` names a colour of the stylesheet, so that one figure ser
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,8 @@ from numpy.typing import NDArray
 
 from dashboard.language.metrics import Metric
 from dashboard.language.wording import with_unit
+from dashboard.ui.axes import value_axis
 from dashboard.ui.downsampling import Floats, downsample
-from dashboard.ui.value_axis import value_axis
 
 Figure = dict[str, Any]
 Trace = dict[str, Any]
@@ -258,11 +257,6 @@ def _failures(line: ChartLine, row: int) -> list[Trace]:
             hovertemplate=f"%{{text}}<br>%{{x|%e %b %Y %H:%M}} UTC<extra>{line.name}</extra>",
         )
     ]
-
-
-def milliseconds(at: datetime) -> int:
-    """As `ChartLine.at_ms` has it."""
-    return int(at.timestamp() * 1000)
 
 
 def first_seen(lines: Sequence[ChartLine]) -> list[tuple[int, str]]:

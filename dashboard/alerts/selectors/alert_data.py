@@ -20,7 +20,8 @@ from dashboard.models import (
     WorkflowState,
 )
 from dashboard.results.selectors.trend import TrendSeries
-from dashboard.ui.charts import ChartLine, milliseconds
+from dashboard.ui.axes import milliseconds
+from dashboard.ui.charts import ChartLine
 
 CHARTED_CONTROLS = {  # metric -> the metric of the same case that only eager moves
     "latency_ms": "eager_latency_ms",

@@ -33,12 +33,11 @@ from dashboard.comparisons.core.metric_effects import (
     CERTAIN_PROCESSES,
     CHANGED,
     FALSE_DISCOVERY_RATE,
-    REPEATED,
     EffectVerdict,
     describe_change,
     false_discovery_rates,
     interval_verdict,
-    repeats_exactly,
+    repeats_within,
 )
 from dashboard.comparisons.core.ratios import (
     MIN_PROCESSES,
@@ -82,7 +81,7 @@ class FactorEffect:
     ratio: of a factor, the level against its first; of an interaction, the ratio of two such
         ratios.
     is_beyond_processes: whether it is larger than all that processes of one arm differ by.
-    repeats: whether processes of one arm measured the same.
+    repeats: whether the metric repeats (`repeats_within`), and did in the processes of each arm.
     q, verdict, suspected: as of `metric_effects.Effect`.
     """
 
@@ -208,7 +207,7 @@ def _judged(effect: FactorEffect, q: float) -> FactorEffect:
     if effect.metric.key == "device_ms":
         # Inductor's choices, which are few, explain what processes of one arm differ by, too
         is_enough = is_enough and effect.is_beyond_processes
-    if is_enough or (effect.repeats and repeats_exactly(effect.metric)):
+    if is_enough or effect.repeats:
         return replace(effect, q=q, verdict=verdict)
     return replace(effect, q=q, suspected=verdict)
 
@@ -278,7 +277,8 @@ def _effects(
     within = _within(weights, processes)
     errors, freedom = wider_error(between, within, np.full(len(logs), float(fit.freedom)))
     with_intervals = ratios_with_intervals(logs, errors, freedom)
-    repeats = bool(np.ptp(fit.residuals) <= REPEATED)
+    same = repeats_within(metric)
+    repeats = same > 0 and bool(np.ptp(fit.residuals) <= same)
     effects = []
     for place, contrast in enumerate(contrasts):
         ratio = replace(with_intervals[place], processes=counts[place])

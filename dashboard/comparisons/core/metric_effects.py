@@ -29,7 +29,7 @@ _LACKS: dict[SpreadBasis, str] = {
     "apart": "not measured in turn on one device",
 }
 _SCATTERS = "the processes of one build differ by too much"
-REPEATED = 1e-3  # of a value: two processes' that differ by less are the same
+_REPEATED = 1e-3  # of a value: two processes' that differ by less are the same
 _REPEATED_CALLS = 2e-3  # two of one case and release were at most 0.12% apart: docs/results.md
 _REPEATED_DEVICE_TIME = 5e-3  # where Inductor chooses the same block sizes: docs/measuring.md
 # It may choose others in every process. Two of one build were at most 4% apart for that
@@ -247,10 +247,8 @@ def _repeats(effect: Effect) -> bool:
         if effect.ratio is None or abs(effect.ratio.percent) < _BEYOND_TUNING_PERCENT:
             return False
         return all(_widest_range(side) <= _REPEATED_DEVICE_TIME for side in sides)
-    if not repeats_exactly(effect.metric):
-        return False
-    apart = _REPEATED_CALLS if effect.metric.key == "compile_calls" else REPEATED
-    return all(side.most - side.least <= apart * side.most for side in sides)
+    apart = repeats_within(effect.metric)
+    return all(side.most - side.least <= apart * side.most for side in sides) if apart else False
 
 
 def _widest_range(side: CaseSamples) -> float:
@@ -280,15 +278,17 @@ def describe_change(ratio: Ratio, verdict: EffectVerdict, metric: Metric) -> Val
     return _toned(wording.effect(metric, ratio.percent, ratio.low, ratio.high, "percent"), verdict)
 
 
-def repeats_exactly(metric: Metric) -> bool:
-    """Memory, drift and the calls of a compilation are the same in every process of one build,
-    nearly: one value each can be compared.
+def repeats_within(metric: Metric) -> float:
+    """The share of a value by which the processes of one build may differ and still be the same.
 
-    Not so the loss's drift, which is the difference of two nearly equal numbers
+    Memory, drift and compile calls are nearly the same in every process, so that one value each
+    can be compared. 0: not so. The loss's drift is the difference of two nearly equal numbers
     (docs/detection.md).
     """
-    is_exact = metric.key == "compile_calls" or metric.key.endswith(("drift", "drift_gradients"))
-    return is_exact or metric.unit in {"GB", "MB"}
+    if metric.key == "compile_calls":
+        return _REPEATED_CALLS
+    is_exact = metric.unit in {"GB", "MB"} or metric.key.endswith(("drift", "drift_gradients"))
+    return _REPEATED if is_exact else 0.0
 
 
 def _verdict_of_counts(effect: Effect) -> EffectVerdict:

@@ -18,10 +18,10 @@ from dashboard.comparisons.core.shortfall import Shortfall, shortfall
 from dashboard.comparisons.core.upgrade_answer import UpgradeAnswer, answer
 from dashboard.language.metrics import METRICS
 
-# Shown, and no part of the answer: the cold start is what more work for the compiler costs
-WORK = "compile_calls"
+# Shown, and no part of the answer: what more of them cost is the cold start
+COMPILE_CALLS = "compile_calls"
 # What `build_report` needs of each side
-REPORT_METRICS = tuple(dict.fromkeys([*PART_METRICS, *JUDGED_METRICS, WORK]))
+REPORT_METRICS = tuple(dict.fromkeys([*PART_METRICS, *JUDGED_METRICS, COMPILE_CALLS]))
 
 GroupName = tuple[str, str]  # a model or a family, and its mode
 NameOf = Callable[[ComparedCase], GroupName]
@@ -31,15 +31,15 @@ NameOf = Callable[[ComparedCase], GroupName]
 class CaseGroup:
     """Some of the cases: of one model in one mode, of one family in one mode, or all.
 
-    Training and inference are never averaged: what helps one may cost the other. work: the mean of
-    WORK, where it was counted.
+    Training and inference are never averaged: what helps one may cost the other. compile_calls:
+    None where they were not counted.
     """
 
     name: str
     mode: str
     judgement: Judgement
     answer: UpgradeAnswer
-    work: MetricMean | None
+    compile_calls: MetricMean | None
 
     @property
     def title(self) -> str:
@@ -67,8 +67,8 @@ class CaseGroup:
         return shortfall(self.judgement)
 
     def mean_of(self, key: str) -> MetricMean | None:
-        if key == WORK:
-            return self.work
+        if key == COMPILE_CALLS:
+            return self.compile_calls
         return next((mean for mean in self.means if mean.key == key), None)
 
 
@@ -95,30 +95,30 @@ def build_report(
 ) -> UpgradeReport:
     """The whole answer. Sides must bring REPORT_METRICS; the options are those of `judge_sides`."""
     judgement = judge_sides(base, new, any_libraries=any_libraries, is_complete=is_complete)
-    work = compare(base, new, METRICS[WORK], any_libraries=any_libraries)
+    calls = compare(base, new, METRICS[COMPILE_CALLS], any_libraries=any_libraries)
     cases = {measured.case for measured in (*base.values(), *new.values())}
     in_order = sorted(cases, key=lambda case: case.place)
     return UpgradeReport(
-        CaseGroup("all", "", judgement, answer(judgement), _mean(work)),
-        models=_groups(judgement, work, in_order, lambda case: (case.model, case.mode)),
-        families=_groups(judgement, work, in_order, lambda case: (case.family, case.mode)),
+        CaseGroup("all", "", judgement, answer(judgement), _mean(calls)),
+        models=_groups(judgement, calls, in_order, lambda case: (case.model, case.mode)),
+        families=_groups(judgement, calls, in_order, lambda case: (case.family, case.mode)),
     )
 
 
 def _groups(
-    judgement: Judgement, work: Table, cases: Iterable[ComparedCase], name_of: NameOf
+    judgement: Judgement, calls: Table, cases: Iterable[ComparedCase], name_of: NameOf
 ) -> list[CaseGroup]:
     """The cases divided by their name, in the order of `cases`."""
     groups = []
     for name in dict.fromkeys(map(name_of, cases)):
         part = judgement.of_cases(lambda case, name=name: name_of(case) == name)  # type: ignore[misc]
-        rows = [row for row in work.rows if name_of(row.case) == name]
-        groups.append(CaseGroup(*name, part, answer(part), _mean(replace(work, rows=rows))))
+        rows = [row for row in calls.rows if name_of(row.case) == name]
+        groups.append(CaseGroup(*name, part, answer(part), _mean(replace(calls, rows=rows))))
     return groups
 
 
-def _mean(work: Table) -> MetricMean | None:
+def _mean(calls: Table) -> MetricMean | None:
     """Judged by itself; None where nothing has a ratio."""
-    tables = {WORK: work}
+    tables = {COMPILE_CALLS: calls}
     _, means = judge_together(tables, means_of(tables))
     return means[0] if means else None

@@ -9,13 +9,20 @@ from dashboard.comparisons.core.matching import Key
 from dashboard.comparisons.core.means import MetricMean
 from dashboard.comparisons.core.shortfall import Shortfall
 from dashboard.comparisons.core.upgrade_answer import VERDICTS
-from dashboard.comparisons.core.upgrade_groups import WORK, CaseGroup, UpgradeReport
+from dashboard.comparisons.core.upgrade_groups import COMPILE_CALLS, CaseGroup, UpgradeReport
 from dashboard.comparisons.core.upgrade_report import CaseKernels
 from dashboard.runs.selectors.runs import seconds_by_case
 
-# What people decide by: the whole step, the GPU in it, the start and the compiler's work in it,
-# memory, exactness
-_COLUMNS = ("latency_ms", "device_ms", "cold_start_s", WORK, "peak_memory_gb", "drift")
+# What people decide by: the whole step, the GPU in it, the start and the calls in it, memory,
+# exactness
+_COLUMNS = (
+    "latency_ms",
+    "device_ms",
+    "cold_start_s",
+    COMPILE_CALLS,
+    "peak_memory_gb",
+    "drift",
+)
 
 
 @dataclass(frozen=True, slots=True)

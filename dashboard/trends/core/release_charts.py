@@ -14,9 +14,9 @@ from dashboard.trends.core.release_lines import (
     ReleaseLine,
     short_names,
 )
+from dashboard.ui.axes import value_axis
 from dashboard.ui.charts import SLOTS, Figure, dash
 from dashboard.ui.interval_clipping import interval_bounds
-from dashboard.ui.value_axis import value_axis
 
 Bounds = tuple[float, float]
 

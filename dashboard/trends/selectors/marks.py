@@ -17,7 +17,8 @@ from dashboard.language.metrics import Metric
 from dashboard.language.wording import ValueChange, effect
 from dashboard.models import Benchmark, Series
 from dashboard.results.core.mark_charts import Mark, MarkedLine
-from dashboard.ui.charts import ChartLine, milliseconds
+from dashboard.ui.axes import milliseconds
+from dashboard.ui.charts import ChartLine
 
 # One statement: the page's figure is asked for often, and each of these tables holds little of a
 # series. An alert's size is the one of Alert.size: as confirmed, else as first estimated.

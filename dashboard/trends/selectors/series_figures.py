@@ -12,7 +12,8 @@ from dashboard.trends.selectors.marks import marked_lines, read_marks, remarks_o
 from dashboard.trends.selectors.releases import releases_of
 from dashboard.trends.selectors.series_selection import ChartOptions, SeriesSelection
 from dashboard.ui import series_scales
-from dashboard.ui.charts import ChartLine, Figure, milliseconds
+from dashboard.ui.axes import milliseconds
+from dashboard.ui.charts import ChartLine, Figure
 from dashboard.ui.interval_clipping import clipped_figure
 from dashboard.ui.locations import SeriesLocation
 

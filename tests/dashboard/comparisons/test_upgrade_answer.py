@@ -145,15 +145,15 @@ def test_sentence_counts_what_was_measured_by_one_process_a_side() -> None:
     )
 
 
-def test_work_of_the_compiler_is_shown_and_no_part_of_the_answer() -> None:
+def test_compile_calls_are_shown_and_no_part_of_the_answer() -> None:
     base = side({"latency_ms": samples(), "compile_calls": samples((9e6, 9e6))})
     new = side({"latency_ms": samples(), "compile_calls": samples((12e6, 12e6))})
     report = build_report(base, new)
     for group in (report.overall, *report.models):
-        assert group.work is not None
-        assert group.work.verdict == "worse"
+        assert group.compile_calls is not None
+        assert group.compile_calls.verdict == "worse"
         assert group.answer == build_report(latency(), latency()).overall.answer
-    assert build_report(latency(), latency()).overall.work is None
+    assert build_report(latency(), latency()).overall.compile_calls is None
 
 
 def test_wrong_gradients_are_called_so() -> None:

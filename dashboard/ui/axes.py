@@ -1,5 +1,6 @@
-"""The axis of a metric's values, in plotly's layout. Pure."""
+"""The axes of a chart, as plotly takes them. Pure."""
 
+from datetime import datetime
 from typing import Any
 
 from dashboard.language.metrics import Metric
@@ -16,3 +17,8 @@ def value_axis(metric: Metric) -> dict[str, Any]:
         "exponentformat": "power" if "drift" in metric.key else "none",
         "separatethousands": True,
     }
+
+
+def milliseconds(at: datetime) -> int:
+    """A moment on the time axis, as `ChartLine.at_ms` has it."""
+    return int(at.timestamp() * 1000)
