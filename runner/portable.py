@@ -52,7 +52,8 @@ LEFT_OUT = (  # neither an import nor a compile reads these
     "*.data/headers/*",
 )
 MODULES = re.compile(r"^[^/]+\.data/(purelib|platlib)/")  # a wheel may keep its modules there
-NAMESPACES = {"nvidia"}  # folders that many wheels share
+# Folders that many wheels share: nvidia, and since CUDA 13 nvidia/cu13/lib and its neighbours
+SHARED = re.compile(r"nvidia|cu\d+|lib|include|bin")
 FIND_TORCH = "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])"
 
 
@@ -204,13 +205,12 @@ def _ask(python: str, program: str) -> str:
 def _link(installed: Path, site: Path, without: Iterable[str]) -> None:
     """Link what is installed, neither packed nor unwanted.
 
-    Of a namespace package such as `nvidia` its parts are linked. A wheel's *.dist-info is treated
-    as its package is: a release's metadata never describes the files of another one.
+    Of a folder that many wheels share its parts are linked. A wheel's *.dist-info is treated as its
+    package is: a release's metadata never describes the files of another one.
     """
-    packed = {_project(entry.name) for entry in site.iterdir()} - NAMESPACES
-    hidden = packed | set(without)
+    hidden = {_project(entry.name) for entry in site.iterdir()} | set(without)
     for entry in installed.iterdir():
-        if entry.name in NAMESPACES:
+        if entry.is_dir() and SHARED.fullmatch(entry.name):
             (site / entry.name).mkdir(exist_ok=True)
             _link(entry, site / entry.name, ())
             continue

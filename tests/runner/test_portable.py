@@ -55,6 +55,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     }
     wheel(folder, "torch", "2.0", torch)
     wheel(folder, "nvidia-nccl", "2.0", {"nvidia/nccl/version.py": "number = 2"})
+    wheel(folder, "nvidia-cublas", "2.0", {"nvidia/cu13/lib/libcublas.so.13": "new"})
     return folder
 
 
@@ -68,7 +69,9 @@ def installed(tmp_path: Path) -> str:
         "torchvision/__init__.py": "",
         "numpy/__init__.py": "ok = True",
         "nvidia/nccl/version.py": "number = 1",
-        "nvidia/cublas/version.py": "number = 1",
+        "nvidia/curand/version.py": "number = 1",
+        "nvidia/cu13/lib/libcublas.so.13": "old",
+        "nvidia/cu13/lib/libcufft.so.12": "old",
         "torch-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: torch\nVersion: 1.0\n",
     }
     for name, text in files.items():
@@ -80,7 +83,8 @@ def installed(tmp_path: Path) -> str:
 @pytest.fixture
 def second(index: Path, installed: str, tmp_path: Path) -> str:
     """An interpreter with the second release next to the installed one."""
-    pack(["torch==2.0", "nvidia-nccl==2.0"], "3.11", tmp_path / "pieces")
+    packages = ["torch==2.0", "nvidia-nccl==2.0", "nvidia-cublas==2.0"]
+    pack(packages, "3.11", tmp_path / "pieces")
     return str(unpack(tmp_path / "pieces", tmp_path / "second", installed, without=["torchvision"]))
 
 
@@ -97,9 +101,16 @@ def test_everything_else_is_shared_except_what_must_not_be(second: str) -> None:
 
 def test_namespace_package_is_shared_part_by_part(second: str) -> None:
     program = (
-        "import nvidia.nccl.version as n, nvidia.cublas.version as c; print(n.number, c.number)"
+        "import nvidia.nccl.version as n, nvidia.curand.version as c; print(n.number, c.number)"
     )
     assert output_of(second, program) == "2 1"
+
+
+def test_folder_that_many_wheels_fill_is_shared_file_by_file(second: str) -> None:
+    program = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    libraries = Path(output_of(second, program)) / "nvidia" / "cu13" / "lib"
+    assert (libraries / "libcublas.so.13").read_text() == "new"
+    assert (libraries / "libcufft.so.12").read_text() == "old"
 
 
 def test_child_process_has_the_same_torch(second: str) -> None:
