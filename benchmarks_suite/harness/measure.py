@@ -189,6 +189,8 @@ def _run_starts(
     if precompiled is not None:
         filled_caches, answer = precompiled
         os.environ.update(filled_caches.environment)
+        if artifacts:
+            precompile.copy_code(filled_caches, artifacts)
         report.start(result, "ahead", answer)
         return {}
 

@@ -7,8 +7,8 @@ names.
 
 Next to other work no time means anything: none becomes a metric, and what Inductor chose by timing
 (how a kernel is launched) is forgotten, so that the job, which has the device to itself, chooses.
-What does not depend on what else runs is kept: graphs, breaks, recompiles, generated code, the
-memory of the compiled arm.
+What does not depend on what else runs is kept: graphs, breaks, recompiles, generated code (its
+files, too, where the job keeps code), the memory of the compiled arm.
 
 A case with dropout compiles twice, once for the arm that is timed and once for the one whose
 accuracy is checked: in two processes, each with caches of its own, which ``gather`` merges. Their
@@ -27,7 +27,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks_suite.harness import caches, forks, start, warm_imports
+from benchmarks_suite.harness import caches, forks, generated_code, start, warm_imports
 from benchmarks_suite.harness import job as jobs
 
 SWITCH = "COMPILEWATCH_AHEAD"
@@ -79,9 +79,19 @@ def fill(job: jobs.Job, folder: Path, arm: str) -> None:
             answer = start.failed(error)
         (folder / _ANSWER).write_text(json.dumps(answer))
         return
-    spec = folder / "spec.json"
-    spec.write_text(json.dumps({"job": job.document}))
-    start.answer(spec, folder / _ANSWER)
+    spec: dict[str, Any] = {"job": job.document}
+    if job.measure.keep_code:
+        spec["code_out"] = str(folder / generated_code.ARTIFACT)
+    (folder / "spec.json").write_text(json.dumps(spec))
+    start.answer(folder / "spec.json", folder / _ANSWER)
+
+
+def copy_code(filled: caches.CompilerCaches, artifacts: Path) -> None:
+    """Gives the job the code that was generated while these caches were filled."""
+    code = filled.folder / generated_code.ARTIFACT
+    if code.exists():  # not where the case was compiled for a job that keeps none
+        artifacts.mkdir(parents=True, exist_ok=True)
+        shutil.copy(code, artifacts)
 
 
 def status(folder: Path) -> str | None:

@@ -159,6 +159,7 @@ def test_case_compiled_ahead_is_not_compiled_by_its_job(
     assert not {"cold_start_s", "compile_dynamo_s"} & set(metrics)
     assert compiled_ahead["compile"]["fingerprints"] == by_itself["compile"]["fingerprints"]
     assert "phases_s" not in compiled_ahead["compile"]
+    assert len(list(out.glob("*/artifacts/generated-code.tar.xz"))) == 2
 
 
 @pytest.mark.compiles
