@@ -3,6 +3,7 @@
 It uses no code of ours.
 
     python tests/perf/yardstick.py [--size standard] [--device cuda] [--only mlp] [RESULTS...]
+    python tests/perf/yardstick.py --device-time [RESULTS...]
 
 RESULTS are result files of the suite (or folders of them) from the same session; their latencies
 and speedups are printed next to those measured here. A turn is one block of steps, as long as a
@@ -10,6 +11,9 @@ sample of the suite: a block begins with an idle GPU however long it is, and und
 arm's clock depends on what ran just before it. Run it on a machine that does nothing else, with as
 many threads as the results had. On a CPU it takes CPU time and one thread: wall-clock time would
 count what else runs there.
+
+With --device-time it adds up what torch.profiler says of each kernel in five steps; the suite takes
+the time in which any of them ran.
 """
 
 import argparse
@@ -33,8 +37,10 @@ from transformers import (
 )
 
 ROUNDS, TURN_S = 20, 0.1
+PROFILED_STEPS = 5
 Model = tuple[nn.Module, tuple[torch.Tensor, ...]]  # with what it is called with
 Steps = tuple[float, float]  # milliseconds of an eager and of a compiled step
+Arm = Callable[..., object]
 SIZES = {"smoke": "the same with small sizes", "standard": "what GPUs are measured with"}
 
 
@@ -129,9 +135,8 @@ def settings(name: str, size: str) -> str:
     return standard if size == "standard" else smoke
 
 
-@torch.no_grad()
-def measure(name: str, size: str, device: str) -> Steps:
-    """Of a forward pass: medians of turns, which the arms take one after the other."""
+def arms(name: str, size: str, device: str) -> tuple[Arm, Arm, list[torch.Tensor]]:
+    """The model in eager, compiled, and what both are called with."""
     make, *_ = MODELS[name]
     dtype = getattr(torch, settings(name, size).partition(".")[0])
     torch.manual_seed(0)
@@ -140,7 +145,14 @@ def measure(name: str, size: str, device: str) -> Steps:
     moved = [
         each.to(device, dtype) if each.is_floating_point() else each.to(device) for each in inputs
     ]
-    eager, compiled = _timer(model, moved, device), _timer(torch.compile(model), moved, device)
+    return model, torch.compile(model), moved
+
+
+@torch.no_grad()
+def measure(name: str, size: str, device: str) -> Steps:
+    """Of a forward pass: medians of turns, which the arms take one after the other."""
+    model, compiled_model, inputs = arms(name, size, device)
+    eager, compiled = _timer(model, inputs, device), _timer(compiled_model, inputs, device)
     eager_steps, compiled_steps = _steps_of_a_turn(eager), _steps_of_a_turn(compiled)
     eager_ms, compiled_ms = [], []
     for _ in range(ROUNDS):
@@ -149,7 +161,28 @@ def measure(name: str, size: str, device: str) -> Steps:
     return statistics.median(eager_ms), statistics.median(compiled_ms)
 
 
-def _timer(arm: Callable[..., object], inputs: list[torch.Tensor], device: str) -> Timer:
+@torch.no_grad()
+def measure_on_device(name: str, size: str) -> Steps:
+    """The same by the kernels alone."""
+    *both, inputs = arms(name, size, "cuda")
+    eager_ms, compiled_ms = (_kernels_ms(arm, inputs) for arm in both)
+    return eager_ms, compiled_ms
+
+
+def _kernels_ms(arm: Arm, inputs: list[torch.Tensor]) -> float:
+    """Of a step: the sum over its kernels and copies."""
+    for _ in range(10):
+        arm(*inputs)
+    torch.cuda.synchronize()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        for _ in range(PROFILED_STEPS):
+            arm(*inputs)
+        torch.cuda.synchronize()
+    total_us = sum(event.self_device_time_total for event in profile.key_averages())
+    return float(total_us) / 1000 / PROFILED_STEPS
+
+
+def _timer(arm: Arm, inputs: list[torch.Tensor], device: str) -> Timer:
     """A timer that has run the arm."""
     arm_timer = Timer(
         "run(*inputs)",
@@ -168,7 +201,7 @@ def _steps_of_a_turn(arm_timer: Timer) -> int:
 def of_the_suite(paths: list[Path], clock: str) -> dict[str, Steps]:
     """Benchmark -> steps of the `inductor` results there: medians of their processes' medians.
 
-    clock: "values" (wall-clock time) or "cpu_ms" of the samples.
+    clock: "values" (wall-clock time) or "cpu_ms" of the samples, or "device_ms".
     """
     files = list[Path]()
     for path in paths:
@@ -178,6 +211,10 @@ def of_the_suite(paths: list[Path], clock: str) -> dict[str, Steps]:
         document = json.loads(file.read_text())
         if document.get("schema") == "result.v1" and document["job"]["config"] == "inductor":
             name, samples = document["benchmark"]["name"], document["samples"]
+            if clock == "device_ms":
+                eager[name].append(document["metrics"]["eager_device_ms"]["value"])
+                compiled[name].append(document["metrics"]["device_ms"]["value"])
+                continue
             eager[name].append(statistics.median(samples["eager"][clock]))
             compiled[name].append(statistics.median(samples["compiled"][clock]))
     return {
@@ -187,10 +224,10 @@ def of_the_suite(paths: list[Path], clock: str) -> dict[str, Steps]:
 
 def row(name: str, here: Steps, suite: Steps | None) -> str:
     """A line of the table: eager, compiled, speedup; here, in the suite, and how far it is off."""
-    cells = [f"{value:.4g}" for value in _with_speedup(here)]
+    cells = [f"{value:.5g}" for value in _with_speedup(here)]
     if suite:
         pairs = zip(_with_speedup(here), _with_speedup(suite), strict=True)
-        cells = [f"{ours:.4g} / {its:.4g} ({100 * (its / ours - 1):+.1f}%)" for ours, its in pairs]
+        cells = [f"{ours:.5g} / {its:.5g} ({100 * (its / ours - 1):+.2f}%)" for ours, its in pairs]
     return f"| {name} | {' | '.join(cells)} |"
 
 
@@ -208,16 +245,21 @@ def main() -> None:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--only", choices=MODELS, action="append")
+    parser.add_argument("--device-time", action="store_true", help="of the kernels, on a GPU")
     options = parser.parse_args()
     on_cpu = options.device == "cpu"
     torch.set_num_threads(1 if on_cpu else options.threads)
-    suite = of_the_suite(options.results, "cpu_ms" if on_cpu else "values")
+    clock = "device_ms" if options.device_time else "cpu_ms" if on_cpu else "values"
+    suite = of_the_suite(options.results, clock)
     cell = "this script / the suite (the suite's difference)"
     print(f"torch {torch.__version__}; each cell: {cell}\n")
     print("| benchmark, inference | eager, ms | inductor, ms | speedup |\n|---|---|---|---|")
     for name in options.only or MODELS:
         benchmark = f"{name}.{options.size}.inference.{settings(name, options.size)}"
-        steps = measure(name, options.size, options.device)
+        if options.device_time:
+            steps = measure_on_device(name, options.size)
+        else:
+            steps = measure(name, options.size, options.device)
         print(row(benchmark, steps, suite.get(benchmark)), flush=True)
 
 
