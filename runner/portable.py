@@ -6,10 +6,10 @@ They are a second torch release, or what the site needs.
       nvidia-nccl-cu13==2.29.7
   python -m runner.portable pack PIECES --python 3.12 docker/requirements.txt diffusers==0.42.1
         downloads these wheels (nothing that they need: the machine has that), leaves out what
-        neither an import nor a compile reads, and writes PIECES/000.tar.xz … of at most --piece-mb
-        each. The first is a second release next to the installed one; the second is what the site
-        and the worker need (docs/offline.md): a file, pinned and with hashes as uv writes them,
-        gives the lines that hold for that Python
+        neither an import nor a compile reads, and writes PIECES/000-of-012.tar.xz … of at most
+        --piece-mb each. The first is a second release next to the installed one; the second is
+        what the site and the worker need (docs/offline.md): a file, pinned and with hashes as uv
+        writes them, gives the lines that hold for that Python
   python -m runner.portable unpack PIECES FOLDER --beside /usr/bin/python3 \\
       [--without torchvision ...]
         on the machine: FOLDER becomes a virtual environment with these wheels in front of all that
@@ -150,7 +150,7 @@ def _compress(tar: Path, pieces: Path, limit: int) -> list[Path]:
             contents += compressed
     paths = []
     for number, content in enumerate(contents):
-        path = pieces / f"{number:03d}.tar.xz"
+        path = pieces / f"{number:03d}-of-{len(contents):03d}.tar.xz"
         path.write_bytes(content)
         paths.append(path)
     return paths
@@ -173,9 +173,7 @@ def unpack(pieces: Path, folder: Path, beside: str, without: Iterable[str] = ())
     Everything else that is installed next to the torch of the interpreter `beside` is linked.
     Raises CannotPack.
     """
-    files = sorted(pieces.glob("*.tar.xz"))
-    if not files:
-        raise CannotPack(f"no pieces (*.tar.xz) lie in {pieces}")
+    files = _all_pieces(pieces)
     torch = Path(_ask(beside, FIND_TORCH))
     base = _ask(beside, "import sys; print(sys._base_executable)")
     subprocess.run([base, "-m", "venv", "--without-pip", "--clear", str(folder)], check=True)
@@ -190,6 +188,20 @@ def unpack(pieces: Path, folder: Path, beside: str, without: Iterable[str] = ())
             archive.extractall(site, filter="data")
     _link(torch.parent, site, without)
     return python
+
+
+def _all_pieces(folder: Path) -> list[Path]:
+    """The pieces in their order: where one is missing, tar would end at the gap without a word."""
+    files = sorted(folder.glob("*.tar.xz"))
+    if not files:
+        raise CannotPack(f"no pieces (*.tar.xz) lie in {folder}")
+    number_of_pieces = re.search(r"-of-(\d+)\.", files[-1].name)
+    if number_of_pieces is None or int(number_of_pieces[1]) != len(files):
+        raise CannotPack(
+            f"{folder} has {len(files)} pieces, and the name of {files[-1].name} says how many "
+            "belong together: one is missing, or they are of several packs"
+        )
+    return files
 
 
 def _ask(python: str, program: str) -> str:

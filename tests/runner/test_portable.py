@@ -137,6 +137,15 @@ def test_no_piece_is_larger_than_requested(index: Path, tmp_path: Path) -> None:
     assert max(piece.stat().st_size for piece in pieces) <= 1 << 20
 
 
+def test_missing_piece_is_an_error(index: Path, installed: str, tmp_path: Path) -> None:
+    wheel(index, "noise", "1.0", {"noise.py": os.urandom(6 << 20).hex()})
+    first, *others = pack(["torch==2.0", "noise==1.0"], "3.11", tmp_path / "pieces", piece_mb=2)
+    assert others
+    first.unlink()
+    with pytest.raises(CannotPack, match="one is missing"):
+        unpack(tmp_path / "pieces", tmp_path / "second", installed)
+
+
 def test_release_that_does_not_exist_is_an_error_in_the_words_of_pip(
     index: Path, tmp_path: Path
 ) -> None:
