@@ -18,12 +18,13 @@ sys.path.insert(0, str(ROOT))
 
 from results_cells import each_value, median_cell, memory, number_text, percent, short_name, table  # noqa: E402
 from results_compile_work import between_processes, compile_work, read_counted  # noqa: E402
-from results_releases import by_upgrade, device_times, releases, singles  # noqa: E402
+from results_releases import singles, upgrades  # noqa: E402
 from results_summary import (  # noqa: E402
     ByRelease,
     Document,
     Groups,
     by_machine,
+    gpu_of,
     grouped,
     idle_starts,
     interval_percent,
@@ -40,6 +41,8 @@ from benchmarks_suite.registry import BENCHMARKS  # noqa: E402
 
 PHASES = ("dynamo", "aot", "inductor", "triton")
 STARTS = ("cold", "warm", "restored")
+GPU = "H100"  # of the tables that show values: those of two kinds of GPU have no common median
+FIRST_RELEASE, NAMES_RELEASE = "2.11.0", "2.15.0"  # in which PyTorch's own lists were measured
 DISTRIBUTED = "distributed"  # the family that spans GPUs
 FIELD = "field-"  # families of PyTorch's own lists begin so
 LEAST_SPREAD = 3  # processes of a case, to say how much they differ
@@ -58,14 +61,15 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
     """The page from what each folder holds, the newest last, and from the counted compilations."""
     documents = list(chain(*sessions.values()))
     plain = [each for each in documents if not each["job"].get("variant") and _is_current(each)]
-    groups = grouped(each for each in plain if each["benchmark"]["family"] != DISTRIBUTED)
+    every_gpu = grouped(each for each in plain if each["benchmark"]["family"] != DISTRIBUTED)
+    groups = _of_gpu(every_gpu, GPU)
     several_gpus = grouped(each for each in plain if each["benchmark"]["family"] == DISTRIBUTED)
     return TEMPLATE.read_text().format(
         summary=summary(documents),
         gpus=gpus(documents),
-        releases=by_upgrade(releases, groups),
-        device_times=by_upgrade(device_times, groups),
-        singles=by_upgrade(singles, groups),
+        steps=table(upgrades(every_gpu, "latency_ms")),
+        device_times=table(upgrades(every_gpu, "device_ms")),
+        singles=table(singles(groups, FIRST_RELEASE, NAMES_RELEASE)),
         compile_work=table(compile_work(counted)),
         calls_range=between_processes(counted, "compile_calls"),
         cold_range=between_processes(counted, "cold_start_s"),
@@ -85,7 +89,7 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
 
 
 def summary(documents: Sequence[Document]) -> str:
-    machines = sorted({document["environment"]["machine"]["gpu"] for document in documents})
+    machines = sorted(set(map(gpu_of, documents)))
     cases = set(map(recorded.case, documents))
     torch_releases = ", ".join(sorted(set(map(release_of, documents))))
     return (
@@ -110,6 +114,12 @@ def _is_current(document: Document) -> bool:
     measured = document["benchmark"]
     benchmark = BENCHMARKS.get(measured["name"])
     return benchmark is None or benchmark.version == measured["version"]
+
+
+def _of_gpu(groups: Groups, name: str) -> Groups:
+    """What was measured on GPUs of this kind."""
+    documents = chain(*(chain(*by_release.values()) for by_release in groups.values()))
+    return grouped(each for each in documents if name in gpu_of(each))
 
 
 def choices(groups: Groups) -> Iterator[Sequence[str]]:

@@ -45,6 +45,10 @@ def release_of(document: Document) -> str:
     return str(document["environment"]["torch"]["version"]).partition("+")[0]
 
 
+def gpu_of(document: Document) -> str:
+    return str(document["environment"]["machine"]["gpu"])
+
+
 def values(processes: Iterable[Document], metric: str) -> list[float]:
     """The value of each process that has one."""
     metrics = [process["metrics"] for process in processes]

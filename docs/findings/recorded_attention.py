@@ -2,7 +2,7 @@
 
     python docs/findings/recorded_attention.py
 
-From the profiles in tests/data/h100_*: milliseconds of the GPU's own time in one step, medians of
+From the profiles in tests/data/h[12]00_*: milliseconds of the GPU's own time in one step, medians of
 the processes.
 """
 
@@ -43,13 +43,15 @@ def measured(document: Document, arm: str) -> tuple[str, float, float]:
 
 
 def rows(documents: list[Document]) -> Iterator[tuple[str, ...]]:
-    """One for each release and arm; medians of its processes."""
+    """One for each kind of GPU, release and arm; medians of its processes."""
     groups: dict[tuple[str, ...], list[tuple[float, float]]] = defaultdict(list)
     for document in documents:
         torch = document["environment"]["torch"]
+        gpu = document["environment"]["machine"]["gpu"].split()[1]  # "NVIDIA H100 80GB HBM3"
         for arm in ("eager", "compiled"):
             families, attention_ms, step_ms = measured(document, arm)
-            groups[torch["version"], torch["cudnn"], arm, families].append((attention_ms, step_ms))
+            key = (gpu, torch["version"], torch["cudnn"], arm, families)
+            groups[key].append((attention_ms, step_ms))
     for name, processes in sorted(groups.items()):
         attention_ms, step_ms = map(median, zip(*processes, strict=True))
         yield *name, str(len(processes)), f"{attention_ms:.2f}", f"{step_ms:.2f}"
@@ -57,7 +59,7 @@ def rows(documents: list[Document]) -> Iterator[tuple[str, ...]]:
 
 def profiled() -> list[Document]:
     """The processes of the case that have a profile."""
-    folders = sorted((ROOT / "tests" / "data").glob("h100_*"))
+    folders = sorted((ROOT / "tests" / "data").glob("h[12]00_*"))
     documents = chain.from_iterable(recorded.read(folder) for folder in folders)
     return [
         document
@@ -68,8 +70,8 @@ def profiled() -> list[Document]:
 
 def table() -> str:
     lines = [
-        "| torch | cuDNN | arm | attention kernels | processes | attention, ms | step, ms |",
-        "|---|---|---|---|---|---|---|",
+        "| GPU | torch | cuDNN | arm | attention kernels | processes | attention, ms | step, ms |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     lines += [f"| {' | '.join(row)} |" for row in rows(profiled())]
     return "\n".join(lines)

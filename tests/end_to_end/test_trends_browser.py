@@ -127,6 +127,7 @@ def test_two_clicked_points_are_compared(page: Page) -> None:
     page.get_by_role("button", name="Compare two points").click()
     for index in (0, 5):
         page.mouse.move(*on_page(plot, index))
+        expect(plot.locator(".hovertext").first).to_be_visible()  # a click is on what is hovered
         page.mouse.click(*on_page(plot, index))
         if index == 0:
             expect(

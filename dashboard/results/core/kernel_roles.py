@@ -13,7 +13,8 @@ _NUMBERS = re.compile(r"(?<![A-Za-z0-9])\d+(?:ul|u)?(?![A-Za-z0-9])")
 _BETWEEN_WORDS = re.compile(r"[\W_]+")
 _GRADIENT = re.compile(r"dgrad|wgrad|backward", re.IGNORECASE)
 _BACKWARD = re.compile(r"bwd|bprop|backward|cutlassB", re.IGNORECASE)
-_TRITON_FORM = re.compile(r"^triton_(?:poi|red|per|tem|for|mm)_")  # pointwise, reduction, …
+_TRITON_FORM = re.compile(r"^triton_(poi|red|per|tem|for|mm)_")  # pointwise, reduction, …
+_REDUCTIONS = {"red": "reduction", "per": "reduction"}  # in a loop, or persistent
 _COLLECTIVE = re.compile(
     r"all_?reduce|all_?gather|reduce_?scatter|broadcast|all_?to_?all|send_?recv", re.IGNORECASE
 )
@@ -50,11 +51,16 @@ def likeness(one: Kernel, other: Kernel) -> float:
     """The share of their operators that two Triton kernels of one form have in common; 0 for
     others.
     """
-    forms = [_TRITON_FORM.match(kernel.name) for kernel in (one, other)]
-    if not forms[0] or not forms[1] or forms[0].group() != forms[1].group():
+    if not _triton_form(one) or _triton_form(one) != _triton_form(other):
         return 0.0
     operators, others = _operators(one), _operators(other)
     return len(operators & others) / len(operators | others) if operators else 0.0
+
+
+def _triton_form(kernel: Kernel) -> str:
+    """Empty for others. Whether a reduction loops or holds its row at once is how, not what."""
+    form = _TRITON_FORM.match(kernel.name)
+    return _REDUCTIONS.get(form[1], form[1]) if form else ""
 
 
 def _operators(kernel: Kernel) -> set[str]:

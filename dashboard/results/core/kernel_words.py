@@ -160,8 +160,9 @@ def _described(change: KernelChange) -> str:
     if change.match in {"new", "gone"}:
         return f"{(change.new or change.base)[0].short_name} ({change.match}), {size}"
     if change.match == "replacement":
-        sides = f"{_names(change.new)} in place of {_names(change.base)}"
-        return f"{change.role}, {sides}, {size}"
+        sides = f"{_names(change.new)} in place of {_names(change.base)}, {size}"
+        named_by_its_work = change.kind == "triton" and change.is_one_kernel
+        return sides if named_by_its_work else f"{change.role}, {sides}"
     if change.is_one_kernel:
         return f"{change.new[0].short_name}, {size}"
     return f"{change.role}, {size}"

@@ -156,6 +156,8 @@ def test_two_recorded_releases_meet_in_the_same_series() -> None:
         ("h100_fifteenth", 84, "h100"),
         ("h100_field", 52, "h100"),
         ("h200_two_gpus", 9, "h200"),
+        ("h200_first", 16, "h200"),
+        ("h200_two_releases", 46, "h200"),
     ],
 )
 def test_recordings_of_later_sessions_are_imported_completely(

@@ -165,6 +165,35 @@ def test_the_same_regression_explains_itself_in_the_newest_release(base: int, ne
     assert roles == ["attention, backward", "attention, forward"]
 
 
+H200 = GOLDEN.parent / "h200_two_releases"
+
+
+@EVERY_PAIR
+def test_the_same_regression_explains_itself_on_another_gpu(base: int, new: int) -> None:
+    by_release = training_of_gpt2([H200])
+    made = kernel_diff(by_release["2.11.0+cu130"][base], by_release["2.14.1+cu130"][new])
+    assert made is not None
+    assert 22 < made.ms < 23
+    assert re.search(r": 93% of the 26\.\d ms added come from three kernels: ", sentence(made))
+
+
+def test_softmax_that_became_persistent_replaces_the_one_in_a_loop() -> None:
+    """ViT-B/16's attention, with a mask: what it gains in 2.14.1."""
+    sides = {}
+    for document in recorded.read(H200 / "vit_b16"):
+        release = document["environment"]["torch"]["version"]
+        sides[release] = arm_profiles(document)["compiled"]
+    made = kernel_diff(sides["2.11.0+cu130"], sides["2.14.1+cu130"])
+    assert made is not None
+    change = made.changes[-1]
+    assert change.base[0].name.startswith("triton_red_fused__safe_softmax")
+    assert change.new[0].name.startswith("triton_per_fused__safe_softmax")
+    assert made.share(change) > 80
+    assert re.search(
+        r"kernels: triton_per_\S+ in place of triton_red_\S+, −1\.71 ms", sentence(made)
+    )
+
+
 def test_pointwise_kernel_does_not_replace_another_one() -> None:
     changes = diff(
         [kernel("triton_poi_fused_constant_pad_nd_5", 1)], [kernel("triton_poi_fused_cat_7", 8)]
