@@ -2,8 +2,8 @@
 
     python docs/findings/recorded_attention.py
 
-From the profiles in tests/data/h[12]00_*: milliseconds of the GPU's own time in one step, medians of
-the processes.
+From the profiles in tests/data/h[12]00_*: milliseconds of the GPU's own time in one step, medians
+of the processes.
 """
 
 import sys
