@@ -224,8 +224,8 @@ def effect(
     """A change of level with its interval: "6.2% slower (5.1 to 7.4%)", "2 more".
 
     amount, low, high: new minus old in ``unit``: "percent" of the old level, or the plain
-        "difference". An interval that is not known, or has no end, is left out. None without an
-        amount.
+        "difference". An interval that is not known, has no end, or whose ends read the same, is
+        left out. None without an amount.
     """
     if amount is None:
         return None
@@ -235,7 +235,10 @@ def effect(
     text = "0.0%"
     if abs(amount) >= _LEAST:
         text = f"{_percent(abs(amount))} {_direction(metric, larger=amount > 0)}"
-    if low is None or high is None or low == high or not math.isfinite(high - low):
+    if low is None or high is None or not math.isfinite(high - low):
+        return ValueChange(text, tone, amount)
+    decimals = _decimals(low, high)
+    if round(low, decimals) == round(high, decimals):
         return ValueChange(text, tone, amount)
     ends, _ = _ends(metric, low, high)
     return ValueChange(f"{text} ({ends})", tone, amount)
@@ -261,7 +264,7 @@ def _ends(metric: Metric, low: float, high: float) -> tuple[str, str]:
 
     Where they have different directions, each end has its own, and the second text is empty.
     """
-    decimals = 0 if max(-low, high) >= _WHOLE else 1
+    decimals = _decimals(low, high)
     low, high = round(low, decimals), round(high, decimals)
     lower, upper = f"{abs(low):,.{decimals}f}", f"{abs(high):,.{decimals}f}"
     if low >= 0:
@@ -270,6 +273,10 @@ def _ends(metric: Metric, low: float, high: float) -> tuple[str, str]:
         return f"{upper} to {lower}%", _direction(metric, larger=False)
     smaller, larger = _direction(metric, larger=False), _direction(metric, larger=True)
     return f"{lower}% {smaller} to {upper}% {larger}", ""
+
+
+def _decimals(low: float, high: float) -> int:
+    return 0 if max(-low, high) >= _WHOLE else 1
 
 
 def _difference(metric: Metric, difference: float) -> str:

@@ -129,6 +129,7 @@ def test_duration_has_two_units_at_most(seconds: float | None, text: str) -> Non
         ("latency_ms", (290.0, 272.9, 310.0, "percent"), "290% slower (273 to 310%)", "bad"),
         ("latency_ms", (2.5, -0.04, 5.1, "percent"), "2.5% slower (0.0 to 5.1%)", "bad"),
         ("peak_memory_gb", (10.0, 10.0, 10.0, "percent"), "10.0% more memory", "bad"),
+        ("compile_calls", (-11.79, -11.82, -11.76, "percent"), "11.8% lower", "good"),
         ("latency_ms", (6.21, float("-inf"), float("inf"), "percent"), "6.2% slower", "bad"),
         ("graph_breaks", (2.0, 2.0, 2.0, "difference"), "2 more", "bad"),
     ],
