@@ -32,7 +32,7 @@ _SCATTERS = "the processes of one build differ by too much"
 _REPEATED = 1e-3  # of a value: two processes' that differ by less are the same
 _REPEATED_CALLS = 2e-3  # two of one case and release were at most 0.12% apart: docs/results.md
 _REPEATED_DEVICE_TIME = 5e-3  # where Inductor chooses the same block sizes: docs/measuring.md
-# It may choose others in every process: two to ten of one build were at most 6% apart, in 69 cases
+# It may choose others in every process: those of one build were at most 6% apart, in 57 cases
 _BEYOND_TUNING_PERCENT = 10.0
 _PART_OF_CHANGE = 1 / 20  # of a larger change, by which they may be apart: 0.5% of one of 10%
 _LEAST_SHOWN_PERCENT = 0.05  # less is shown as unchanged
