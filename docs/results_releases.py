@@ -8,7 +8,6 @@ from results_cells import arrow, short_name
 from results_summary import Document, Groups, gpu_of
 
 from dashboard.comparisons.core.matching import (
-    CHANGED,
     CaseMeasurements,
     ComparisonRow,
     Key,
@@ -19,7 +18,7 @@ from dashboard.comparisons.core.sides import side_from_results
 from dashboard.language.metrics import METRICS
 from dashboard.results.core.result_format import parse_result
 
-VERDICTS = {"better": "faster", "worse": "slower", "same": "the same", "unknown": "not known"}
+UNDECIDED = {"same": "the same", "unknown": "not known"}  # of a change, its words say the verdict
 LEAST_SINGLE_PERCENT = 10.0  # of a change between one process a side, to be listed
 
 
@@ -40,7 +39,7 @@ def upgrades(groups: Groups, metric: str) -> Iterator[Sequence[str]]:
                 continue
             case = row.case.benchmark, row.case.config
             cells[case][new] = _judged(row)
-            if row.effect.verdict in CHANGED or row.effect.suspected:
+            if row.effect.is_changed:
                 largest[case] = max(largest[case], abs(ratio.percent))
     for case in sorted(cells, key=lambda case: (-largest[case], case)):
         benchmark, config = case
@@ -79,12 +78,8 @@ def _compared(groups: Groups, old: str, new: str, metric: str) -> Sequence[Compa
 
 def _judged(row: ComparisonRow) -> str:
     """The change with its interval, and what the site says of it."""
-    words = [row.effect.change.text, VERDICTS[row.effect.verdict]]
-    if row.effect.suspected:
-        words[1:] = ["suspected"]
-    elif row.effect.verdict in CHANGED:
-        words[1:] = []  # the change says it
-    return ", ".join(words + [row.changed_part] * bool(row.changed_part))
+    verdict = "suspected" if row.effect.suspected else UNDECIDED.get(row.effect.verdict, "")
+    return ", ".join(filter(None, (row.effect.change.text, verdict, row.changed_part)))
 
 
 def _documents(groups: Groups, release: str) -> list[Document]:

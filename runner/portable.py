@@ -195,11 +195,12 @@ def _all_pieces(folder: Path) -> list[Path]:
     files = sorted(folder.glob("*.tar.xz"))
     if not files:
         raise CannotPack(f"no pieces (*.tar.xz) lie in {folder}")
-    number_of_pieces = re.search(r"-of-(\d+)\.", files[-1].name)
-    if number_of_pieces is None or int(number_of_pieces[1]) != len(files):
+    said = re.search(r"-of-(\d+)\.", files[-1].name)
+    if said is None or int(said[1]) != len(files):
         raise CannotPack(
-            f"{folder} has {len(files)} pieces, and the name of {files[-1].name} says how many "
-            "belong together: one is missing, or they are of several packs"
+            f"{folder} has {len(files)} pieces, where the name of {files[-1].name} says how many "
+            "belong together: some are missing, or of another pack. Copy all of one pack into an "
+            "empty folder, or pack again"
         )
     return files
 

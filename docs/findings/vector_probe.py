@@ -45,8 +45,8 @@ def ask():
     chosen = pick_vec_isa()
     took_s = time.perf_counter() - began
     subprocess.Popen = real
-    found = f"torch {torch.__version__}, {chosen}"
-    print(f"{found}: {len(imports)} imports, {took_s:.1f} s", flush=True)
+    counted = f"{len(imports)} imports of torch, {took_s:.1f} s"
+    print(f"torch {torch.__version__}, {chosen}: {counted}", flush=True)
 
 
 if __name__ == "__main__":
@@ -55,6 +55,6 @@ if __name__ == "__main__":
         sys.exit(bool(imports))
     command = [sys.executable, __file__, AGAIN]
     each_time = subprocess.run(command, check=False).returncode
-    what = "imports torch again and again" if each_time else "imports nothing"
+    what = "imports torch each time" if each_time else "imports nothing"
     print(f"verdict: a process that tries the vector instructions {what}")
     sys.exit(each_time)

@@ -23,6 +23,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -212,16 +213,21 @@ def of_the_suite(paths: list[Path], clock: str) -> dict[str, Steps]:
     for file in files:
         document = json.loads(file.read_text())
         if document.get("schema") == "result.v1" and document["job"]["config"] == "inductor":
-            name, samples = document["benchmark"]["name"], document["samples"]
-            if clock == "device_ms":
-                eager[name].append(document["metrics"]["eager_device_ms"]["value"])
-                compiled[name].append(document["metrics"]["device_ms"]["value"])
-                continue
-            eager[name].append(statistics.median(samples["eager"][clock]))
-            compiled[name].append(statistics.median(samples["compiled"][clock]))
+            name = document["benchmark"]["name"]
+            eager_ms, compiled_ms = _steps_of(document, clock)
+            eager[name].append(eager_ms)
+            compiled[name].append(compiled_ms)
     return {
         name: (statistics.median(eager[name]), statistics.median(compiled[name])) for name in eager
     }
+
+
+def _steps_of(document: dict[str, Any], clock: str) -> Steps:
+    if clock == "device_ms":
+        metrics = document["metrics"]
+        return metrics["eager_device_ms"]["value"], metrics["device_ms"]["value"]
+    samples = document["samples"]
+    return statistics.median(samples["eager"][clock]), statistics.median(samples["compiled"][clock])
 
 
 def row(name: str, here: Steps, suite: Steps | None) -> str:

@@ -142,7 +142,7 @@ def test_missing_piece_is_an_error(index: Path, installed: str, tmp_path: Path) 
     first, *others = pack(["torch==2.0", "noise==1.0"], "3.11", tmp_path / "pieces", piece_mb=2)
     assert others
     first.unlink()
-    with pytest.raises(CannotPack, match="one is missing"):
+    with pytest.raises(CannotPack, match="Copy all of one pack into an empty folder"):
         unpack(tmp_path / "pieces", tmp_path / "second", installed)
 
 

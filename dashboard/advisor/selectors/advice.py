@@ -10,7 +10,8 @@ from dashboard.catalog.core.versions import version_order
 from dashboard.comparisons.core.matching import CaseMeasurements
 from dashboard.comparisons.core.metric_effects import pool_samples
 from dashboard.comparisons.core.running_costs import COST_METRICS, Option
-from dashboard.comparisons.selectors.versions import SideSource, by_build, measured_builds
+from dashboard.comparisons.selectors.measured_builds import measured_builds
+from dashboard.comparisons.selectors.versions import SideSource, by_build
 from dashboard.language.metrics import EAGER
 from dashboard.models import Benchmark, BuildLevel, Environment, TorchBuild
 

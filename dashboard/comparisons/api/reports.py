@@ -14,6 +14,7 @@ from dashboard.comparisons.core.upgrade_groups import UpgradeReport
 from dashboard.comparisons.core.upgrade_report import ReportSubject
 from dashboard.comparisons.selectors import case_kernels
 from dashboard.comparisons.selectors import comparisons as comparisons_read
+from dashboard.comparisons.selectors.measured_builds import measured_builds
 from dashboard.comparisons.selectors.side_choice import (
     Choice,
     NotMeasuredError,
@@ -22,7 +23,6 @@ from dashboard.comparisons.selectors.side_choice import (
     other_differences_of,
 )
 from dashboard.comparisons.selectors.stored_reports import stored_report
-from dashboard.comparisons.selectors.versions import measured_builds
 from dashboard.language.metrics import METRICS
 from dashboard.models import Comparison
 from dashboard.ui.api.parameters import Name, Names, one

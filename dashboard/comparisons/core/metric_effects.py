@@ -31,10 +31,10 @@ _LACKS: dict[SpreadBasis, str] = {
 _SCATTERS = "the processes of one build differ by too much"
 _REPEATED = 1e-3  # of a value: two processes' that differ by less are the same
 _REPEATED_CALLS = 2e-3  # two of one case and release were at most 0.12% apart: docs/results.md
-_REPEATED_DEVICE_TIME = 5e-3  # where Inductor chooses the same block sizes: docs/measuring.md
-# It may choose others in every process: those of one build were at most 6% apart, in 57 cases
+# Inductor may choose other block sizes in every process: device times of one build were at most 6%
+# apart, in 57 cases (docs/versions.md)
 _BEYOND_TUNING_PERCENT = 10.0
-_PART_OF_CHANGE = 1 / 20  # of a larger change, by which they may be apart: 0.5% of one of 10%
+_PART_OF_CHANGE = 1 / 20  # by which device times of a larger change may be apart: 0.5% of 10%
 _LEAST_SHOWN_PERCENT = 0.05  # less is shown as unchanged
 
 
@@ -247,10 +247,10 @@ def _repeats(effect: Effect) -> bool:
     if effect.metric.key == "device_ms":
         if effect.ratio is None or abs(effect.ratio.percent) < _BEYOND_TUNING_PERCENT:
             return False
-        apart = max(_REPEATED_DEVICE_TIME, _PART_OF_CHANGE * abs(effect.ratio.log))
+        apart = _PART_OF_CHANGE * abs(effect.ratio.log)
         return all(_widest_range(side) <= apart for side in sides)
     apart = repeats_within(effect.metric)
-    return all(side.most - side.least <= apart * side.most for side in sides) if apart else False
+    return apart > 0 and all(side.most - side.least <= apart * side.most for side in sides)
 
 
 def _widest_range(side: CaseSamples) -> float:

@@ -11,13 +11,13 @@ from dashboard.comparisons.core.upgrade_report import ReportSubject
 from dashboard.comparisons.pages import report_pages
 from dashboard.comparisons.pages.form import choose
 from dashboard.comparisons.selectors.factorial_plan import torch_of
-from dashboard.comparisons.selectors.side_choice import Choice, other_differences_of
-from dashboard.comparisons.selectors.stored_reports import stored_report
-from dashboard.comparisons.selectors.versions import (
+from dashboard.comparisons.selectors.measured_builds import (
     labels_newest_first,
     measured_builds,
     visible,
 )
+from dashboard.comparisons.selectors.side_choice import Choice, other_differences_of
+from dashboard.comparisons.selectors.stored_reports import stored_report
 from dashboard.language.metrics import Metric, comparable_metrics
 
 

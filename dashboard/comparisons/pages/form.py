@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from django.http import Http404, HttpRequest
 
+from dashboard.comparisons.selectors.measured_builds import MeasuredBuild
 from dashboard.comparisons.selectors.side_choice import (
     Choice,
     NotMeasuredError,
     RequestedSide,
     choose_sides,
 )
-from dashboard.comparisons.selectors.versions import MeasuredBuild
 
 
 def choose(request: HttpRequest, measured: Sequence[MeasuredBuild]) -> Choice | None:

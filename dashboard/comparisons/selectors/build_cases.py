@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 
 from dashboard.catalog.core.versions import version_order
-from dashboard.comparisons.selectors.versions import MeasuredBuild, measured_builds
+from dashboard.comparisons.selectors.measured_builds import MeasuredBuild, measured_builds
 from dashboard.language.metrics import METRICS
 from dashboard.results.core.level_sql import no_artefact
 from dashboard.results.selectors.rollup import CaseRollup, Newest

@@ -28,7 +28,7 @@ from dashboard.comparisons.core.factorial_design import (
 )
 from dashboard.comparisons.core.factorial_words import cell_text
 from dashboard.comparisons.core.shortfall import MAX_REPEATS
-from dashboard.comparisons.selectors.versions import MeasuredBuild
+from dashboard.comparisons.selectors.measured_builds import MeasuredBuild
 from dashboard.models import Benchmark, Config, InstalledEnvironment, Machine, TorchBuild
 from dashboard.runs.selectors.offers import installable_builds
 

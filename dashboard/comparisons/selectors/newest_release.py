@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from dashboard.comparisons.core.means import MetricMean
 from dashboard.comparisons.core.upgrade_answer import VERDICTS
 from dashboard.comparisons.core.upgrade_groups import CaseGroup, UpgradeReport
+from dashboard.comparisons.selectors.measured_builds import measured_builds
 from dashboard.comparisons.selectors.side_choice import (
     Choice,
     NotMeasuredError,
@@ -13,7 +14,6 @@ from dashboard.comparisons.selectors.side_choice import (
     other_differences_of,
 )
 from dashboard.comparisons.selectors.stored_reports import stored_report
-from dashboard.comparisons.selectors.versions import measured_builds
 from dashboard.language.metrics import METRICS
 from dashboard.models import TorchBuild
 

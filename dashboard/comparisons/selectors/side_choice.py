@@ -8,15 +8,14 @@ from typing import Any
 from dashboard.catalog.core.plan import hint
 from dashboard.catalog.core.versions import version_order
 from dashboard.catalog.selectors.flavours import ComparedBuild, other_differences
-from dashboard.comparisons.selectors.versions import (
+from dashboard.comparisons.selectors.measured_builds import (
     NEWEST_BUILDS,
     MeasuredBuild,
-    MeasuredSide,
-    SideSource,
     builds_by_version,
     default_machine,
     passed_cases,
 )
+from dashboard.comparisons.selectors.versions import MeasuredSide, SideSource
 from dashboard.language.wording import question
 from dashboard.models import Config
 

@@ -9,14 +9,14 @@ from django.shortcuts import render
 
 from dashboard.comparisons.core.candidate_verdicts import WHAT_IT_MEANS
 from dashboard.comparisons.selectors import candidates
-from dashboard.comparisons.selectors.newest_release import newest_release
-from dashboard.comparisons.selectors.versions import (
+from dashboard.comparisons.selectors.measured_builds import (
     MeasuredBuild,
     builds_by_version,
     default_machine,
     measured_builds,
     visible,
 )
+from dashboard.comparisons.selectors.newest_release import newest_release
 from dashboard.language.metrics import METRICS, comparable_metrics
 from dashboard.models import Benchmark
 from dashboard.trends.selectors.versions import (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dashboard.comparisons.selectors import build_cases
-from dashboard.comparisons.selectors.versions import MeasuredBuild
+from dashboard.comparisons.selectors.measured_builds import MeasuredBuild
 from dashboard.language.metrics import METRICS
 from dashboard.results.selectors.rollup import case_rollups
 from dashboard.trends.selectors.matrix import Matrix, make_matrix

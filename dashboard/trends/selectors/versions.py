@@ -9,12 +9,8 @@ from typing import Any
 
 from dashboard.comparisons.core.judgement import judge_together
 from dashboard.comparisons.core.matching import ComparedCase, Side, Table, compare
-from dashboard.comparisons.selectors.versions import (
-    MeasuredBuild,
-    SideSource,
-    by_build,
-    data_fingerprint,
-)
+from dashboard.comparisons.selectors.measured_builds import MeasuredBuild
+from dashboard.comparisons.selectors.versions import SideSource, by_build, data_fingerprint
 from dashboard.language.metrics import Metric
 from dashboard.models import Benchmark
 from dashboard.trends.core.release_charts import release_figure

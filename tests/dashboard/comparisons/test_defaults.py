@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from dashboard.comparisons.selectors.versions import default_machine, measured_builds
+from dashboard.comparisons.selectors.measured_builds import default_machine, measured_builds
 from dashboard.models import BuildLevel, Job, JobState, Machine, Purpose, Run, RunState, TorchBuild
 from tests.builders import releases
 
