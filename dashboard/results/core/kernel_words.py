@@ -160,9 +160,10 @@ def _described(change: KernelChange) -> str:
     if change.match in {"new", "gone"}:
         return f"{(change.new or change.base)[0].short_name} ({change.match}), {size}"
     if change.match == "replacement":
-        sides = f"{_names(change.new)} in place of {_names(change.base)}, {size}"
+        now, before = _names(change.new), _names(change.base)
+        sides = f"{now} in place of {before}" if now != before else now  # as far as they are shown
         named_by_its_work = change.kind == "triton" and change.is_one_kernel
-        return sides if named_by_its_work else f"{change.role}, {sides}"
+        return f"{sides}, {size}" if named_by_its_work else f"{change.role}, {sides}, {size}"
     if change.is_one_kernel:
         return f"{change.new[0].short_name}, {size}"
     return f"{change.role}, {size}"
