@@ -108,6 +108,11 @@ def test_findings_and_other_pages_link_each_other(tmp_path: Path) -> None:
     assert "folder: docs/findings/bug.py" in finding.html
 
 
+def test_findings_stand_together() -> None:
+    findings = {page.stem for page in (documentation.FOLDER / "findings").glob("*.md")}
+    assert findings == set(documentation.SECTIONS["PyTorch's own bugs"])
+
+
 def test_headings_have_the_ids_that_links_use(tmp_path: Path) -> None:
     page = page_of(tmp_path, "# T\n\n## What `it` is, in words\n\n## Again\n\n## Again\n")
     assert [heading.anchor for heading in page.headings] == [
