@@ -13,7 +13,8 @@ many threads as the results had. On a CPU it takes CPU time and one thread: wall
 count what else runs there.
 
 With --device-time it adds up what torch.profiler says of each kernel in five steps; the suite takes
-the time in which any of them ran.
+the time in which any of them ran. --kernels FILE keeps what was added up, to find out where the two
+differ.
 """
 
 import argparse
@@ -42,6 +43,7 @@ PROFILED_STEPS = 5
 PROFILERS_OWN = ("Activity Buffer", "Command Buffer", "Buffer Flush")  # beside kernels in its table
 Model = tuple[nn.Module, tuple[torch.Tensor, ...]]  # with what it is called with
 Steps = tuple[float, float]  # milliseconds of an eager and of a compiled step
+Kernels = dict[str, float]  # milliseconds of a step, by the kernel's name
 Arm = Callable[..., object]
 SIZES = {"smoke": "the same with small sizes", "standard": "what GPUs are measured with"}
 
@@ -164,15 +166,13 @@ def measure(name: str, size: str, device: str) -> Steps:
 
 
 @torch.no_grad()
-def measure_on_device(name: str, size: str) -> Steps:
-    """The same by the kernels alone."""
-    *both, inputs = arms(name, size, "cuda")
-    eager_ms, compiled_ms = (_kernels_ms(arm, inputs) for arm in both)
-    return eager_ms, compiled_ms
+def kernels_of(name: str, size: str) -> dict[str, Kernels]:
+    """What the GPU does in a step of each arm."""
+    eager, compiled, inputs = arms(name, size, "cuda")
+    return {"eager": _kernels(eager, inputs), "inductor": _kernels(compiled, inputs)}
 
 
-def _kernels_ms(arm: Arm, inputs: list[torch.Tensor]) -> float:
-    """Of a step: the sum over its kernels and copies."""
+def _kernels(arm: Arm, inputs: list[torch.Tensor]) -> Kernels:
     for _ in range(10):
         arm(*inputs)
     torch.cuda.synchronize()
@@ -180,9 +180,11 @@ def _kernels_ms(arm: Arm, inputs: list[torch.Tensor]) -> float:
         for _ in range(PROFILED_STEPS):
             arm(*inputs)
         torch.cuda.synchronize()
-    events = [event for event in profile.key_averages() if not event.key.startswith(PROFILERS_OWN)]
-    total_us = float(sum(event.self_device_time_total for event in events))
-    return total_us / 1000 / PROFILED_STEPS
+    return {
+        event.key: float(event.self_device_time_total) / 1000 / PROFILED_STEPS
+        for event in profile.key_averages()
+        if not event.key.startswith(PROFILERS_OWN)
+    }
 
 
 def _timer(arm: Arm, inputs: list[torch.Tensor], device: str) -> Timer:
@@ -254,6 +256,9 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--only", choices=MODELS, action="append")
     parser.add_argument("--device-time", action="store_true", help="of the kernels, on a GPU")
+    parser.add_argument(
+        "--kernels", type=Path, help="with it: each kernel's time goes here"
+    )
     options = parser.parse_args()
     on_cpu = options.device == "cpu"
     torch.set_num_threads(1 if on_cpu else options.threads)
@@ -262,13 +267,18 @@ def main() -> None:
     cell = "this script / the suite (the suite's difference)"
     print(f"torch {torch.__version__}; each cell: {cell}\n")
     print("| benchmark, inference | eager, ms | inductor, ms | speedup |\n|---|---|---|---|")
+    kernels = dict[str, dict[str, Kernels]]()
     for name in options.only or MODELS:
         benchmark = f"{name}.{options.size}.inference.{settings(name, options.size)}"
         if options.device_time:
-            steps = measure_on_device(name, options.size)
+            kernels[benchmark] = kernels_of(name, options.size)
+            eager_ms, compiled_ms = (sum(arm.values()) for arm in kernels[benchmark].values())
+            steps = eager_ms, compiled_ms
         else:
             steps = measure(name, options.size, options.device)
         print(row(benchmark, steps, suite.get(benchmark)), flush=True)
+    if options.kernels:
+        options.kernels.write_text(json.dumps(kernels, indent=1))
 
 
 if __name__ == "__main__":
