@@ -7,8 +7,9 @@ names.
 
 Next to other work no time means anything: none becomes a metric, and what Inductor chose by timing
 (how a kernel is launched) is forgotten, so that the job, which has the device to itself, chooses.
-What does not depend on what else runs is kept: graphs, breaks, recompiles, generated code (its
-files, too, where the job keeps code), the memory of the compiled arm.
+So is what an earlier job of the case chose: two processes that share a choice would be more alike
+than two of a user. What does not depend on what else runs is kept: graphs, breaks, recompiles,
+generated code (its files, too, where the job keeps code), the memory of the compiled arm.
 
 A case with dropout compiles twice, once for the arm that is timed and once for the one whose
 accuracy is checked: in two processes, each with caches of its own, which ``gather`` merges. Their
@@ -55,6 +56,7 @@ def load(job: jobs.Job) -> tuple[caches.CompilerCaches, dict[str, Any]] | None:
     folder = place(job, Path(parent)) / TIMED
     if status(folder) != "pass":
         return None
+    _forget_choices(folder)
     return caches.CompilerCaches(folder), json.loads((folder / _ANSWER).read_text())
 
 
@@ -103,12 +105,15 @@ def status(folder: Path) -> str | None:
 
 
 def gather(folder: Path) -> None:
-    """Merges the caches of both arms of a case, without what was chosen by timing."""
+    """Merges the caches of both arms of a case."""
     for name in ("inductor", "triton"):
         checked = folder / CHECKED / name
         if checked.exists():
             shutil.copytree(checked, folder / TIMED / name, dirs_exist_ok=True)
             shutil.rmtree(checked)
+
+
+def _forget_choices(folder: Path) -> None:
     for chosen in folder.rglob(_CHOSEN_BY_TIMING):
         chosen.unlink()
 

@@ -190,9 +190,9 @@ def test_job_finds_both_arms_of_a_case_with_dropout(
     assert result["status"] == "pass"
 
 
-def test_caches_of_both_arms_become_one_without_what_was_chosen_by_timing(tmp_path: Path) -> None:
+def test_caches_of_both_arms_become_one(tmp_path: Path) -> None:
     for arm, name in ((arm_caches.TIMED, "mine"), (arm_caches.CHECKED, "yours")):
-        for file in (f"inductor/{name}.py", f"inductor/{name}.best_config", f"triton/{name}.cubin"):
+        for file in (f"inductor/{name}.py", f"triton/{name}.cubin"):
             (tmp_path / arm / file).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / arm / file).touch()
     arm_caches.gather(tmp_path)
@@ -203,6 +203,23 @@ def test_caches_of_both_arms_become_one_without_what_was_chosen_by_timing(tmp_pa
         "triton/mine.cubin",
         "triton/yours.cubin",
     }
+
+
+def test_each_job_of_a_case_that_was_compiled_ahead_chooses_by_its_own_timing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (job,) = jobs_of(a_list(tmp_path, COMPILED | WITHOUT_STARTS))
+    monkeypatch.setenv(arm_caches.SWITCH, str(tmp_path))
+    filled = arm_caches.place(job, tmp_path) / arm_caches.TIMED
+    code, choice = filled / "inductor/ab/code.py", filled / "inductor/ab/code.best_config"
+    code.parent.mkdir(parents=True)
+    code.touch()
+    (filled / "answer.json").write_text(json.dumps({"status": "pass"}))
+    for _ in range(2):  # what was left beside others, and what the job before has chosen
+        choice.touch()
+        assert arm_caches.load(job) is not None
+        assert code.exists()
+        assert not choice.exists()
 
 
 @pytest.mark.parametrize(
