@@ -65,6 +65,16 @@ class KernelChange:
         """Whether either side has one kernel at most, and each is listed."""
         return len(self.base) <= 1 and len(self.new) <= 1 and self.match != "not listed"
 
+    @property
+    def is_launched_otherwise(self) -> bool:
+        """Whether it is the same source in another grid of blocks, as Inductor chooses by timing:
+        another process of either build may launch it as the other one did.
+        """
+        if self.match != "source" or not (len(self.base) == len(self.new) == 1):
+            return False
+        (base,), (new,) = self.base, self.new
+        return bool(base.grid and new.grid) and (base.grid, base.block) != (new.grid, new.block)
+
 
 @dataclass(frozen=True, slots=True)
 class KernelDiff:
@@ -92,6 +102,11 @@ class KernelDiff:
     def saved_ms(self) -> float:
         """Of the kernels that take less time."""
         return sum(-change.ms for change in self.changes if change.ms < 0)
+
+    @property
+    def launch_ms(self) -> float:
+        """Of the kernels whose source is the same, and which were launched otherwise."""
+        return sum(change.ms for change in self.changes if change.is_launched_otherwise)
 
     def share(self, change: KernelChange) -> float:
         """Percent of the time that is added, or of the time that is saved: at most 100."""

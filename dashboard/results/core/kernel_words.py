@@ -26,6 +26,7 @@ _HARDLY = 1.0  # percent of a step's kernels; less is not called a change
 _MOST = 90.0  # percent of the time that is added or saved, which the sentence explains
 _MOST_NAMED = 3
 _OPPOSITE = 0.05  # of the larger one of added and saved time, from which the other is worth a word
+_CHOSEN, _ALL = 0.25, 0.98  # of the change: from which share the launch is named, or is all of it
 _NUMBERS = ("no", "one", "two", "three")
 
 
@@ -117,7 +118,20 @@ def sentence(diff: KernelDiff) -> str:
         added, saved = number(diff.added_ms), number(diff.saved_ms)
         return f"{text}: some take {added} ms more, others {saved} ms less."
     comparison = "more" if diff.ms > 0 else "less"
-    return f"{subject} take {number(abs(diff.ms))} ms {comparison} ({span}): {_shares(diff)}."
+    text = f"{subject} take {number(abs(diff.ms))} ms {comparison} ({span}): {_shares(diff)}."
+    return f"{text}{_by_launch(diff)}"
+
+
+def _by_launch(diff: KernelDiff) -> str:
+    """What to think of a change that the next process may not have."""
+    part = diff.launch_ms / diff.ms
+    if part < _CHOSEN:
+        return ""
+    amount = "All" if part >= _ALL else f"{number(abs(diff.launch_ms))} ms"
+    return (
+        f" {amount} of this is the same code with another launch. Inductor mostly chooses that by "
+        "timing: another process may run another one."
+    )
 
 
 def _shares(diff: KernelDiff) -> str:
