@@ -37,7 +37,7 @@ def smallest_change_shown(detector: OnlineDetector) -> float | None:
     # Where one value is held, one point shows any change that matters
     if series.constant.is_quiet and series.settings.kind in ("continuous", "constant"):
         scale = ValueScale(series.constant.value, counts=False)
-        return scale.threshold(series.settings) or series.settings.threshold_percent
+        return float(scale.threshold(series.settings) or series.settings.threshold_percent)
     if not isinstance(series.segment, Watching) or series.segment.fit.scale.unit != "percent":
         return None
     if wanders(series.segment.fit.model):
@@ -48,7 +48,7 @@ def smallest_change_shown(detector: OnlineDetector) -> float | None:
 def _smallest_step_found(fit: Fit, generator: np.random.Generator) -> float | None:
     """By bisection, from the threshold up to the largest step that is tested for."""
     innovations, offsets = _draws(fit.model, generator)
-    low = fit.threshold
+    low = float(fit.threshold)
     high = max(low, REACH * fit.model.scale)
     if _share_found(low, fit.tests, innovations, offsets) >= FOUND:
         return low

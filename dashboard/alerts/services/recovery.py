@@ -6,9 +6,11 @@ before that (`close_recovered`).
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from statistics import fmean, median
 from typing import Any
+
+from django.db.models import Max
 
 from dashboard.alerts.selectors.alerts import OF_OPEN_GROUP
 from dashboard.alerts.services import triage
@@ -25,6 +27,7 @@ BACK = 1 / 3
 FEWEST, MOST = 4, 12
 """Points since the change was seen, the newest ones, that are compared with the level before it."""
 SURE = 0.995
+_EVER = datetime.min.replace(tzinfo=UTC)
 
 
 def undoes(*, change: LevelChange) -> bool:
@@ -65,7 +68,7 @@ def _is_nearer_to_old(alert: Alert, after: datetime) -> bool:
     newest = [value for _, value in _values(alert.series, after)]
     if not newest or "points" not in alert.decision:
         return False
-    old, bad = map(median, _levels(alert.decision))
+    old, bad = map(median, _levels(alert))
     return abs(median(newest) - old) < abs(median(newest) - bad)
 
 
@@ -107,7 +110,7 @@ def _points_back(alert: Alert, values: Sequence[float], settings: Settings) -> i
     Their mean is near the old level, and the interval of their difference from it excludes half of
     the change.
     """
-    before, bad = _levels(alert.decision)
+    before, bad = _levels(alert)
     change = abs(median(bad) - median(before))
     for count in range(min(len(values), MOST), FEWEST - 1, -1):
         difference = compare_levels(before, values[-count:], settings, SURE)
@@ -119,18 +122,36 @@ def _points_back(alert: Alert, values: Sequence[float], settings: Settings) -> i
     return 0
 
 
-def _levels(decision: Mapping[str, Any]) -> tuple[list[float], list[float]]:
+def _levels(alert: Alert) -> tuple[list[float], list[float]]:
     """The values on either side of the change, as they were when it was seen."""
+    before, after = _sides(alert.decision)
+    moments = map(datetime.fromisoformat, alert.decision["at"])
+    began = _level_began(alert)
+    settled = [value for value, at in zip(before, moments, strict=False) if at >= began]
+    return (settled or before)[-LEVEL_POINTS:], after
+
+
+def _sides(decision: Mapping[str, Any]) -> tuple[list[float], list[float]]:
     values = [value for value, *_ in decision["points"]]
     index = decision["verdict"]["index"]
-    return values[:index][-LEVEL_POINTS:], values[index:]
+    return values[:index], values[index:]
+
+
+def _level_began(alert: Alert) -> datetime:
+    """When the series came to the level that the alert's change left: at its last change before, or
+    at the end of that.
+    """
+    earlier = Alert.objects.filter(series=alert.series_id, planned_at__lt=alert.planned_at)
+    ended = earlier.filter(recovered_at__lte=alert.planned_at)
+    times = earlier.aggregate(at=Max("planned_at")), ended.aggregate(at=Max("recovered_at"))
+    return max((each["at"] for each in times if each["at"]), default=_EVER)
 
 
 def _is_back(alert: Alert, change: LevelChange) -> bool:
     if alert.kind == Kind.STATUS:
         return change.first.status == "pass"
-    old, bad = map(median, _levels(alert.decision))
-    new = median(_levels(change.decision)[1])
+    old, bad = map(median, _levels(alert))
+    new = median(_sides(change.decision)[1])
     return bool(abs(new - old) <= BACK * abs(bad - old))
 
 

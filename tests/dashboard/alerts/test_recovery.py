@@ -36,6 +36,21 @@ def test_change_fixed_soon_after_it_was_seen_recovers_without_another_alert() ->
     assert Alert.objects.count() == 1
 
 
+def test_level_before_is_the_last_one_where_another_change_came_shortly_before() -> None:
+    for first, level, build in (
+        (0, 1.0, "2.13.0"),
+        (20, 2.0, "2.14.0"),
+        (26, 2.2, "2.15.0"),
+        (32, 2.0, "2.14.0"),
+    ):
+        count = 20 if first == 0 else 6
+        measured([level] * count, metric="peak_memory_gb", first=first, build=build)
+        detection.detect_due()
+    assert [str(group.new) for group in AlertGroup.objects.order_by("pk")] == ["2.14.0", "2.15.0"]
+    assert AlertGroup.objects.latest("pk").state == "recovered"
+    assert Alert.objects.latest("planned_at").recovered_at == FIRST + timedelta(hours=32)
+
+
 def test_level_half_way_back_has_not_recovered() -> None:
     measured(noise(30))
     measured(noise(6, 130, seed=1), first=30, build="2.14.0")

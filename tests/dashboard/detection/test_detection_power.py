@@ -12,6 +12,14 @@ def can_show(values: Floats | list[float]) -> float | None:
     return smallest_change_shown(detector)
 
 
+def test_can_show_is_a_float_where_the_threshold_is_given_as_an_int() -> None:
+    """All that are judged together are stored in one array, which has one type."""
+    detector = OnlineDetector(Settings(threshold_percent=1))
+    for point in points([5.0] * 30):
+        detector.update(point)
+    assert type(smallest_change_shown(detector)) is float
+
+
 def test_can_show_is_larger_where_the_noise_is() -> None:
     smaller = can_show(100 + (quiet(150) - 100) * 2)
     larger = can_show(100 + (quiet(150) - 100) * 6)
