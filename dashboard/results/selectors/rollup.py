@@ -14,7 +14,7 @@ from dashboard.models import Benchmark, Series, Track
 from dashboard.results.core.level_sql import no_artefact
 from dashboard.ui.locations import NamedRow, SeriesLocation, offered
 
-_LEAST_SHARE = 0.1  # of the cases of its machine's largest track
+_LEAST_SHARE = 0.05  # of the cases of the largest place, to begin with another
 
 
 class Newest(NamedTuple):
@@ -160,23 +160,29 @@ def series_locations(
         ]
 
 
-def case_counts(machine: int) -> dict[int, int]:
-    """How many cases of the suite were measured on a machine, or imported, by the track's id."""
-    own = Series.objects.filter(machine=machine, metric=STATUS_METRIC, benchmark__imported=False)
-    return dict(own.values_list("track").annotate(Count("pk")))
+def first_shown(
+    places: Sequence[SeriesLocation], latest: SeriesLocation, machine: str = ""
+) -> SeriesLocation:
+    """The place that a page begins with where no track is asked for: ``latest``, unless it has
+    hardly a case next to the largest one on offer; then the next one on offer that has more. One
+    query at most.
 
-
-def first_shown(places: Sequence[SeriesLocation], latest: SeriesLocation) -> SeriesLocation:
-    """The place that a page begins with: ``latest``, unless its track has less than a tenth of the
-    cases of its machine's largest; then the next one on offer that has not. One query at most.
+    machine: which is asked for; empty: any.
     """
-    here = [place for place in offered(places, latest) if place.machine == latest.machine]
-    if len(here) == 1:
+    here = [place for place in offered(places, latest) if machine in {"", place.machine.key}]
+    if len(here) < 2:
         return latest
-    counts = case_counts(latest.machine.pk)
-    enough = _LEAST_SHARE * max(counts.values(), default=0)
-    large = (place for place in here if counts.get(place.track.pk, 0) >= enough)
-    return next(large, latest)
+    counts = _case_counts()
+    cases = {place: counts.get((place.machine.pk, place.track.pk), 0) for place in here}
+    enough = _LEAST_SHARE * max(cases.values())
+    return next((place for place in here if cases[place] >= enough), latest)
+
+
+def _case_counts() -> dict[tuple[int, int], int]:
+    """How many cases of the suite were measured, or imported, by the ids of machine and track."""
+    own = Series.objects.filter(metric=STATUS_METRIC, benchmark__imported=False)
+    counted = own.values_list("machine", "track").annotate(Count("pk"))
+    return {(machine, track): count for machine, track, count in counted}
 
 
 # In plain SQL: thousands of rows at once, of which the ORM would take longer to build than Postgres

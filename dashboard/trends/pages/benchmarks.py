@@ -45,7 +45,7 @@ def _place(request: HttpRequest, locations: Sequence[SeriesLocation]) -> SeriesL
     place = parameters.place(request, locations)
     if place is None or request.GET.get("track"):
         return place
-    return rollup.first_shown(locations, place)
+    return rollup.first_shown(locations, place, request.GET.get("machine", ""))
 
 
 def show(request: HttpRequest) -> HttpResponse:

@@ -232,14 +232,27 @@ def two_versions(db: None) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("page", ["/benchmarks/", "/"])
+@pytest.mark.parametrize("machine", ["cpu-2c", "h100"])
 def test_page_does_not_begin_with_a_track_that_has_next_to_nothing(
+    page: str, machine: str, reader: Client
+) -> None:
+    measured(site.worker(), "2.12.0", {"latency_ms": 10.0, "speedup": 2.0})
+    releases.import_two_releases(repeats=1, machine=machine)
+    Benchmark.objects.update(imported=False)  # as a worker offers them
+    place = reader.get(page).context["place"]
+    assert (place.machine.key, place.track.key) == (machine, "import")
+    assert reader.get(f"{page}?track=local").context["place"].track.key == "local"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("page", ["/benchmarks/", "/"])
+def test_machine_that_is_asked_for_is_shown_however_little_it_has(
     page: str, reader: Client
 ) -> None:
     measured(site.worker(), "2.12.0", {"latency_ms": 10.0, "speedup": 2.0})
-    releases.import_two_releases(repeats=1, machine="cpu-2c")
-    Benchmark.objects.update(imported=False)  # as a worker offers them
-    assert reader.get(page).context["place"].track.key == "import"
-    assert reader.get(f"{page}?track=local").context["place"].track.key == "local"
+    releases.import_two_releases(repeats=1, machine="h100")
+    Benchmark.objects.update(imported=False)
+    assert reader.get(f"{page}?machine=cpu-2c").context["place"].machine.key == "cpu-2c"
 
 
 def test_build_is_shown_as_it_was_measured(two_builds: None, reader: Client) -> None:
