@@ -18,8 +18,9 @@ sys.path.insert(0, str(ROOT))
 
 from results_cells import each_value, median_cell, memory, number_text, percent, short_name, table  # noqa: E402
 from results_compile_work import between_processes, compile_work, read_counted  # noqa: E402
-from results_releases import singles, upgrades  # noqa: E402
+from results_releases import in_turn, singles, upgrades  # noqa: E402
 from results_summary import (  # noqa: E402
+    RECORDED,
     ByRelease,
     Document,
     Groups,
@@ -41,6 +42,7 @@ from benchmarks_suite.registry import BENCHMARKS  # noqa: E402
 
 PHASES = ("dynamo", "aot", "inductor", "triton")
 STARTS = ("cold", "warm", "restored")
+IN_TURN = RECORDED / "h200_four_releases"
 GPU = "H100"  # of the tables that show values: those of two kinds of GPU have no common median
 FIRST_RELEASE, NAMES_RELEASE = "2.11.0", "2.15.0"  # in which PyTorch's own lists were measured
 DISTRIBUTED = "distributed"  # the family that spans GPUs
@@ -67,8 +69,9 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
     return TEMPLATE.read_text().format(
         summary=summary(documents),
         gpus=gpus(documents),
-        steps=table(upgrades(every_gpu, "latency_ms")),
-        device_times=table(upgrades(every_gpu, "device_ms")),
+        in_turn=table(in_turn(sessions[IN_TURN], "device_ms")),
+        in_turn_steps=table(in_turn(sessions[IN_TURN], "latency_ms")),
+        device_times=table(upgrades(groups, "device_ms")),
         singles=table(singles(groups, FIRST_RELEASE, NAMES_RELEASE)),
         compile_work=table(compile_work(counted)),
         calls_range=between_processes(counted, "compile_calls"),

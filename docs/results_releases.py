@@ -2,10 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 
-from results_cells import arrow, short_name
-from results_summary import Document, Groups, gpu_of
+from results_cells import arrow, each_value, short_name
+from results_summary import Document, Groups, gpu_of, grouped
 
 from dashboard.comparisons.core.matching import (
     CaseMeasurements,
@@ -16,10 +16,47 @@ from dashboard.comparisons.core.matching import (
 )
 from dashboard.comparisons.core.sides import side_from_results
 from dashboard.language.metrics import METRICS
+from dashboard.results.core.kernel_diff import kernel_diff
+from dashboard.results.core.kernel_profile import arm_profiles
 from dashboard.results.core.result_format import parse_result
 
 UNDECIDED = {"same": "the same", "unknown": "not known"}  # of a change, its words say the verdict
 LEAST_SINGLE_PERCENT = 10.0  # of a change between one process a side, to be listed
+LEAST_LAUNCH_PERCENT, LAUNCH_SHARE = 1.0, 0.25  # of a change by another launch, to be named
+
+
+def in_turn(documents: Iterable[Document], metric: str) -> Iterator[Sequence[str]]:
+    """Each process of each release, and the change from the release before as the site judges it;
+    the largest changes first. All took turns on one GPU.
+    """
+    groups = grouped(documents)
+    releases = sorted(set(chain(*groups.values())))
+    rows: dict[tuple[str, str], dict[str, ComparisonRow]] = defaultdict(dict)
+    for old, new in pairwise(releases):
+        for row in _compared(groups, old, new, metric):
+            rows[row.case.benchmark, row.case.config][new] = row
+    yield "benchmark", *(f"{release}, ms" for release in releases)
+    for case in sorted(rows, key=lambda case: -max(map(_size, rows[case].values()))):
+        cells = [each_value(groups[case][releases[0]], metric, 4)]
+        for old, new in pairwise(releases):
+            words = _judged(rows[case][new])
+            if metric == "device_ms":
+                words += _launch(groups[case][old][0], groups[case][new][0])
+            cells.append(f"{each_value(groups[case][new], metric, 4)}: {words}")
+        yield short_name(case[0]), *cells
+
+
+def _size(row: ComparisonRow) -> float:
+    return row.effect.size
+
+
+def _launch(old: Document, new: Document) -> str:
+    """How much of a change is the same code with another launch, where that is worth a word."""
+    made = kernel_diff(arm_profiles(old)["compiled"], arm_profiles(new)["compiled"])
+    if made is None or abs(made.ms) * 100 < LEAST_LAUNCH_PERCENT * made.base.total_ms:
+        return ""
+    share = made.launch_ms / made.ms
+    return f", {min(share, 1):.0%} by launch" if share >= LAUNCH_SHARE else ""
 
 
 def upgrades(groups: Groups, metric: str) -> Iterator[Sequence[str]]:

@@ -226,12 +226,10 @@ class Comparison:
         if not measure.profile_steps:
             return
         for arm in arms:
-            steps = profiling.steps_of(
-                self._working_copy.batches,
-                measure.profile_steps,
-                median(samples[arm.name].ms),
-                measure.budget_s,
-            )
+            most, step_ms = measure.profile_steps, median(samples[arm.name].ms)
+            if self._device.type == "cuda":
+                most = profiling.enough(most, step_ms)
+            steps = profiling.steps_of(self._working_copy.batches, most, step_ms, measure.budget_s)
             try:
                 profile = profiling.profile(self._stopwatch, arm, self._device, steps)
             except profiling.ProfileFailed as error:

@@ -25,6 +25,9 @@ from benchmarks_suite.workload import Inputs
 
 # Of the sampling budget, at most, for one arm; a profile of fewer steps is better than a long one
 BUDGET_SHARE = 0.1
+# Five short steps say little: RMSNorm's 0.07 ms repeated to 0.02 to 0.6% by five, and to 0.08 to
+# 0.14% by a hundred (docs/measuring.md)
+FILLED_MS, MOST_STEPS = 100, 100
 
 
 class ProfileFailed(Exception):
@@ -38,6 +41,11 @@ def steps_of(batches: Sequence[Inputs], most: int, step_ms: float, budget_s: flo
     in_budget = BUDGET_SHARE * budget_s * 1000 / step_ms
     passes = int(ranks.agreed(max(1, math.ceil(min(most, in_budget) / len(batches)))))
     return passes * len(batches)
+
+
+def enough(requested: int, step_ms: float) -> int:
+    """As many steps as are requested, or more where they are short."""
+    return max(requested, min(MOST_STEPS, math.ceil(FILLED_MS / step_ms)))
 
 
 def profile(stopwatch: Stopwatch, arm: Arm, device: torch.device, steps: int) -> Document:

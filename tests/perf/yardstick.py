@@ -256,9 +256,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--only", choices=MODELS, action="append")
     parser.add_argument("--device-time", action="store_true", help="of the kernels, on a GPU")
-    parser.add_argument(
-        "--kernels", type=Path, help="with it: each kernel's time goes here"
-    )
+    parser.add_argument("--kernels", type=Path, help="with it: each kernel's time goes here")
     options = parser.parse_args()
     on_cpu = options.device == "cpu"
     torch.set_num_threads(1 if on_cpu else options.threads)

@@ -185,6 +185,14 @@ def test_few_long_steps_or_whole_passes_are_profiled(
     )
 
 
+@pytest.mark.parametrize(
+    ("requested", "step_ms", "steps"),
+    [(5, 0.07, 100), (5, 3, 34), (5, 20, 5), (5, 100, 5), (50, 20, 50)],
+)
+def test_short_steps_fill_a_tenth_of_a_second(requested: int, step_ms: float, steps: int) -> None:
+    assert profiling.enough(requested, step_ms) == steps
+
+
 def test_profiler_that_fails_is_a_named_absence(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(**_: object) -> None:
         raise RuntimeError("CUPTI cannot be loaded")

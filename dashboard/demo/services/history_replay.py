@@ -7,7 +7,8 @@ The results are taken in the order in which they were measured:
    planned of its case on its build; where none waits, it is passed over.
 2. After each result the site does what it always does: it looks for changes, measures again, and
    concludes. Its alerts follow from the numbers alone; all of it is dated by the recorded clock.
-3. Where the code that a result's compiler wrote is kept next to the history, the job has it, too.
+3. Where the code that a result's compiler wrote is kept next to the history, the job has it, too;
+   and what lies beside a result that has a folder of its own.
 4. After the last result the worker is gone. Whatever a confirmation still waits for ends as on a
    site where nobody measures any more: when its patience is over.
 
@@ -19,6 +20,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -93,13 +95,14 @@ class _Recorded:
 
     document: dict[str, Any]
     result: ResultDocument
+    artifacts: Sequence[Path]
 
 
 def _read(source: ImportSource) -> _Recorded:
     """Raises Refused."""
     try:
         document = parse_json(unpack(source.body, settings.RESULT_LIMIT_BYTES))
-        return _Recorded(document, parse_result(document))
+        return _Recorded(document, parse_result(document), source.artifacts)
     except Refused as error:
         raise Refused(f"{source.name}: {error}") from None
 
@@ -191,21 +194,19 @@ class _Replay:
             update_fields=["state", "status", "message", "worker", "claimed_at", "finished_at"]
         )
         store_results([JobResult(job, digest, job.status, None, result)])
-        self._store_code(job, document)
-        refresh_runs(run_ids=[job.run_id])
-
-    def _store_code(self, job: Job, document: Mapping[str, Any]) -> None:
-        """Keep the code that has the fingerprint of the result, if it was recorded."""
+        # The code that has the fingerprint of the result, if it was recorded
         fingerprints = document.get("compile", {}).get("fingerprints") or {}
         archive = self.code.get(fingerprints.get("kernels") or "")
         if archive is not None:
-            store_artifact(
-                job_id=job.pk,
-                attempt=job.attempt,
-                worker=self.worker,
-                name=ARCHIVE,
-                content=archive,
-            )
+            self._keep(job, ARCHIVE, archive)
+        for artifact in recording.artifacts:
+            self._keep(job, artifact.name, artifact.read_bytes())
+        refresh_runs(run_ids=[job.run_id])
+
+    def _keep(self, job: Job, name: str, content: bytes) -> None:
+        store_artifact(
+            job_id=job.pk, attempt=job.attempt, worker=self.worker, name=name, content=content
+        )
 
     def _date(self, now: datetime) -> None:
         """Date what happened since the last call by the recorded clock, not by the wall clock."""

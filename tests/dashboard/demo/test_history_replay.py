@@ -25,6 +25,7 @@ RMS_NORM = (
     "rms_norm.smoke.inference.float32.static.b256",
     "rms_norm.standard.inference.bfloat16.static.b16384",
 )
+MLP = "mlp.smoke.training.float32.static.b64"
 ROUNDS = 24 + 6
 
 
@@ -33,6 +34,8 @@ def catalog(tmp_path: Path) -> Path:
     """A catalog that has the benchmarks of the histories, also known to the site."""
     made = site.catalog()
     made["benchmarks"] += [site.describe(name, "kernels", ["inductor"]) for name in RMS_NORM]
+    if MLP not in {benchmark["name"] for benchmark in made["benchmarks"]}:
+        made["benchmarks"].append(site.describe(MLP, "toy", ["inductor"]))
     sync_catalog(catalog=made)
     path = tmp_path / "catalog.json"
     path.write_text(json.dumps(made))
@@ -63,6 +66,25 @@ def test_recorded_change_becomes_one_confirmed_compiler_alert_on_the_recorded_da
     span = json.loads(results[0].body)["started_at"], json.loads(results[-1].body)["finished_at"]
     assert not Run.objects.exclude(created_at__range=span).exists()
     assert not AlertEvent.objects.exclude(at__range=span).exists()
+
+
+def test_four_releases_and_two_settings_become_five_alerts(catalog: Path, reader: Client) -> None:
+    """The way back from a setting is that alert's end, though other changes came shortly before."""
+    demo(catalog, DATA / "releases_history")
+    groups = AlertGroup.objects.order_by("created_at")
+    assert {group.cause for group in groups} == {"compiler"}
+    assert [(str(group.new), group.state) for group in groups] == [
+        ("2.13.0+cu130", "confirmed"),
+        ("2.14.1+cu130", "confirmed"),
+        ("2.15.0+cu132", "confirmed"),
+        ("2.15.0+cu132~scalar", "recovered"),
+        ("2.15.0+cu132~cpp-wrapper", "confirmed"),
+    ]
+    calls = [group.alerts.get(series__metric="compile_calls") for group in groups[:4]]
+    percents = [round(alert.effect, 1) for alert in calls]
+    assert percents == [3.9, 1.8, -15.1, -5.6]
+    shown = text(reader, groups[2].get_absolute_url())
+    assert "calls" in shown
 
 
 def test_recorded_alert_shows_the_code_before_and_after(catalog: Path, reader: Client) -> None:
