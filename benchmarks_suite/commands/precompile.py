@@ -99,11 +99,13 @@ def _compile(compilation: Compilation, deadline: float) -> None:
         return
     folder, job = compilation.folder, compilation.job
     shutil.rmtree(folder, ignore_errors=True)  # of an attempt that ran out of memory
-    folder.mkdir(parents=True)
-    (folder / "job.json").write_text(json.dumps(job.document))
-    command = ("benchmarks_suite.harness.precompile", "job.json", ".", compilation.arm)
+    # Not among the caches: `import triton` would find theirs where no Triton is installed
+    process_folder = folder / "process"
+    process_folder.mkdir(parents=True)
+    (process_folder / "job.json").write_text(json.dumps(job.document))
+    command = ("benchmarks_suite.harness.precompile", "job.json", "..", compilation.arm)
     try:
-        code = in_fresh_process(command, folder, min(job.timeout_s, left_s))
+        code = in_fresh_process(command, process_folder, min(job.timeout_s, left_s))
         status = arm_caches.status(folder) or f"exit code {code}"
     except TimeoutError:
         status = "timeout"

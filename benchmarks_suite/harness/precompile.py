@@ -136,5 +136,5 @@ def _compile_without_dropout(job: jobs.Job) -> None:
 
 if __name__ == "__main__":
     forks.end_with_parent(os.getppid())  # what nobody waits for would run during a measurement
-    fill(jobs.read(Path(sys.argv[1])), Path(sys.argv[2]).absolute(), sys.argv[3])
+    fill(jobs.read(Path(sys.argv[1])), Path(sys.argv[2]).resolve(), sys.argv[3])
     forks.end_at_once()

@@ -184,6 +184,9 @@ def test_job_finds_both_arms_of_a_case_with_dropout(
     precompile(jobs_of(path), tmp_path / "ahead", 2, time.monotonic() + 600)
     graphs = set((tmp_path / "ahead").rglob("fxgraph/*/*/*"))
     assert graphs
+    # Nothing that an import could take for a package, such as Triton's caches
+    left = {path.name for path in (tmp_path / "ahead").rglob("process/*")}
+    assert left == {"job.json", "log.txt"}
     assert main(["batch", str(path), str(out)]) == batch.OK
     assert set((tmp_path / "ahead").rglob("fxgraph/*/*/*")) == graphs
     (result,) = results_in(out)
