@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 from results_cells import each_value, median_cell, memory, number_text, percent, short_name, table  # noqa: E402
 from results_compile_work import between_processes, compile_work, read_counted  # noqa: E402
+from results_figures import figures  # noqa: E402
 from results_releases import in_turn, singles, upgrades  # noqa: E402
 from results_summary import (  # noqa: E402
     RECORDED,
@@ -67,6 +68,7 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
     groups = _of_gpu(every_gpu, GPU)
     several_gpus = grouped(each for each in plain if each["benchmark"]["family"] == DISTRIBUTED)
     return TEMPLATE.read_text().format(
+        **figures({"H100": groups, "H200": grouped(sessions[IN_TURN])}),
         summary=summary(documents),
         gpus=gpus(documents),
         in_turn=table(in_turn(sessions[IN_TURN], "device_ms")),

@@ -275,7 +275,9 @@ def test_case_that_ran_out_of_memory_is_compiled_again_after_the_others(
         caches_folder, arm = folder.parent, command[-1]
         model = caches_folder.parent.name.partition(".")[0]
         fits = model != "gpt2" or (model, arm) in attempts
-        (caches_folder / "answer.json").write_text(json.dumps({"status": "pass" if fits else "oom"}))
+        (caches_folder / "answer.json").write_text(
+            json.dumps({"status": "pass" if fits else "oom"})
+        )
         attempts.append((model, arm))
         return 0
 

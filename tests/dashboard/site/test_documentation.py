@@ -1,5 +1,6 @@
 """The documentation: as pages of the site, and as files without a dead link."""
 
+import importlib
 import os
 import re
 import subprocess
@@ -70,6 +71,36 @@ def test_generated_pages_are_current(script: str, tmp_path: Path) -> None:
     )
     for made in tmp_path.iterdir():
         assert made.read_text() == (ROOT / "docs" / made.name).read_text(), f"run: python {script}"
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("mlp inference 2.11.0 GPU", "0.14"),
+        ("mlp inference GPU", "0.15"),  # in the newest release
+        ("mlp GPU", None),  # of two benchmarks
+        ("mlp inference regional GPU", None),
+        ("mlp inference 2.12.0 GPU", None),
+    ],
+)
+def test_figure_of_the_results_page_is_of_one_benchmark(
+    words: str, found: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    results_figures = importlib.import_module("results_figures")
+    groups = {
+        (f"mlp.standard.{mode}.bfloat16.static.b1024", "inductor"): {
+            "2.11.0": [{"metrics": {"device_ms": {"value": 0.14}}}],
+            "2.13.0": [{"metrics": {"device_ms": {"value": 0.15}}}],
+        }
+        for mode in ("inference", "training")
+    }
+    figures = results_figures.figures({"GPU": groups})["ms"]
+    if found is None:
+        with pytest.raises(LookupError, match=words):
+            figures[words]
+    else:
+        assert figures[words] == found
 
 
 def test_html_in_a_page_is_shown_as_text(tmp_path: Path) -> None:
