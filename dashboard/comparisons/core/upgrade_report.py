@@ -47,7 +47,7 @@ METHOD = (
     "memory, of drift, and of a device time that changes by 10% or more.",
 )
 NEAREST_MEDIAN = (
-    "Kernels: of each side the job whose device time is nearest the median of all its jobs. "
+    "Kernels: of each side the job whose device time is nearest the median of its jobs. "
     f"{ONE_PROFILE}"
 )
 _MAX_ROWS = 40  # of changed cases in Markdown; all of them are in the CSV

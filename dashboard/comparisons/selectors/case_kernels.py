@@ -1,11 +1,12 @@
 """Which kernels account for a case's change: of each side one job, and what differs in its profile.
 
 A side has many jobs and each has a profile. Compared are those whose device time is nearest the
-median of their side.
+median of their side, of the jobs on devices that both sides have, if there are any: two GPUs of one
+kind differ, too.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
@@ -29,7 +30,8 @@ MOST_SENTENCES = 40  # each reads two profiles
 _METRICS = ("latency_ms", "device_ms")  # of a report, those that kernels can explain
 _DEVICE_TIMES = f"""
     SELECT benchmark.name, config.name, job.uuid, datum.value, job.planned_at,
-           datum.benchmark_version, coalesce(environment.libraries, '')
+           datum.benchmark_version, coalesce(environment.libraries, ''),
+           coalesce(result.device, '')
     FROM dashboard_run AS run
     JOIN dashboard_job AS job ON job.run_id = run.id
     JOIN dashboard_benchmark AS benchmark ON benchmark.id = job.benchmark_id
@@ -37,6 +39,7 @@ _DEVICE_TIMES = f"""
     JOIN dashboard_datum AS datum ON datum.job_id = job.uuid AND datum.planned_at = job.planned_at
     JOIN dashboard_series AS series ON series.id = datum.series_id
     LEFT JOIN dashboard_environment AS environment ON environment.id = datum.environment_id
+    LEFT JOIN dashboard_result AS result ON result.job_id = job.uuid
     WHERE run.build_id = %(build)s AND run.machine_id = %(machine)s
           AND (%(track)s::bigint IS NULL OR run.track_id = %(track)s)
           AND (%(comparison)s::bigint IS NULL OR run.comparison_id = %(comparison)s)
@@ -53,6 +56,7 @@ class DeviceTime(NamedTuple):
     planned_at: datetime
     version: int
     libraries: str
+    device: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,28 +74,45 @@ def _jobs_of_cases(
     changed = [row for row in rows if _is_explained(row)]
     if not changed:
         return {}
-    bases = _nearest_median(base, {row.case.key: row.effect.base for row in changed})
-    news = _nearest_median(new, {row.case.key: row.effect.new for row in changed})
-    return {key: CaseJobs(bases[key], news[key]) for key in bases if key in news}
+    bases = _times_of_cases(base, {row.case.key: row.effect.base for row in changed})
+    news = _times_of_cases(new, {row.case.key: row.effect.new for row in changed})
+    jobs = {}
+    for key in bases:
+        if key in news:
+            devices = {time.device for time in bases[key]} & {time.device for time in news[key]}
+            sides = (_nearest_median(times, devices) for times in (bases[key], news[key]))
+            jobs[key] = CaseJobs(*sides)
+    return jobs
 
 
 def _is_explained(row: ComparisonRow) -> bool:
     return row.effect.is_changed and row.effect.metric.key in EXPLAINED_METRICS
 
 
-def _nearest_median(side: MeasuredSide, samples: Mapping[Key, CaseSamples]) -> dict[Key, UUID]:
-    """Of each case the job whose device time is nearest the median; of two the newer one."""
+def _times_of_cases(
+    side: MeasuredSide, samples: Mapping[Key, CaseSamples]
+) -> dict[Key, list[DeviceTime]]:
+    """Of each case that has any."""
     times = _device_times(side, {key.benchmark for key in samples})
     is_one_config = side[0].config is not None  # then a case may be called after both sides'
-    jobs = {}
+    of_cases = {}
     for key, measured in samples.items():
         config = "" if is_one_config else key.config
         alike = [each for each in times[key.benchmark, config] if _is_of(each, measured)]
         if alike:
-            middle = median(each.ms for each in alike)
-            alike.sort(key=lambda each: each.planned_at, reverse=True)
-            jobs[key] = min(alike, key=lambda each: abs(each.ms - middle)).job
-    return jobs
+            of_cases[key] = alike
+    return of_cases
+
+
+def _nearest_median(times: Sequence[DeviceTime], devices: Collection[str]) -> UUID:
+    """The job whose device time is nearest the median, of two the newer one.
+
+    devices: of which alone; empty: of any.
+    """
+    times = [time for time in times if not devices or time.device in devices]
+    middle = median(time.ms for time in times)
+    times.sort(key=lambda time: time.planned_at, reverse=True)
+    return min(times, key=lambda time: abs(time.ms - middle)).job
 
 
 def _is_of(time: DeviceTime, samples: CaseSamples) -> bool:

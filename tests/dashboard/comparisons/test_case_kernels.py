@@ -79,7 +79,7 @@ def test_markdown_says_which_kernels(profiled: None, reader: Client) -> None:
     report = reader.get(COMPARE.replace("/?", "/export.md?")).text
     assert "## Which kernels" in report
     assert "kernels take 23.3 ms more (37.9 → 61.2 ms): 99% of the 24.8 ms added" in report
-    assert "nearest the median of all its jobs. One profile of each side" in report
+    assert "nearest the median of its jobs. One profile of each side" in report
 
 
 def test_export_for_programs_names_the_jobs(profiled: None, reader: Client) -> None:
