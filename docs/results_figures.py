@@ -34,8 +34,8 @@ def figures(places: Places) -> dict[str, Figures]:
     """What the template may ask for; medians of processes.
 
     ms: the GPU's own time of a compiled step, eager_ms of an eager one. speedup: by the wall clock.
-    change: of the GPU's time between two releases. kernels: the time of those whose names contain
-    the last word.
+    change: by how much less the GPU works in the second of two releases. kernels: the time of those
+    whose names contain the last word.
     """
 
     def value(metric: str, form: str) -> Figures:
@@ -60,7 +60,7 @@ def _median(places: Places, words: Sequence[str], metric: str) -> float:
 def _change(places: Places, words: Sequence[str]) -> str:
     *case, old, new = words
     before, after = (_median(places, [*case, each], "device_ms") for each in (old, new))
-    return f"{abs(100 * (after / before - 1)):.0f}%"
+    return f"{100 * (1 - after / before):.0f}%"
 
 
 def _kernels(processes: Sequence[Document], name: str) -> str:
@@ -73,7 +73,9 @@ def _kernels(processes: Sequence[Document], name: str) -> str:
 
 def _processes(places: Places, words: Sequence[str]) -> list[Document]:
     """Raises LookupError where no result fits, or those of several benchmarks."""
-    groups = next(places[word] for word in words if word in places)
+    groups = next((places[word] for word in words if word in places), None)
+    if groups is None:
+        raise LookupError(f"{' '.join(words)}: name a place, of {', '.join(places)}")
     config = next((word for word in words if word in CONFIGS), "inductor")
     releases = [word for word in words if RELEASE.fullmatch(word)]
     parts = {word for word in words if word not in {config, *releases, *places}}

@@ -2,7 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import chain, pairwise, product
+from statistics import median
 
 from results_cells import arrow, each_value, short_name
 from results_summary import Document, Groups, gpu_of, grouped
@@ -18,11 +19,11 @@ from dashboard.comparisons.core.sides import side_from_results
 from dashboard.language.metrics import METRICS
 from dashboard.results.core.kernel_diff import kernel_diff
 from dashboard.results.core.kernel_profile import arm_profiles
+from dashboard.results.core.kernel_words import launch_part
 from dashboard.results.core.result_format import parse_result
 
 UNDECIDED = {"same": "the same", "unknown": "not known"}  # of a change, its words say the verdict
 LEAST_SINGLE_PERCENT = 10.0  # of a change between one process a side, to be listed
-LEAST_LAUNCH_PERCENT, LAUNCH_SHARE = 1.0, 0.25  # of a change by another launch, to be named
 
 
 def in_turn(documents: Iterable[Document], metric: str) -> Iterator[Sequence[str]]:
@@ -41,7 +42,7 @@ def in_turn(documents: Iterable[Document], metric: str) -> Iterator[Sequence[str
         for old, new in pairwise(releases):
             words = _judged(rows[case][new])
             if metric == "device_ms":
-                words += _launch(groups[case][old][0], groups[case][new][0])
+                words += _launch(groups[case][old], groups[case][new])
             cells.append(f"{each_value(groups[case][new], metric, 4)}: {words}")
         yield short_name(case[0]), *cells
 
@@ -50,13 +51,14 @@ def _size(row: ComparisonRow) -> float:
     return row.effect.size
 
 
-def _launch(old: Document, new: Document) -> str:
-    """How much of a change is the same code with another launch, where that is worth a word."""
-    made = kernel_diff(arm_profiles(old)["compiled"], arm_profiles(new)["compiled"])
-    if made is None or abs(made.ms) * 100 < LEAST_LAUNCH_PERCENT * made.base.total_ms:
-        return ""
-    share = made.launch_ms / made.ms
-    return f", {min(share, 1):.0%} by launch" if share >= LAUNCH_SHARE else ""
+def _launch(olds: Sequence[Document], news: Sequence[Document]) -> str:
+    """How much of a change is the same code with another launch: the median of all pairs."""
+    parts = []
+    for old, new in product(olds, news):
+        made = kernel_diff(arm_profiles(old)["compiled"], arm_profiles(new)["compiled"])
+        parts.append(launch_part(made) if made else 0.0)
+    part = median(parts)
+    return f", {part:.0%} by launch" if part else ""
 
 
 def upgrades(groups: Groups, metric: str) -> Iterator[Sequence[str]]:

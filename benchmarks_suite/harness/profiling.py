@@ -25,8 +25,8 @@ from benchmarks_suite.workload import Inputs
 
 # Of the sampling budget, at most, for one arm; a profile of fewer steps is better than a long one
 BUDGET_SHARE = 0.1
-# Five short steps say little: RMSNorm's 0.07 ms repeated to 0.02 to 0.6% by five, and to 0.08 to
-# 0.14% by a hundred (docs/measuring.md)
+# Two processes of RMSNorm's 0.07 ms differed by up to ±0.6% with five steps, by ±0.14% with a
+# hundred (docs/measuring.md)
 FILLED_MS, MOST_STEPS = 100, 100
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from statistics import fmean, median
 from typing import Any
 
-from django.db.models import Max
+from django.db.models import Max, Q
 
 from dashboard.alerts.selectors.alerts import OF_OPEN_GROUP
 from dashboard.alerts.services import triage
@@ -128,7 +128,7 @@ def _levels(alert: Alert) -> tuple[list[float], list[float]]:
     moments = map(datetime.fromisoformat, alert.decision["at"])
     began = _level_began(alert)
     settled = [value for value, at in zip(before, moments, strict=False) if at >= began]
-    return (settled or before)[-LEVEL_POINTS:], after
+    return (settled if len(settled) >= FEWEST else before)[-LEVEL_POINTS:], after
 
 
 def _sides(decision: Mapping[str, Any]) -> tuple[list[float], list[float]]:
@@ -142,9 +142,11 @@ def _level_began(alert: Alert) -> datetime:
     at the end of that.
     """
     earlier = Alert.objects.filter(series=alert.series_id, planned_at__lt=alert.planned_at)
-    ended = earlier.filter(recovered_at__lte=alert.planned_at)
-    times = earlier.aggregate(at=Max("planned_at")), ended.aggregate(at=Max("recovered_at"))
-    return max((each["at"] for each in times if each["at"]), default=_EVER)
+    times = earlier.exclude(confirmation=AlertState.NOT_REPRODUCED).aggregate(
+        began=Max("planned_at"),
+        ended=Max("recovered_at", filter=Q(recovered_at__lte=alert.planned_at)),
+    )
+    return max(filter(None, times.values()), default=_EVER)
 
 
 def _is_back(alert: Alert, change: LevelChange) -> bool:

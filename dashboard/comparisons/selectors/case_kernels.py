@@ -1,12 +1,12 @@
 """Which kernels account for a case's change: of each side one job, and what differs in its profile.
 
 A side has many jobs and each has a profile. Compared are those whose device time is nearest the
-median of their side, of the jobs on devices that both sides have, if there are any: two GPUs of one
-kind differ, too.
+median of their side, on the device of which both sides have most jobs, if they share one: two GPUs
+of one kind differ, too.
 """
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
@@ -79,10 +79,17 @@ def _jobs_of_cases(
     jobs = {}
     for key in bases:
         if key in news:
-            devices = {time.device for time in bases[key]} & {time.device for time in news[key]}
-            sides = (_nearest_median(times, devices) for times in (bases[key], news[key]))
+            device = _shared_device(bases[key], news[key])
+            sides = (_nearest_median(times, device) for times in (bases[key], news[key]))
             jobs[key] = CaseJobs(*sides)
     return jobs
+
+
+def _shared_device(base: Sequence[DeviceTime], new: Sequence[DeviceTime]) -> str | None:
+    """The one of which the side that has fewer has most jobs; None where they share none."""
+    counts = [Counter(time.device for time in times) for times in (base, new)]
+    fewest = counts[0] & counts[1]
+    return max(fewest, key=lambda device: (fewest[device], device), default=None)
 
 
 def _is_explained(row: ComparisonRow) -> bool:
@@ -104,12 +111,12 @@ def _times_of_cases(
     return of_cases
 
 
-def _nearest_median(times: Sequence[DeviceTime], devices: Collection[str]) -> UUID:
+def _nearest_median(times: Sequence[DeviceTime], device: str | None) -> UUID:
     """The job whose device time is nearest the median, of two the newer one.
 
-    devices: of which alone; empty: of any.
+    device: of which alone; None: of any.
     """
-    times = [time for time in times if not devices or time.device in devices]
+    times = [time for time in times if device in {None, time.device}]
     middle = median(time.ms for time in times)
     times.sort(key=lambda time: time.planned_at, reverse=True)
     return min(times, key=lambda time: abs(time.ms - middle)).job

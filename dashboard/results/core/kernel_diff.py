@@ -67,8 +67,8 @@ class KernelChange:
 
     @property
     def is_launched_otherwise(self) -> bool:
-        """Whether it is the same source in another grid of blocks, as Inductor chooses by timing:
-        another process of either build may launch it as the other one did.
+        """Whether it is the same source with another grid or block size, as Inductor chooses by
+        timing: another process of either build may launch it as the other one did.
         """
         if self.match != "source" or not (len(self.base) == len(self.new) == 1):
             return False
@@ -105,8 +105,11 @@ class KernelDiff:
 
     @property
     def launch_ms(self) -> float:
-        """Of the kernels whose source is the same, and which were launched otherwise."""
-        return sum(change.ms for change in self.changes if change.is_launched_otherwise)
+        """Of the kernels that take more time, where the step does, or less: those whose source is
+        the same, and which were launched otherwise.
+        """
+        launched = [change.ms for change in self.changes if change.is_launched_otherwise]
+        return sum(ms for ms in launched if ms * self.ms > 0)
 
     def share(self, change: KernelChange) -> float:
         """Percent of the time that is added, or of the time that is saved: at most 100."""

@@ -26,7 +26,7 @@ _HARDLY = 1.0  # percent of a step's kernels; less is not called a change
 _MOST = 90.0  # percent of the time that is added or saved, which the sentence explains
 _MOST_NAMED = 3
 _OPPOSITE = 0.05  # of the larger one of added and saved time, from which the other is worth a word
-_CHOSEN, _ALL = 0.25, 0.98  # of the change: from which share the launch is named, or is all of it
+_CHOSEN, _ALL = 0.25, 0.98  # parts by another launch: worth a word, all of it
 _NUMBERS = ("no", "one", "two", "three")
 
 
@@ -124,14 +124,22 @@ def sentence(diff: KernelDiff) -> str:
 
 def _by_launch(diff: KernelDiff) -> str:
     """What to think of a change that the next process may not have."""
-    part = diff.launch_ms / diff.ms
-    if part < _CHOSEN:
+    part = launch_part(diff)
+    if not part:
         return ""
     amount = "All" if part >= _ALL else f"{number(abs(diff.launch_ms))} ms"
     return (
         f" {amount} of this is the same code with another launch. Inductor mostly chooses that by "
         "timing: another process may run another one."
     )
+
+
+def launch_part(diff: KernelDiff) -> float:
+    """Of the time that is added, or saved: the part by another launch; 0 if not worth a word."""
+    if abs(diff.ms) * 100 <= _HARDLY * diff.base.total_ms:
+        return 0.0
+    part = abs(diff.launch_ms) / (diff.added_ms if diff.ms > 0 else diff.saved_ms)
+    return part if part >= _CHOSEN else 0.0
 
 
 def _shares(diff: KernelDiff) -> str:

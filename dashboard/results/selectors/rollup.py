@@ -14,7 +14,8 @@ from dashboard.models import Benchmark, Series, Track
 from dashboard.results.core.level_sql import no_artefact
 from dashboard.ui.locations import NamedRow, SeriesLocation, offered
 
-_LEAST_SHARE = 0.05  # of the cases of the largest place, to begin with another
+# Of the cases of the largest place: a page does not begin with a place that has fewer
+_LEAST_SHARE = 0.05
 
 
 class Newest(NamedTuple):
@@ -144,8 +145,8 @@ def series_locations(
     landed: also when their newest results landed.
 
     Read from the two metrics of which every job that ended has one. No page should begin with what
-    comes last: builds side by side after every track that is followed, then what was only imported,
-    then what is hidden.
+    comes last (but see `first_shown`): builds side by side after every track that is followed, then
+    what was only imported, then what is hidden.
     """
     parameters = {
         "benchmark": benchmark.pk if benchmark else None,
@@ -164,8 +165,8 @@ def first_shown(
     places: Sequence[SeriesLocation], latest: SeriesLocation, machine: str = ""
 ) -> SeriesLocation:
     """The place that a page begins with where no track is asked for: ``latest``, unless it has
-    hardly a case next to the largest one on offer; then the next one on offer that has more. One
-    query at most.
+    under a twentieth of the cases of the largest place on offer; then the next that has more, on
+    whichever machine, even if it was only imported. One query at most.
 
     machine: which is asked for; empty: any.
     """
