@@ -133,7 +133,7 @@ def test_two_clicked_points_are_compared(page: Page) -> None:
             expect(
                 page.get_by_role("status").filter(has_text="Click the second point")
             ).to_be_visible()
-    page.wait_for_url("**/jobs/pair/?job=*")
+    page.wait_for_url("**/jobs/pair/?by=age&job=*")
     expect(page.get_by_role("heading", name="What they measured")).to_be_visible()
 
 
@@ -142,7 +142,7 @@ def test_two_ticked_rows_are_compared_without_a_mouse(page: Page) -> None:
     for tick in (ticks.nth(0), ticks.nth(6)):
         tick.press("Space")
     page.get_by_role("button", name="Compare two ticked jobs").press("Enter")
-    page.wait_for_url("**/jobs/pair/?job=*")
+    page.wait_for_url("**/jobs/pair/?job=*&by=age")
     expect(page.get_by_role("link", name="Compare the builds")).to_be_visible()
 
 

@@ -25,6 +25,7 @@ from dashboard.comparisons.core.matching import Key
 from dashboard.comparisons.core.upgrade_groups import UpgradeReport
 from dashboard.comparisons.core.upgrade_report import CaseKernels, ReportSubject
 from dashboard.comparisons.selectors import case_kernels
+from dashboard.comparisons.selectors.case_jobs import jobs_of_cases
 from dashboard.comparisons.selectors.model_rows import ModelRow, ModelTable, model_table
 from dashboard.comparisons.selectors.versions import MeasuredSide
 from dashboard.language.metrics import METRICS, Metric
@@ -82,6 +83,7 @@ def context(
         "table": table,
         "metrics": offered,
         "rows": listed,
+        "case_jobs": jobs_of_cases(listed, base, new, table.metric.key),
         "kernels": _kernels_by_case(kernels, table.metric),
         "shown": len(rows),
         "significant": len(table.significant),

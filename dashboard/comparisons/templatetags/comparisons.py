@@ -20,6 +20,7 @@ from dashboard.comparisons.core.metric_effects import Effect
 from dashboard.comparisons.core.shortfall import MAX_REPEATS
 from dashboard.comparisons.core.upgrade_groups import CaseGroup
 from dashboard.comparisons.core.upgrade_report import CaseKernels
+from dashboard.comparisons.selectors.case_jobs import CaseJobs
 from dashboard.comparisons.selectors.model_rows import Need
 from dashboard.language import wording
 from dashboard.language.metrics import Metric
@@ -160,8 +161,18 @@ def urlquery(parameters: dict[str, Any]) -> str:
 @register.simple_tag
 def kernels_address(kernels: CaseKernels) -> str:
     """The page that compares the kernels of a case's two jobs, one of each side."""
-    jobs = urlencode({"job": [kernels.base_job, kernels.new_job], "chosen": "median"}, doseq=True)
-    return f"{reverse('job_pair')}?{jobs}#kernels"
+    return f"{_pair_address(kernels.base_job, kernels.new_job, 'device_ms')}#kernels"
+
+
+@register.simple_tag
+def pair_address(jobs: CaseJobs, metric: Metric) -> str:
+    """The page of a case's two jobs, which were chosen by what they measured in the metric."""
+    return _pair_address(str(jobs.base), str(jobs.new), metric.key)
+
+
+def _pair_address(base: str, new: str, metric: str) -> str:
+    jobs = urlencode({"job": [base, new], "chosen": metric}, doseq=True)
+    return f"{reverse('job_pair')}?{jobs}"
 
 
 @register.simple_tag

@@ -19,7 +19,7 @@ NOT_KEPT = (
 
 @dataclass(frozen=True, slots=True)
 class TwoTables:
-    """The calls of the older job and of the newer. problem: why they cannot be shown."""
+    """The calls of the first job and of the second. problem: why they cannot be shown."""
 
     old: CallTable | None = None
     new: CallTable | None = None

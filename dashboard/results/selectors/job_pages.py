@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dashboard.language.metrics import Metric
 from dashboard.models import Job
 from dashboard.results.core import job_pairs, report, report_bars
 from dashboard.results.core.code_diff import ARCHIVE
@@ -74,13 +75,15 @@ def code_page(job: Job, file: str, kernel: str) -> dict[str, Any]:
     }
 
 
-def pair_page(uuids: Sequence[str], *, is_chosen: bool) -> dict[str, Any]:
+def pair_page(
+    uuids: Sequence[str], *, by_age: bool, chosen_by: Metric | None = None
+) -> dict[str, Any]:
     """What two jobs measured, and in what they differ; empty where they are not two that exist.
 
-    is_chosen: a comparison chose them by their time on the device, base first; else the older one
-        comes first.
+    by_age: the older one comes first; else they are in the order given.
+    chosen_by: a comparison chose them by this metric, base first.
     """
-    both = jobs.pair(uuids, in_order=is_chosen)
+    both = jobs.pair(uuids, by_age=by_age)
     if len(both) < 2:
         return {}
     first, second = both
@@ -105,7 +108,8 @@ def pair_page(uuids: Sequence[str], *, is_chosen: bool) -> dict[str, Any]:
         "is_one_case": same_case,
         "kernels": kernels.of_documents(first, second),
         "one_profile": ONE_PROFILE,
-        "is_chosen": is_chosen,
+        "chosen_by": chosen_by,
+        "is_older_first": first.planned_at <= second.planned_at,
     }
 
 

@@ -22,18 +22,18 @@ def job(uuid: UUID) -> Job:
     return Job.objects.select_related(*related).prefetch_related("artifacts").get(pk=uuid)
 
 
-def pair(uuids: Sequence[str], *, in_order: bool = False) -> list[Job]:
-    """Of these jobs the two (or fewer) that exist, the older first, or in the order given. One
-    query.
+def pair(uuids: Sequence[str], *, by_age: bool = False) -> list[Job]:
+    """Of these jobs the first two (or fewer) that exist. One query.
+
+    by_age: the two oldest, the older first; else in the order given.
     """
     valid = [UUID(uuid) for uuid in uuids if _is_uuid(uuid)]
     of_run = ("run__build", "run__track", "run__machine")
     related = (*of_run, "benchmark", "config", "result__environment")
     existing = Job.objects.select_related(*related).filter(pk__in=valid)
-    both = list(existing.order_by("planned_at")[:2])
-    if in_order:
-        both.sort(key=lambda job: valid.index(job.pk))
-    return both
+    if by_age:
+        return list(existing.order_by("planned_at")[:2])
+    return sorted(existing, key=lambda job: valid.index(job.pk))[:2]
 
 
 def _is_uuid(text: str) -> bool:

@@ -108,7 +108,7 @@ document.addEventListener("chart:point", (event) => {
   event.preventDefault();
   if (!picked.includes(event.detail.job)) picked.push(event.detail.job);
   if (picked.length < 2) say(`First: ${event.detail.point.text ?? "chosen"}. Click the second point.`);
-  else location.assign(`${button.dataset.picks}?${new URLSearchParams(picked.map((job) => ["job", job]))}`);
+  else location.assign(`${button.dataset.picks}&${new URLSearchParams(picked.map((job) => ["job", job]))}`);
 });
 
 function reveal() {

@@ -57,7 +57,7 @@ def nearest_median(build: str) -> Job:
 def test_row_of_a_changed_case_leads_to_its_kernels(profiled: None, reader: Client) -> None:
     base, new = nearest_median(releases.BASE), nearest_median(releases.NEW)
     page = reader.get(COMPARE)
-    pair = f"/jobs/pair/?job={base.pk}&amp;job={new.pk}&amp;chosen=median"
+    pair = f"/jobs/pair/?job={base.pk}&amp;job={new.pk}&amp;chosen=device_ms"
     assert f"{pair}#kernels" in page.text
     assert page.text.count("Which kernels?") == 1  # ResNet-50 did not change
     shown = page_text(reader.get(pair.replace("&amp;", "&")))
@@ -67,7 +67,7 @@ def test_row_of_a_changed_case_leads_to_its_kernels(profiled: None, reader: Clie
 
 def test_base_comes_first_whichever_is_older(profiled: None, reader: Client) -> None:
     base, new = nearest_median(releases.BASE), nearest_median(releases.NEW)
-    pair = f"/jobs/pair/?job={new.pk}&job={base.pk}&chosen=median"
+    pair = f"/jobs/pair/?job={new.pk}&job={base.pk}&chosen=device_ms"
     assert "kernels take 23.3 ms less" in page_text(reader.get(pair))
 
 

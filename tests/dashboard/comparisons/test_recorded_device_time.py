@@ -38,7 +38,7 @@ def test_two_processes_a_side_decide_and_the_kernels_explain_it(reader: Client) 
         "vit_b16": "No regression found",
     }
 
-    pairs = re.findall(r'href="(/jobs/pair/[^"]*chosen=median)', page.content.decode())
+    pairs = re.findall(r'href="(/jobs/pair/[^"]*chosen=device_ms)', page.content.decode())
     explained = page_text(reader.get(html.unescape(pairs[0])))  # of the largest change
     assert "94% of the 23.9 ms added come from two kernels: attention, backward" in explained
 

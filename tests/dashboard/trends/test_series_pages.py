@@ -4,6 +4,7 @@ of its jobs.
 
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from dashboard.ui import series_scales
 from dashboard.ui.charts import series_figure
 from tests.builders import pages, site
 from tests.builders.read_data import line
+from tests.builders.reading import page_text
 
 LATENCY = METRICS["latency_ms"]
 
@@ -217,7 +219,8 @@ def test_code_is_compared_kind_by_kind() -> None:
     assert job_pairs.code_kinds(first, second) == [("wrapper", True), ("kernels", False)]
 
 
-def test_two_jobs_are_shown_with_the_older_first(reader: Client) -> None:
+def two_jobs() -> list[UUID]:
+    """The newer one is slower by a half."""
     worker = site.worker()
     uuids = []
     for latency in (2.0, 3.0):
@@ -225,8 +228,21 @@ def test_two_jobs_are_shown_with_the_older_first(reader: Client) -> None:
         result = site.result(job, {"latency_ms": latency})
         ingest(job_id=job.pk, worker=worker, body=site.delivery(job, result))
         uuids.append(job.pk)
-    page = reader.get(f"/jobs/pair/?job={uuids[1]}&job={uuids[0]}").text
+    return uuids
+
+
+def test_two_points_of_a_trend_are_shown_with_the_older_first(reader: Client) -> None:
+    older, newer = two_jobs()
+    page = page_text(reader.get(f"/jobs/pair/?by=age&job={newer}&job={older}"))
     assert "50.0% slower" in page
+    assert "the older one first" in page
+
+
+def test_two_jobs_are_shown_in_the_order_of_the_address(reader: Client) -> None:
+    older, newer = two_jobs()
+    page = page_text(reader.get(f"/jobs/pair/?job={newer}&job={older}"))
+    assert "33.3% faster" in page
+    assert "the newer one first" in page
 
 
 @pytest.mark.django_db
