@@ -235,13 +235,18 @@ def effect(
     text = "0.0%"
     if abs(amount) >= _LEAST:
         text = f"{_percent(abs(amount))} {_direction(metric, larger=amount > 0)}"
-    if low is None or high is None or not math.isfinite(high - low):
-        return ValueChange(text, tone, amount)
-    decimals = _decimals(low, high)
-    if round(low, decimals) == round(high, decimals):
+    if low is None or high is None or not has_two_ends(low, high):
         return ValueChange(text, tone, amount)
     ends, _ = _ends(metric, low, high)
     return ValueChange(f"{text} ({ends})", tone, amount)
+
+
+def has_two_ends(low: float, high: float) -> bool:
+    """Whether the ends of an interval of percent are known and do not read the same."""
+    if not math.isfinite(high - low):
+        return False
+    decimals = _decimals(low, high)
+    return round(low, decimals) != round(high, decimals)
 
 
 def named(metric: Metric, text: str) -> str:

@@ -27,6 +27,18 @@ def test_page_shows_the_effect_with_its_interval(reader: Client) -> None:
     assert "5.1 to 7.4% slower" in shown
 
 
+def test_interval_whose_ends_read_the_same_is_left_out_of_the_summary(reader: Client) -> None:
+    group = alerting.group()
+    decision = {"verdict": {"level_before": 21.2, "level_after": 18.0}}
+    alerting.alert(
+        group, "peak_memory_gb", effect=-15.09, low=-15.12, high=-15.07, decision=decision
+    )
+    shown = text(reader, group.get_absolute_url())
+    assert "15.1% less memory" in shown
+    assert "15.1 to 15.1%" not in shown
+    assert "<small>from 21.20 to 18.00 GB</small>" in shown
+
+
 def test_alert_of_a_metric_that_the_table_no_longer_has_stays_readable(reader: Client) -> None:
     group = alerting.group()
     series = alerting.alert(group).series
