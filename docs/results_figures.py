@@ -79,11 +79,20 @@ def _processes(places: Places, words: Sequence[str]) -> list[Document]:
     config = next((word for word in words if word in CONFIGS), "inductor")
     releases = [word for word in words if RELEASE.fullmatch(word)]
     parts = {word for word in words if word not in {config, *releases, *places}}
-    fitting = [
-        by_release.get(releases[0] if releases else max(by_release))
-        for (benchmark, its_config), by_release in groups.items()
-        if its_config == config and {*parts, SIZE} <= set(benchmark.split("."))
-    ]
-    if len(fitting) != 1 or fitting[0] is None:
-        raise LookupError(f"{' '.join(words)}: {len(fitting)} benchmarks fit, or none was measured")
-    return fitting[0]
+    fitting = {}
+    for (benchmark, its_config), by_release in groups.items():
+        if its_config == config and {*parts, SIZE} <= set(benchmark.split(".")):
+            fitting[benchmark] = by_release
+    if not fitting:
+        raise LookupError(f"{' '.join(words)}: none was measured that fits, in {config}")
+    if len(fitting) > 1:
+        names = ", ".join(sorted(fitting))
+        raise LookupError(f"{' '.join(words)}: name more of the benchmark, these fit: {names}")
+    ((benchmark, by_release),) = fitting.items()
+    release = releases[0] if releases else max(by_release)
+    if release not in by_release:
+        measured = ", ".join(sorted(by_release))
+        raise LookupError(
+            f"{' '.join(words)}: {benchmark} was measured in {measured}, not in {release}"
+        )
+    return by_release[release]
