@@ -1,0 +1,101 @@
+"""Which kernels account for the differences that GPUs recorded."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks_suite.harness import recorded
+from dashboard.results.core.kernel_diff import kernel_diff
+from dashboard.results.core.kernel_profile import ArmProfile, arm_profiles
+from dashboard.results.core.kernel_words import sentence
+from tests.builders.golden_files import GOLDEN
+from tests.builders.kernels import LAUNCHED
+
+DEVICE_TIME = GOLDEN.parent / "h100_device_time"
+NEWEST = [GOLDEN.parent / name for name in ("h100_tenth", "h100_eleventh")]
+H200 = GOLDEN.parent / "h200_four_releases"
+EVERY_PAIR = pytest.mark.parametrize(("base", "new"), [(0, 0), (0, 1), (1, 0), (1, 1)])
+
+
+def training_of_gpt2(folders: list[Path]) -> dict[str, list[ArmProfile]]:
+    """Release -> the compiled arm's profile in each process."""
+    by_release: dict[str, list[ArmProfile]] = {}
+    for folder in folders:
+        for document in recorded.read(folder):
+            if document["benchmark"]["name"].startswith("gpt2.standard.training"):
+                release = document["environment"]["torch"]["version"]
+                by_release.setdefault(release, []).append(arm_profiles(document)["compiled"])
+    return by_release
+
+
+@EVERY_PAIR
+def test_recorded_regression_of_gpt2s_training_explains_itself(base: int, new: int) -> None:
+    """2.13.0 computes its attention by another library: found by nobody but this code, in every
+    pair of the recorded processes.
+    """
+    by_release = training_of_gpt2([DEVICE_TIME])
+    made = kernel_diff(by_release["2.11.0+cu130"][base], by_release["2.13.0+cu130"][new])
+    assert made is not None
+    assert 21 < made.ms < 22
+    backward, forward = made.changes[:2]
+    assert (backward.role, forward.role) == ("attention, backward", "attention, forward")
+    assert backward.ms + forward.ms > 0.9 * made.ms
+    assert made.share(backward) + made.share(forward) > 90
+    assert "fmha_cutlassB_bf16_aligned_64x64_k64_dropout_sm80 in place of cudnn" in sentence(made)
+
+
+@EVERY_PAIR
+def test_the_same_regression_explains_itself_in_the_newest_release(base: int, new: int) -> None:
+    by_release = training_of_gpt2(NEWEST)
+    made = kernel_diff(by_release["2.11.0+cu130"][base], by_release["2.15.0+cu132"][new])
+    assert made is not None
+    assert 22 < made.ms < 23
+    assert re.search(r": 93% of the 27\.[56] ms added come from three kernels: ", sentence(made))
+    roles = [change.role for change in made.changes[:2]]
+    assert roles == ["attention, backward", "attention, forward"]
+
+
+@EVERY_PAIR
+@pytest.mark.parametrize("release", ["2.13.0+cu130", "2.14.1+cu130", "2.15.0+cu132"])
+def test_the_same_regression_explains_itself_on_another_gpu(
+    release: str, base: int, new: int
+) -> None:
+    by_release = training_of_gpt2([H200])
+    made = kernel_diff(by_release["2.11.0+cu130"][base], by_release[release][new])
+    assert made is not None
+    assert 22 < made.ms < 23
+    said = sentence(made)
+    assert re.search(r": 9[34]% of the 2[67]\.\d ms added come from three kernels: ", said)
+    # Both kernels of the loss's backward begin with so much that nothing else of them is shown
+    assert re.search(r"; triton_red_fused__log_softmax\S+, \+2\.\d+ ms; others save", said)
+
+
+def test_softmax_that_became_persistent_replaces_the_one_in_a_loop() -> None:
+    """ViT-B/16's attention, with a mask: what it gains in 2.14.1."""
+    sides = {}
+    for document in recorded.read(H200 / "vit_b16"):
+        release = document["environment"]["torch"]["version"]
+        sides[release] = arm_profiles(document)["compiled"]
+    made = kernel_diff(sides["2.11.0+cu130"], sides["2.14.1+cu130"])
+    assert made is not None
+    change = made.changes[-1]
+    assert change.base[0].name.startswith("triton_red_fused__safe_softmax")
+    assert change.new[0].name.startswith("triton_per_fused__safe_softmax")
+    assert made.share(change) > 80
+    assert re.search(
+        r"one kernel: triton_per_\S+ in place of triton_red_\S+, −1\.66 ms", sentence(made)
+    )
+
+
+def test_change_by_launch_alone_is_said_to_be_one() -> None:
+    """The MLP on an H200: 2.14.1's GELU runs with 256 threads a block, 2.13.0's with 128."""
+    sides: dict[str, ArmProfile] = {}
+    for document in recorded.read(H200):
+        if document["benchmark"]["name"].startswith("mlp."):
+            release = document["environment"]["torch"]["version"]
+            sides.setdefault(release, arm_profiles(document)["compiled"])
+    made = kernel_diff(sides["2.13.0+cu130"], sides["2.14.1+cu130"])
+    assert made is not None
+    assert made.launch_ms == pytest.approx(0.0061, abs=1e-4)
+    assert LAUNCHED.format("All") in sentence(made)
