@@ -107,7 +107,7 @@ def test_enter_opens_the_alert(page: Page) -> None:
     page.goto("/alerts/?direction=all")
     page.keyboard.press("j")
     page.keyboard.press("Enter")
-    page.wait_for_url(re.compile(r"/alerts/\d+/$"))
+    expect(page).to_have_url(re.compile(r"/alerts/\d+/$"))
 
 
 def test_one_box_selects_all(page: Page) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from benchmarks_suite import own
-from dashboard.catalog.core.plan import check_variant
+from dashboard.catalog.core.plan import PlanError, check_variant
 from tests.end_to_end.drill_injections import INJECTIONS, OWN_MLP, OWN_MODEL, Injection
 from tests.end_to_end.drill_site import Finding
 
@@ -14,9 +14,22 @@ COMPILE_WORK = next(each for each in INJECTIONS if each.name == "compile-work")
 FOUND = Finding(cause="compiler", state="confirmed", effects={"compile_calls": 5.3})
 
 
+def refusal(variant: dict[str, Any]) -> str:
+    """Why the site does not measure it; empty where it does."""
+    try:
+        check_variant(variant)
+    except PlanError as error:
+        return str(error)
+    return ""
+
+
 @pytest.mark.parametrize("injection", INJECTIONS, ids=lambda injection: injection.name)
 def test_the_site_can_measure_each_injection(injection: Injection) -> None:
-    check_variant({"inductor": injection.inductor, "env": injection.env})
+    assert refusal({"inductor": injection.inductor, "env": injection.env}) == ""
+
+
+def test_the_site_refuses_what_the_contract_does_not_know() -> None:
+    assert "cannot be measured" in refusal({"inductr": {}})
 
 
 def test_the_drills_own_model_is_read_from_its_file() -> None:

@@ -117,14 +117,8 @@ def test_missing_cases_may_be_listed_without_starts(tmp_path: Path) -> None:
 def test_every_line_is_a_job_that_batch_takes(tmp_path: Path) -> None:
     for lines in lists_for(tmp_path, result(HISTORY[0], "2.11.0")).values():
         for line in lines:
-            parse(
-                {
-                    "schema": "job.v1",
-                    "job_id": "one",
-                    "attempt": 1,
-                    **line,
-                }
-            )
+            job = parse({"schema": "job.v1", "job_id": "one", "attempt": 1, **line})
+            assert (job.benchmark.name, job.config.name) == (line["benchmark"], line["config"])
 
 
 def test_minutes_are_those_of_the_recorded_jobs(

@@ -166,7 +166,9 @@ def test_a_renamed_setting_is_found_under_its_former_name(monkeypatch: pytest.Mo
     import torch._functorch.config as functorch
 
     monkeypatch.setitem(torch_versions._FORMER_NAMES, "donated_buffers", "donated_buffer")
-    torch_versions.set_options("functorch", {"donated_buffers": functorch.donated_buffer})
+    monkeypatch.setattr(functorch, "donated_buffer", False)
+    torch_versions.set_options("functorch", {"donated_buffers": True})
+    assert functorch.donated_buffer is True
 
 
 def test_a_gpu_that_is_not_there_is_unsupported() -> None:

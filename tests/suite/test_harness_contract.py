@@ -95,9 +95,9 @@ def shortened(value: Any) -> Any:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_golden_files_keep_the_contract(path: Path) -> None:
-    document = read(path)
-    Draft202012Validator(contract.schema(schema_of(path))).validate(document)
-    contract.check(document, schema_of(path))
+    document, schema = read(path), schema_of(path)
+    assert list(Draft202012Validator(contract.schema(schema)).iter_errors(document)) == []
+    assert accepted(document, schema)
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,10 @@ def test_starting_postgres_is_not_ready_because_a_killed_one_was(
 def test_interrupted_new_database_is_created_again(postgres: EmbeddedPostgres) -> None:
     (postgres.home / "data.unfinished").mkdir(parents=True)
     (postgres.home / "data.unfinished" / "PG_VERSION").write_text("18\n")
-    commit_row(postgres.start())
+    url = postgres.start()
+    commit_row(url)
+    assert committed_rows(url) == [42]
+    assert not (postgres.home / "data.unfinished").exists()
 
 
 def test_path_too_long_for_a_socket_gets_a_short_one(home: Path) -> None:

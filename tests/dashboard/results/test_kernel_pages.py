@@ -36,8 +36,9 @@ def keep_code(job: Job, files: dict[str, str] | None = None) -> None:
 
 
 def test_document_with_profiles_fits_the_contract() -> None:
-    job = site.queued_job()
-    parse_result(site.result(job, profile={"eager": BEFORE, "compiled": AFTER}))
+    profile = {"eager": BEFORE, "compiled": AFTER}
+    result = parse_result(site.result(site.queued_job(), profile=profile))
+    assert result.document["profile"] == profile
 
 
 def test_job_page_lists_its_kernels(reader: Client) -> None:

@@ -122,7 +122,8 @@ def test_ordinary_job_has_neither() -> None:
 
 @pytest.mark.django_db
 def test_document_with_both_fits_the_contract() -> None:
-    parse_result(site.result(site.queued_job(), sweep=SWEEP, soak=SOAK))
+    document = parse_result(site.result(site.queued_job(), sweep=SWEEP, soak=SOAK)).document
+    assert (document["sweep"], document["soak"]) == (SWEEP, SOAK)
 
 
 @pytest.mark.django_db

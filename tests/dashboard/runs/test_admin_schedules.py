@@ -150,7 +150,7 @@ def test_deleted_schedule_leaves_a_shared_row() -> None:
     )
     save_schedule(schedule=schedule)
     delete_schedule(schedule=schedule)
-    upkeep.refresh_from_db()
+    assert CrontabSchedule.objects.filter(pk=upkeep.pk).exists()
 
 
 def test_form_neither_changes_nor_deletes_crontabs(admin_client: Client) -> None:

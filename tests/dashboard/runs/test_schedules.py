@@ -1,7 +1,7 @@
 """A schedule triggers a run by itself, or says why it did not."""
 
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from threading import Barrier
 
 import pytest
@@ -12,8 +12,9 @@ from django_celery_beat.schedulers import DatabaseScheduler
 
 from dashboard.celery import app
 from dashboard.models import Run, Schedule, Track
+from dashboard.runs.services.partitions import existing_partitions
 from dashboard.runs.services.schedules import ensure_nightly, ensure_system_tasks, run_schedule
-from dashboard.tasks import create_partitions, reap, trigger_schedule
+from dashboard.tasks import create_partitions, trigger_schedule
 from tests.builders import site
 
 pytestmark = pytest.mark.django_db
@@ -102,6 +103,9 @@ def test_every_task_that_beat_sends_exists() -> None:
     assert set(PeriodicTask.objects.values_list("task", flat=True)) <= set(app.tasks)
 
 
-def test_the_tasks_run_on_an_empty_site() -> None:
-    reap()
+def test_task_creates_the_partitions_of_the_coming_months(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(timezone, "now", lambda: datetime(2033, 5, 5, tzinfo=UTC))
     create_partitions()
+    assert {"dashboard_datum_2033_05", "dashboard_datum_2033_06"} <= set(existing_partitions())

@@ -216,9 +216,16 @@ def test_log_lines_of_a_task_have_its_name_and_ids() -> None:
     assert structlog.contextvars.get_contextvars() == {}
 
 
-def test_no_file_is_touched_without_the_setting(settings: Any) -> None:
+def test_file_is_touched_where_the_setting_names_one(
+    settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     settings.ALIVE_FILE = None
     liveness.touch_file()
+    assert list(tmp_path.iterdir()) == []
+    settings.ALIVE_FILE = tmp_path / "alive"
+    liveness.touch_file()
+    assert settings.ALIVE_FILE.exists()
 
 
 @pytest.mark.django_db(transaction=True)
