@@ -11,15 +11,26 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from statistics import geometric_mean, median, quantiles
+from statistics import geometric_mean
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from results_cells import each_value, median_cell, memory, number_text, percent, short_name, table  # noqa: E402
-from results_compile_work import between_processes, compile_work, read_counted  # noqa: E402
+from results_compile_work import between_processes, compile_work, read_counted, work_figures  # noqa: E402
 from results_figures import figures  # noqa: E402
-from results_releases import in_turn, singles, upgrades  # noqa: E402
+from results_releases import LEAST_SINGLE_PERCENT, in_turn, singles, upgrades  # noqa: E402
+from results_sentences import (  # noqa: E402
+    capped,
+    cost,
+    gpus,
+    newest_share,
+    ramp,
+    single_processes,
+    summary,
+    unreferenced,
+    within,
+)
 from results_summary import (  # noqa: E402
     RECORDED,
     ByRelease,
@@ -28,17 +39,12 @@ from results_summary import (  # noqa: E402
     by_machine,
     gpu_of,
     grouped,
-    idle_starts,
     interval_percent,
-    measuring_share,
     median_of,
     read_sessions,
-    release_of,
     variation_percent,
-    wall_s,
 )
 
-from benchmarks_suite.harness import recorded  # noqa: E402
 from benchmarks_suite.registry import BENCHMARKS  # noqa: E402
 
 PHASES = ("dynamo", "aot", "inductor", "triton")
@@ -50,6 +56,7 @@ DISTRIBUTED = "distributed"  # the family that spans GPUs
 FIELD = "field-"  # families of PyTorch's own lists begin so
 LEAST_SPREAD = 3  # processes of a case, to say how much they differ
 PHASED = ("inductor", "regional")  # whose compile time is listed by phase
+GOAL_PERCENT = 2.0  # within which the suite and the yardstick should agree
 
 TEMPLATE = ROOT / "docs" / "results.template"
 NOT_YET = "Not measured yet on a GPU: `{command}` prints the table."
@@ -67,8 +74,10 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
     every_gpu = grouped(each for each in plain if each["benchmark"]["family"] != DISTRIBUTED)
     groups = _of_gpu(every_gpu, GPU)
     several_gpus = grouped(each for each in plain if each["benchmark"]["family"] == DISTRIBUTED)
+    yardstick = _printed(sessions, "yardstick.md", "python tests/perf/yardstick.py RESULTS")
     return TEMPLATE.read_text().format(
-        **figures({"H100": groups, "H200": grouped(sessions[IN_TURN])}),
+        **figures(places(groups, sessions)),
+        **work_figures(),
         summary=summary(documents),
         gpus=gpus(documents),
         in_turn=table(in_turn(sessions[IN_TURN], "device_ms")),
@@ -78,6 +87,8 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
         compile_work=table(compile_work(counted)),
         calls_range=between_processes(counted, "compile_calls"),
         cold_range=between_processes(counted, "cold_start_s"),
+        names_listed=len(listed_names()),
+        least_single=f"{LEAST_SINGLE_PERCENT:.0f}%",
         choices=table(choices(groups)),
         names=table(names(groups)),
         starts=table(starts(groups)),
@@ -87,31 +98,32 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
         ramp=ramp(plain),
         cost=cost(documents),
         newest_share=newest_share(sessions.values()),
+        single_processes=single_processes(groups),
+        capped=capped(documents),
+        unreferenced=unreferenced(plain),
         int8_parts=_printed(sessions, "int8_parts.md", "python -m tests.perf.int8_parts"),
-        yardstick=_printed(sessions, "yardstick.md", "python tests/perf/yardstick.py RESULTS"),
+        yardstick=yardstick,
+        goal=f"{GOAL_PERCENT:.0f}%",
+        within_goal=within(yardstick, GOAL_PERCENT),
         drill=_printed(sessions, "drill.md", "python -m tests.end_to_end.gpu_drill judge OUT"),
     )
 
 
-def summary(documents: Sequence[Document]) -> str:
-    machines = sorted(set(map(gpu_of, documents)))
-    cases = set(map(recorded.case, documents))
-    torch_releases = ", ".join(sorted(set(map(release_of, documents))))
-    return (
-        f"{len(documents)} results of {len(cases)} cases on {', '.join(machines)}, "
-        f"torch {torch_releases}."
-    )
+def places(groups: Groups, sessions: Mapping[Path, Sequence[Document]]) -> dict[str, Groups]:
+    """Where the figures in the text may be from: see results_figures.py.
+
+    A session is as it was then, with benchmarks that have changed since.
+    """
+    of_lists = {case: by_release for case, by_release in groups.items() if _library(by_release)}
+    named = {"H100": groups, "H200": grouped(sessions[IN_TURN]), "lists": of_lists}
+    for folder, documents in sessions.items():
+        named[folder.name] = grouped(each for each in documents if not each["job"].get("variant"))
+    return named
 
 
-def gpus(documents: Sequence[Document]) -> str:
-    """How many machines of each kind measured, and on how many days."""
-    machines: dict[str, set[str]] = defaultdict(set)
-    for document in documents:
-        machine = document["environment"]["machine"]
-        machines[machine["gpu"]].add(machine["device_id"])
-    days = {document["started_at"][:10] for document in documents}
-    counts = [f"{len(devices)} with {name}" for name, devices in sorted(machines.items())]
-    return f"Machines: {', '.join(counts)}, on {len(days)} days"
+def listed_names() -> set[str]:
+    """The models of PyTorch's own lists."""
+    return {each.model for each in BENCHMARKS.values() if each.family.startswith(FIELD)}
 
 
 def _is_current(document: Document) -> bool:
@@ -295,35 +307,6 @@ def distributed(groups: Groups) -> Iterator[Sequence[str]]:
                 median_cell(processes, "cold_start_s", 3),
                 memory(processes),
             )
-
-
-def ramp(documents: Sequence[Document]) -> str:
-    """What the beginning of a sample costs."""
-    idle_ms, percents = zip(*idle_starts(documents), strict=True)
-    one_in_ten_ms, one_in_ten_percent = quantiles(idle_ms, n=10)[-1], quantiles(percents, n=10)[-1]
-    return (
-        f"{median(idle_ms):.2f} ms in the median of {len(idle_ms)} results, in one of ten "
-        f"{one_in_ten_ms:.2f} ms or more "
-        f"({median(percents):.1f} and {one_in_ten_percent:.1f}% of a step)"
-    )
-
-
-def cost(documents: Sequence[Document]) -> str:
-    seconds = wall_s(documents)
-    return (
-        f"{len(documents)} jobs, each in processes of its own, took {seconds / 60:.0f} minutes: "
-        f"{3600 * len(documents) / seconds:.0f} cases per GPU hour. "
-        f"{measuring_share(documents):.0%} of that time was compile, warm-up and samples."
-    )
-
-
-def newest_share(sessions: Iterable[Sequence[Document]]) -> str:
-    """The share of measuring in the newest session that compiled nothing ahead of its jobs."""
-    newest: Sequence[Document] = ()
-    for documents in sessions:
-        if not any("ahead" in document.get("starts", {}) for document in documents):
-            newest = documents
-    return f"{measuring_share(newest):.0%}"
 
 
 def _printed(folders: Iterable[Path], name: str, command: str) -> str:

@@ -5,16 +5,20 @@ from itertools import chain, pairwise
 from statistics import median
 
 from results_cells import number_text, short_name
+from results_figures import Figures
 from results_summary import RECORDED, Groups, grouped, median_of, values
 
 from benchmarks_suite.harness import recorded
+from dashboard.results.core.compile_diff import CALLS as CALL_TABLE
+from dashboard.results.core.compile_diff import CallTable, call_sites, read_calls
 
 CALLS = "compile_calls"
+COUNTED = RECORDED / "releases_on_cpu"
 
 
 def read_counted() -> Groups:
     """The counted compilations, by case and release."""
-    return grouped(recorded.read(RECORDED / "releases_on_cpu"))
+    return grouped(recorded.read(COUNTED))
 
 
 def compile_work(groups: Groups) -> Iterator[Sequence[str]]:
@@ -31,6 +35,25 @@ def compile_work(groups: Groups) -> Iterator[Sequence[str]]:
         cells = [f"{_millions(new)} ({_percent(old, new)})" for old, new in steps]
         name = short_name(benchmark).replace(", smoke", "")
         yield name, _millions(first), *cells, _percent(first, later[-1])
+
+
+def work_figures() -> dict[str, Figures]:
+    """work: how much of ResNet-50's compile calls, in millions, came or went between two releases
+    at and below what a function calls, as the site names it: `OLD NEW FUNCTION`.
+    """
+    return {"work": Figures(_work)}
+
+
+def _work(words: Sequence[str]) -> str:
+    old, new, function = words
+    for site in call_sites(_call_table(old), _call_table(new)):
+        if site.caller.name.endswith(function):
+            return f"{abs(site.work.difference) / 1e6:.2f}"
+    raise LookupError(f"{' '.join(words)}: the site names no such function")
+
+
+def _call_table(release: str) -> CallTable:
+    return read_calls((COUNTED / "resnet50" / release / "artifacts" / CALL_TABLE).read_bytes())
 
 
 def between_processes(groups: Groups, metric: str) -> str:

@@ -1,0 +1,104 @@
+"""What docs/results.py says of all recordings together: how many, on what, how long, how sure."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from statistics import median, quantiles
+
+from results_summary import (
+    Document,
+    Groups,
+    gpu_of,
+    idle_starts,
+    measuring_share,
+    release_of,
+    wall_s,
+)
+
+from benchmarks_suite.harness import recorded
+
+POWER_CAP = "gpu_throttled"
+CELL_PERCENT = re.compile(r"\(([+-][\d.]+) %\)")  # of the yardstick's table: the suite's difference
+
+
+def summary(documents: Sequence[Document]) -> str:
+    machines = sorted(set(map(gpu_of, documents)))
+    cases = set(map(recorded.case, documents))
+    torch_releases = ", ".join(sorted(set(map(release_of, documents))))
+    return (
+        f"{len(documents)} results of {len(cases)} cases on {', '.join(machines)}, "
+        f"torch {torch_releases}."
+    )
+
+
+def gpus(documents: Sequence[Document]) -> str:
+    """How many machines of each kind measured, and on how many days."""
+    machines: dict[str, set[str]] = defaultdict(set)
+    for document in documents:
+        machine = document["environment"]["machine"]
+        machines[machine["gpu"]].add(machine["device_id"])
+    days = {document["started_at"][:10] for document in documents}
+    counts = [f"{len(devices)} with {name}" for name, devices in sorted(machines.items())]
+    return f"Machines: {', '.join(counts)}, on {len(days)} days"
+
+
+def single_processes(groups: Groups) -> str:
+    """How many releases of cases one process alone speaks for."""
+    sides = [processes for by_release in groups.values() for processes in by_release.values()]
+    single = sum(len(processes) == 1 for processes in sides)
+    return f"{single} of {len(sides)} cases and releases have one process"
+
+
+def capped(documents: Sequence[Document]) -> str:
+    marked = sum(
+        any(mark["kind"] == POWER_CAP for mark in document["marks"]) for document in documents
+    )
+    return f"{marked} of {len(documents)} results"
+
+
+def unreferenced(documents: Iterable[Document]) -> str:
+    """The models and modes whose newest result found no memory for a reference."""
+    newest = {}
+    for document in sorted(documents, key=lambda document: str(document["started_at"])):
+        newest[document["benchmark"]["name"]] = document
+    cases = set()
+    for document in newest.values():
+        if document.get("accuracy", {}).get("status") == "no_reference":
+            cases.add(f"{document['benchmark']['model']}'s {document['benchmark']['mode']}")
+    return ", ".join(sorted(cases))
+
+
+def ramp(documents: Sequence[Document]) -> str:
+    """What the beginning of a sample costs."""
+    idle_ms, percents = zip(*idle_starts(documents), strict=True)
+    one_in_ten_ms, one_in_ten_percent = quantiles(idle_ms, n=10)[-1], quantiles(percents, n=10)[-1]
+    return (
+        f"{median(idle_ms):.2f} ms in the median of {len(idle_ms)} results, in one of ten "
+        f"{one_in_ten_ms:.2f} ms or more "
+        f"({median(percents):.1f} and {one_in_ten_percent:.1f}% of a step)"
+    )
+
+
+def cost(documents: Sequence[Document]) -> str:
+    seconds = wall_s(documents)
+    return (
+        f"{len(documents)} jobs, each in processes of its own, took {seconds / 60:.0f} minutes: "
+        f"{3600 * len(documents) / seconds:.0f} cases per GPU hour. "
+        f"{measuring_share(documents):.0%} of that time was compile, warm-up and samples."
+    )
+
+
+def newest_share(sessions: Iterable[Sequence[Document]]) -> str:
+    """The share of measuring in the newest session that compiled nothing ahead of its jobs."""
+    newest: Sequence[Document] = ()
+    for documents in sessions:
+        if not any("ahead" in document.get("starts", {}) for document in documents):
+            newest = documents
+    return f"{measuring_share(newest):.0%}"
+
+
+def within(yardstick: str, goal_percent: float) -> str:
+    """In how many cells of the yardstick's table the suite and the script agree."""
+    differences = [abs(float(cell)) for cell in CELL_PERCENT.findall(yardstick)]
+    close = sum(difference <= goal_percent for difference in differences)
+    return f"{close} of {len(differences)} cells"
