@@ -1,9 +1,10 @@
 """Writes docs/results.md from the recorded results: python docs/results.py [FOLDER].
 
 A test checks that it is current. The tables are made from tests/data/h100_*, h200_*, gpu_history
-and releases_on_cpu; the text is in docs/results.template, and has to be read again when they
-change. A session may leave what a script printed there next to its results (`yardstick.md`,
-`drill.md`, `int8_parts.md`). The newest of each is shown.
+and releases_on_cpu. The text is in docs/results.template, and asks for its figures by name
+(results_figures.py); its words have to be read again when the figures change. A session may leave
+what a script printed there next to its results (`yardstick.md`, `drill.md`, `int8_parts.md`). The
+newest of each is shown.
 """
 
 import sys
@@ -54,8 +55,9 @@ GPU = "H100"  # of the tables that show values: those of two kinds of GPU have n
 FIRST_RELEASE, NAMES_RELEASE = "2.11.0", "2.15.0"  # in which PyTorch's own lists were measured
 DISTRIBUTED = "distributed"  # the family that spans GPUs
 FIELD = "field-"  # families of PyTorch's own lists begin so
-LEAST_SPREAD = 3  # processes of a case, to say how much they differ
+LEAST_SPREAD = 4  # processes of a case, to say how much they differ
 PHASED = ("inductor", "regional")  # whose compile time is listed by phase
+LEAST_PHASED_S = 10.0  # of a cold start, to be listed by phase
 GOAL_PERCENT = 2.0  # within which the suite and the yardstick should agree
 
 TEMPLATE = ROOT / "docs" / "results.template"
@@ -87,6 +89,7 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
         compile_work=table(compile_work(counted)),
         calls_range=between_processes(counted, "compile_calls"),
         cold_range=between_processes(counted, "cold_start_s"),
+        least_phased_s=f"{LEAST_PHASED_S:.0f} s",
         names_listed=len(listed_names()),
         least_single=f"{LEAST_SINGLE_PERCENT:.0f}%",
         choices=table(choices(groups)),
@@ -235,7 +238,7 @@ def starts(groups: Groups) -> Iterator[Sequence[str]]:
 
 
 def phases(groups: Groups) -> Iterator[Sequence[str]]:
-    """The last process of each case, in the newest release, that had a cold start."""
+    """The last process of each case, in the newest release, that had a long cold start."""
     yield (
         "benchmark",
         "config",
@@ -253,6 +256,8 @@ def phases(groups: Groups) -> Iterator[Sequence[str]]:
             continue
         last = cold[-1:]
         cold_s = median_of(last, "cold_start_s") or 0.0
+        if cold_s < LEAST_PHASED_S:
+            continue
         parts_s = [median_of(last, f"compile_{phase}_s") or 0.0 for phase in PHASES]
         parts_s.append(max(0.0, cold_s - sum(parts_s)))
         shares = [f"{part_s / cold_s:.0%}" for part_s in parts_s]

@@ -46,7 +46,7 @@ def single_processes(groups: Groups) -> str:
     """How many releases of cases one process alone speaks for."""
     sides = [processes for by_release in groups.values() for processes in by_release.values()]
     single = sum(len(processes) == 1 for processes in sides)
-    return f"{single} of {len(sides)} cases and releases have one process"
+    return f"{single} of {len(sides)}"
 
 
 def capped(documents: Sequence[Document]) -> str:
@@ -64,7 +64,7 @@ def unreferenced(documents: Iterable[Document]) -> str:
     cases = set()
     for document in newest.values():
         if document.get("accuracy", {}).get("status") == "no_reference":
-            cases.add(f"{document['benchmark']['model']}'s {document['benchmark']['mode']}")
+            cases.add(f"{document['benchmark']['model']} ({document['benchmark']['mode']})")
     return ", ".join(sorted(cases))
 
 
