@@ -1,11 +1,9 @@
 """The documentation: as pages of the site, and as files without a dead link."""
 
-import importlib
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -72,54 +70,6 @@ def test_generated_pages_are_current(script: str, tmp_path: Path) -> None:
     )
     for made in tmp_path.iterdir():
         assert made.read_text() == (ROOT / "docs" / made.name).read_text(), f"run: python {script}"
-
-
-@pytest.fixture
-def device_times(monkeypatch: pytest.MonkeyPatch) -> Mapping[str, str]:
-    """The figures of a GPU that measured an MLP in both modes and two releases."""
-    monkeypatch.syspath_prepend(ROOT / "docs")
-    results_figures = importlib.import_module("results_figures")
-    groups = {
-        (f"mlp.standard.{mode}.bfloat16.static.b1024", "inductor"): {
-            "2.11.0": [{"metrics": {"device_ms": {"value": 0.14}}}],
-            "2.13.0": [{"metrics": {"device_ms": {"value": 0.15}}}],
-        }
-        for mode in ("inference", "training")
-    }
-    figures: Mapping[str, str] = results_figures.figures({"GPU": groups})["ms"]
-    return figures
-
-
-def test_figure_of_the_results_page_is_of_the_release_that_is_named(
-    device_times: Mapping[str, str],
-) -> None:
-    assert device_times["mlp inference 2.11.0 GPU"] == "0.14"
-    assert device_times["mlp inference GPU"] == "0.15"  # of the newest
-
-
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        (
-            "mlp GPU",
-            "name more of the benchmark, these fit: mlp.standard.inference.bfloat16.static.b1024, "
-            "mlp.standard.training.bfloat16.static.b1024",
-        ),
-        ("mlp inference regional GPU", "none was measured that fits, in regional"),
-        (
-            "mlp inference 2.12.0 GPU",
-            "mlp.standard.inference.bfloat16.static.b1024 was measured in 2.11.0, 2.13.0, not in "
-            "2.12.0",
-        ),
-        ("mlp inference", "name a place, of GPU"),
-    ],
-)
-def test_figure_that_not_one_benchmark_fits_says_what_to_name(
-    words: str, problem: str, device_times: Mapping[str, str]
-) -> None:
-    with pytest.raises(LookupError) as error:
-        device_times[words]
-    assert str(error.value) == f"{words}: {problem}"
 
 
 def test_html_in_a_page_is_shown_as_text(tmp_path: Path) -> None:
