@@ -13,9 +13,8 @@ DOCS = Path(__file__).parents[3] / "docs"
 UNITS = r"(?:%|(?:ms|µs|s|minutes|MB|GB|GiB|MHz|times|million|points)\b)"
 TYPED = re.compile(rf"(?<![\w.])\d[\d,.]*\s*{UNITS}")
 LOOKED_UP = re.compile(r"\{[^}]*\}|\]\([^)]*\)|`[^`]*`")  # and links and code
-# What is not measured. The interval's level, and as long as it is typed, a section of its own.
-CONSTANTS = {"95%"}
-WRITTEN_ELSEWHERE = "Four releases"
+CONSTANTS = {"95%"}  # the level of an interval: chosen, not measured
+WRITTEN_ELSEWHERE = "Four releases"  # still has typed figures: remove this once it has none
 
 
 def typed_figures(template: str) -> list[str]:
