@@ -2,8 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, pairwise, product
-from statistics import median
+from itertools import chain, pairwise
 
 from results_cells import arrow, each_value, short_name
 from results_summary import Document, Groups, gpu_of, grouped
@@ -17,9 +16,9 @@ from dashboard.comparisons.core.matching import (
 )
 from dashboard.comparisons.core.sides import side_from_results
 from dashboard.language.metrics import METRICS
-from dashboard.results.core.kernel_diff import kernel_diff
+from dashboard.language.wording import span
 from dashboard.results.core.kernel_profile import arm_profiles
-from dashboard.results.core.kernel_words import launch_part
+from dashboard.results.core.launches import evened_change
 from dashboard.results.core.result_format import parse_result
 
 UNDECIDED = {"same": "the same", "unknown": "not known"}  # of a change, its words say the verdict
@@ -42,7 +41,7 @@ def in_turn(documents: Iterable[Document], metric: str) -> Iterator[Sequence[str
         for old, new in pairwise(releases):
             words = _judged(rows[case][new])
             if metric == "device_ms":
-                words += _launch(groups[case][old], groups[case][new])
+                words += _evened(groups[case][old], groups[case][new])
             cells.append(f"{each_value(groups[case][new], metric, 4)}: {words}")
         yield short_name(case[0]), *cells
 
@@ -51,14 +50,13 @@ def _size(row: ComparisonRow) -> float:
     return row.effect.size
 
 
-def _launch(olds: Sequence[Document], news: Sequence[Document]) -> str:
-    """How much of a change is the same code with another launch: the median of all pairs."""
-    parts = []
-    for old, new in product(olds, news):
-        made = kernel_diff(arm_profiles(old)["compiled"], arm_profiles(new)["compiled"])
-        parts.append(launch_part(made) if made else 0.0)
-    part = median(parts)
-    return f", {part:.0%} by launch" if part else ""
+def _evened(olds: Sequence[Document], news: Sequence[Document]) -> str:
+    """What is left of a change when no kernel's launch counts."""
+    sides = ([arm_profiles(each)["compiled"] for each in side] for side in (olds, news))
+    change = evened_change(*sides)
+    if change is None:
+        return ""
+    return f"; launches evened out {span(METRICS['device_ms'], change.least, change.most)}"
 
 
 def upgrades(groups: Groups, metric: str) -> Iterator[Sequence[str]]:

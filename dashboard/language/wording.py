@@ -260,7 +260,9 @@ def named(metric: Metric, text: str) -> str:
 
 
 def span(metric: Metric, low: float, high: float) -> str:
-    """An interval of percent in words: "1.2 to 3.4% slower", "3.5% faster to 5.3% slower"."""
+    """An interval of percent in words: "1.2 to 3.4% slower", "3.5% faster to 5.3% slower"; one
+    number where its ends read the same.
+    """
     return " ".join(_ends(metric, low, high)).rstrip()
 
 
@@ -272,8 +274,10 @@ def _ends(metric: Metric, low: float, high: float) -> tuple[str, str]:
     decimals = _decimals(low, high)
     low, high = round(low, decimals), round(high, decimals)
     lower, upper = f"{abs(low):,.{decimals}f}", f"{abs(high):,.{decimals}f}"
+    if low == high:
+        return f"{upper}%", _direction(metric, larger=high > 0)
     if low >= 0:
-        return f"{lower} to {upper}%", _direction(metric, larger=high > 0)
+        return f"{lower} to {upper}%", _direction(metric, larger=True)
     if high <= 0:
         return f"{upper} to {lower}%", _direction(metric, larger=False)
     smaller, larger = _direction(metric, larger=False), _direction(metric, larger=True)

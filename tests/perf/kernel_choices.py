@@ -3,7 +3,8 @@
     python -m tests.perf.kernel_choices RESULTS... [--limit 0.3]
 
 RESULTS: as `benchmarks_suite compare` takes them. For each case, build and GPU with several
-processes it prints half the range of the device's time. Where that is above the limit, in percent,
+processes it prints half the range of the device's time, and of all kernels' time with the launches
+evened out (dashboard/results/core/launches.py). Where the first is above the limit, in percent,
 it holds the slowest process next to the fastest, kernel by kernel: how much of the added time is in
 kernels of the same source that were launched otherwise (other grid, block or registers: Inductor
 timed its candidates anew), how much in other kernels, and how much in the same ones launched alike.
@@ -19,6 +20,7 @@ from benchmarks_suite.harness import recorded
 from benchmarks_suite.harness.contract import Document
 from dashboard.results.core.kernel_diff import KernelChange, KernelDiff, kernel_diff
 from dashboard.results.core.kernel_profile import Kernel, arm_profiles
+from dashboard.results.core.launches import evened_ms
 from tests.perf.device_time import half_range_percent
 
 LIMIT_PERCENT = 0.3
@@ -54,22 +56,34 @@ def grouped(paths: Sequence[Path]) -> dict[Group, list[Document]]:
 
 def report(groups: dict[Group, list[Document]], limit: float) -> Iterator[str]:
     """A row for each group of several processes, and how many are within the limit."""
-    heads = ["benchmark", "config", "torch", "GPU", "device time, ms", "±", *KINDS, "most"]
+    heads = ["benchmark", "config", "torch", "GPU", "device time, ms", "±", "± evened"]
+    heads += [*KINDS, "most"]
     yield f"| {' | '.join(heads)} |"
-    yield "|---|---|---|---|---|---|---|---|---|---|"
-    spreads = []
+    yield "|---|---|---|---|---|---|---|---|---|---|---|"
+    spreads, evened_spreads = [], []
     for key, documents in sorted(groups.items()):
         spread = half_range_percent([device_ms(document) for document in documents])
         if spread is None:
             continue
+        profiles = [arm_profiles(document)["compiled"] for document in documents]
+        evened_spread = half_range_percent(evened_ms(profiles)) or 0.0
         spreads.append(spread)
+        evened_spreads.append(evened_spread)
         benchmark, config, torch, gpu = key
         times = ", ".join(f"{device_ms(document):.5g}" for document in documents)
-        cells = [benchmark, config, torch, gpu[:12], times, f"{spread:.2f}%"]
+        cells = [
+            benchmark,
+            config,
+            torch,
+            gpu[:12],
+            times,
+            f"{spread:.2f}%",
+            f"{evened_spread:.2f}%",
+        ]
         cells += reasons(documents) if spread > limit else ["", "", "", ""]
         yield f"| {' | '.join(cells)} |"
-    within = sum(spread <= limit for spread in spreads)
-    yield f"\n{within} of {len(spreads)} within ±{limit}%"
+    within, evened = (sum(each <= limit for each in every) for every in (spreads, evened_spreads))
+    yield f"\n{within} of {len(spreads)} within ±{limit}%; with launches evened out {evened}"
 
 
 def reasons(documents: Sequence[Document]) -> list[str]:

@@ -57,10 +57,16 @@ SideValues = dict[tuple[str, str], list[JobValue]]
 
 @dataclass(frozen=True, slots=True)
 class CaseJobs:
-    """Of each side one job of a case."""
+    """Of each side one job of a case.
+
+    bases, news: all of either side on the same device, newest first; on any where the sides share
+        none.
+    """
 
     base: UUID
     new: UUID
+    bases: Sequence[UUID]
+    news: Sequence[UUID]
 
 
 def jobs_of_cases(
@@ -79,9 +85,14 @@ def jobs_of_cases(
     for key in bases:
         if key in news:
             device = _shared_device(bases[key], news[key])
-            base_job = _nearest_median(bases[key], device)
-            new_job = _nearest_median(news[key], device)
-            jobs[key] = CaseJobs(base_job, new_job)
+            base_jobs = _on_device(bases[key], device)
+            new_jobs = _on_device(news[key], device)
+            jobs[key] = CaseJobs(
+                _nearest_median(base_jobs),
+                _nearest_median(new_jobs),
+                [each.job for each in base_jobs],
+                [each.job for each in new_jobs],
+            )
     return jobs
 
 
@@ -107,14 +118,15 @@ def _of_cases(
     return of_cases
 
 
-def _nearest_median(values: Sequence[JobValue], device: str | None) -> UUID:
-    """The job whose value is nearest the median, of two the newer one.
+def _on_device(values: Iterable[JobValue], device: str | None) -> list[JobValue]:
+    """Newest first. device: None for any."""
+    here = [each for each in values if device in {None, each.device}]
+    return sorted(here, key=lambda each: each.planned_at, reverse=True)
 
-    device: of which alone; None: of any.
-    """
-    values = [each for each in values if device in {None, each.device}]
+
+def _nearest_median(values: Sequence[JobValue]) -> UUID:
+    """The job whose value is nearest the median, of two the first one."""
     middle = median(each.value for each in values)
-    values.sort(key=lambda each: each.planned_at, reverse=True)
     return min(values, key=lambda each: abs(each.value - middle)).job
 
 

@@ -243,3 +243,18 @@ def test_steps_have_two_digits_that_count() -> None:
 
 def test_count_has_no_decimals_whatever_its_column() -> None:
     assert fixed(METRICS["graph_breaks"], 3.0, 2) == "3"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (1.2, 3.4, "1.2 to 3.4% slower"),
+        (-3.5, 5.3, "3.5% faster to 5.3% slower"),
+        (-9.14, -9.06, "9.1% faster"),
+        (0.08, 0.12, "0.1% slower"),
+    ],
+)
+def test_interval_in_words_has_one_number_where_its_ends_read_the_same(
+    low: float, high: float, text: str
+) -> None:
+    assert wording.span(METRICS["latency_ms"], low, high) == text

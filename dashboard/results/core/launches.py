@@ -1,0 +1,113 @@
+"""What a step's kernels take once their launches are evened out. Pure.
+
+How a generated kernel is launched, with how many threads a block and how much work for each,
+Inductor mostly chooses by timing, in each process anew. So two processes of one build may differ by
+several per cent where the same kernel, launched alike, repeats to a fraction of one. Evened out,
+every kernel is launched as in the process of its side that ran it fastest, and where both sides
+have its source, alike.
+
+It is of the launches that were seen: in few processes none may have chosen a kernel's fastest one.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from dashboard.results.core.kernel_profile import ArmProfile, Kernel
+
+Key = tuple[str, float]  # a Triton source and its calls in a step
+Shape = tuple[tuple[int, ...], tuple[int, ...]]  # grid and block
+
+
+@dataclass(frozen=True, slots=True)
+class _Launched:
+    """One source in one process. ms: of all its calls in a step."""
+
+    ms: float
+    kernels: tuple[Kernel, ...]
+
+    @property
+    def shapes(self) -> list[Shape]:
+        """What another build's compiler leaves as it is, where it chooses the same."""
+        return sorted((kernel.grid, kernel.block) for kernel in self.kernels)
+
+    @property
+    def launches(self) -> list[tuple[Shape, int, int]]:
+        """What one build's compiler leaves as it is: a loop in other steps shows in these alone."""
+        return sorted(
+            ((kernel.grid, kernel.block), kernel.registers or 0, kernel.shared_bytes or 0)
+            for kernel in self.kernels
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EvenedChange:
+    """least, most: percent by which the kernels of a step changed from a process of one side to one
+    of the other, of all such pairs. base, new: how many processes.
+    """
+
+    least: float
+    most: float
+    base: int
+    new: int
+
+
+def evened_ms(processes: Sequence[ArmProfile]) -> list[float]:
+    """(processes,) All kernels of a step, in ms. processes: of one arm, case, build and device."""
+    return _evened(processes, _fastest(processes))
+
+
+def evened_change(base: Sequence[ArmProfile], new: Sequence[ArmProfile]) -> EvenedChange | None:
+    """None where every source was launched in one way, so that there is nothing to even out.
+
+    Both sides: of one arm and case on one device, each of one build.
+    """
+    fastest, fastest_new = _fastest(base), _fastest(new)
+    between = _by_launch(fastest, fastest_new)
+    sides = _evened(base, fastest), _evened(new, fastest_new)
+    totals = [process.total_ms for process in (*base, *new)]
+    if not totals or (between == 0 and [*sides[0], *sides[1]] == totals):
+        return None
+    changes = [100 * ((after - between) / before - 1) for before, after in product(*sides)]
+    return EvenedChange(min(changes), max(changes), len(base), len(new))
+
+
+def _fastest(processes: Sequence[ArmProfile]) -> dict[Key, _Launched]:
+    """Each source as it was launched where it took least."""
+    fastest: dict[Key, _Launched] = {}
+    for process in processes:
+        for key, launched in _by_source(process).items():
+            if key not in fastest or launched.ms < fastest[key].ms:
+                fastest[key] = launched
+    return fastest
+
+
+def _by_source(process: ArmProfile) -> dict[Key, _Launched]:
+    kernels: dict[str, list[Kernel]] = {}
+    for kernel in process.kernels:
+        if kernel.source and kernel.grid:
+            kernels.setdefault(kernel.source, []).append(kernel)
+    by_source = {}
+    for source, of_source in kernels.items():
+        ms = sum(kernel.ms for kernel in of_source)
+        calls = sum(kernel.calls for kernel in of_source)
+        by_source[source, calls] = _Launched(ms, tuple(of_source))
+    return by_source
+
+
+def _evened(processes: Sequence[ArmProfile], fastest: Mapping[Key, _Launched]) -> list[float]:
+    evened = []
+    for process in processes:
+        total = process.total_ms
+        for key, launched in _by_source(process).items():
+            if launched.launches != fastest[key].launches:
+                total -= launched.ms - fastest[key].ms
+        evened.append(total)
+    return evened
+
+
+def _by_launch(base: Mapping[Key, _Launched], new: Mapping[Key, _Launched]) -> float:
+    """What the new side takes more, in ms, of sources that both have and launch otherwise."""
+    shared = base.keys() & new.keys()
+    otherwise = [key for key in shared if base[key].shapes != new[key].shapes]
+    return sum(new[key].ms - base[key].ms for key in otherwise)

@@ -1,0 +1,53 @@
+"""What is said of a case whose processes differ by how the compiler launched its kernels."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+from django.test import Client
+
+from dashboard.results.services.imports import ImportSource, import_results
+from tests.builders import releases
+from tests.builders.kernels import row, section
+
+pytestmark = pytest.mark.django_db
+EXPORT = "/compare/export.json?base=2.11.0&new=2.13.0&machine=h100"
+SAME = releases.Release("vision")
+FAST, SLOW = (128, 2.0), (256, 6.0)  # threads a block, ms of the kernel
+
+
+def documents(matmul_ms: float, build: str, *launches: tuple[int, float]) -> Iterator[Any]:
+    """One process for each launch of a step's only generated kernel."""
+    rng = np.random.default_rng(1)
+    for repeat, (threads, ms) in enumerate(launches):
+        document = releases.document(rng, build, "resnet50", "training", "inductor", SAME, repeat)
+        shape = {"grid": [98304, 1, 1], "block": [threads, 1, 1]}
+        profile = section(
+            row("nvjet", matmul_ms, "matmul"), row("triton_poi_relu", ms, source="relu", **shape)
+        )
+        document["metrics"]["device_ms"] = {"value": matmul_ms + ms, "n": 1}
+        document["metrics"]["device_share_percent"] = {"value": 98.0, "n": 1}
+        document["environment"]["machine"]["device_id"] = "GPU-here"
+        yield {**document, "profile": {"compiled": profile}}
+
+
+def kernel_sentences(reader: Client, *measured: dict[str, Any]) -> list[str]:
+    sources = [ImportSource(f"{n}", orjson.dumps(one)) for n, one in enumerate(measured)]
+    report = import_results(sources=sources, machine=releases.MACHINE)
+    assert not report.refused, report.refused[0]
+    return [each["sentence"] for each in reader.get(EXPORT).json()["kernels"]]
+
+
+def test_undecided_case_says_what_is_left_without_its_launches(reader: Client) -> None:
+    base = documents(50.0, releases.BASE, FAST, SLOW, FAST)
+    new = documents(51.3, releases.NEW, SLOW, FAST, SLOW)
+    (said,) = kernel_sentences(reader, *base, *new)
+    assert said.endswith("Launches evened out (3 and 3 processes): 2.5% slower.")
+
+
+def test_undecided_case_with_one_launch_is_not_explained(reader: Client) -> None:
+    base = documents(50.0, releases.BASE, FAST, FAST)
+    new = documents(50.1, releases.NEW, FAST, FAST)
+    assert kernel_sentences(reader, *base, *new) == []
