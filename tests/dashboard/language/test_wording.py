@@ -20,6 +20,7 @@ from dashboard.language.wording import (
     quantity,
     question,
     quiet,
+    span,
 )
 from dashboard.ui.templatetags.compilewatch import breakable, changed
 
@@ -257,4 +258,4 @@ def test_count_has_no_decimals_whatever_its_column() -> None:
 def test_interval_in_words_has_one_number_where_its_ends_read_the_same(
     low: float, high: float, text: str
 ) -> None:
-    assert wording.span(METRICS["latency_ms"], low, high) == text
+    assert span(METRICS["latency_ms"], low, high) == text
