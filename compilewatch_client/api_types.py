@@ -371,6 +371,8 @@ class CaseKernelsDocument(TypedDict):
     metric: str
     # Which kernels, in words.
     sentence: str
+    # What is left of the change when no kernel's launch counts; may be empty.
+    evened: str
     # Of the older build.
     base_job: str
     # Of the newer build.

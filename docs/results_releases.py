@@ -16,8 +16,7 @@ from dashboard.comparisons.core.matching import (
 )
 from dashboard.comparisons.core.sides import side_from_results
 from dashboard.language.metrics import METRICS
-from dashboard.language.wording import span
-from dashboard.results.core.kernel_profile import arm_profiles
+from dashboard.results.core.kernel_profile import ArmProfile, arm_profiles
 from dashboard.results.core.launches import evened_change
 from dashboard.results.core.result_format import parse_result
 
@@ -52,11 +51,15 @@ def _size(row: ComparisonRow) -> float:
 
 def _evened(olds: Sequence[Document], news: Sequence[Document]) -> str:
     """What is left of a change when no kernel's launch counts."""
-    sides = ([arm_profiles(each)["compiled"] for each in side] for side in (olds, news))
-    change = evened_change(*sides)
+    by_gpu: dict[str, tuple[list[ArmProfile], list[ArmProfile]]] = {}
+    for side, documents in enumerate((olds, news)):
+        for document in documents:
+            gpu = document["environment"]["machine"]["device_id"]
+            by_gpu.setdefault(gpu, ([], []))[side].append(arm_profiles(document)["compiled"])
+    change = evened_change([*by_gpu.values()])
     if change is None:
         return ""
-    return f"; launches evened out {span(METRICS['device_ms'], change.least, change.most)}"
+    return f"; launches evened out {change.words}"
 
 
 def upgrades(groups: Groups, metric: str) -> Iterator[Sequence[str]]:

@@ -60,6 +60,9 @@ class CaseKernels(Schema):
     config: str
     metric: str
     sentence: str = Field(description="Which kernels, in words.")
+    evened: str = Field(
+        description="What is left of the change when no kernel's launch counts; may be empty."
+    )
     base_job: UUID = Field(description="Of the older build.")
     new_job: UUID = Field(description="Of the newer build.")
 

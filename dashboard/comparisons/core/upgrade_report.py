@@ -13,6 +13,7 @@ from dashboard.language.exports import csv_text, markdown_table
 from dashboard.language.metrics import METRICS, Metric
 from dashboard.language.wording import plural, quantity
 from dashboard.results.core.kernel_words import ONE_PROFILE
+from dashboard.results.core.launches import EvenedChange
 
 Evidence = Literal["significant", "suspected", "no change found", "not enough data"]
 """suspected: it would be significant if each side had six processes."""
@@ -55,12 +56,28 @@ _MAX_ROWS = 40  # of changed cases in Markdown; all of them are in the CSV
 
 @dataclass(frozen=True, slots=True)
 class CaseKernels:
-    """Which kernels account for a case's change, in a sentence. base_job, new_job: whose."""
+    """Which kernels account for a case's change, in a sentence. base_job, new_job: whose.
+
+    evened: what is left of it in all processes when no launch counts; None where all launch alike.
+    """
 
     row: ComparisonRow
     base_job: str
     new_job: str
     sentence: str
+    evened: EvenedChange | None
+
+    @property
+    def left(self) -> str:
+        """In words, may be empty."""
+        return self.evened.words if self.evened else ""
+
+    @property
+    def text(self) -> str:
+        if self.evened is None:
+            return self.sentence
+        processes = f"{self.evened.base} and {self.evened.new} processes"
+        return f"{self.sentence} Launches evened out ({processes}): {self.left}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +210,7 @@ def _kernels_document(kernels: CaseKernels) -> dict[str, str]:
         "config": case.config,
         "metric": kernels.row.effect.metric.key,
         "sentence": kernels.sentence,
+        "evened": kernels.left,
         "base_job": kernels.base_job,
         "new_job": kernels.new_job,
     }
@@ -223,7 +241,7 @@ def markdown(
         ),
     ]
     if kernels:
-        cells = [(each.row.case.benchmark, each.row.case.config, each.sentence) for each in kernels]
+        cells = [(each.row.case.benchmark, each.row.case.config, each.text) for each in kernels]
         parts.append("## Which kernels, in the cases that changed")
         parts.append(markdown_table(("Benchmark", "Config", "Kernels"), cells))
         parts.append(NEAREST_MEDIAN)

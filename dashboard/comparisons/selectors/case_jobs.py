@@ -59,14 +59,13 @@ SideValues = dict[tuple[str, str], list[JobValue]]
 class CaseJobs:
     """Of each side one job of a case.
 
-    bases, news: all of either side on the same device, newest first; on any where the sides share
-        none.
+    devices: all jobs of both sides, newest first, on each device that both have, of which the side
+        that has fewer has most first.
     """
 
     base: UUID
     new: UUID
-    bases: Sequence[UUID]
-    news: Sequence[UUID]
+    devices: Sequence[tuple[Sequence[UUID], Sequence[UUID]]]
 
 
 def jobs_of_cases(
@@ -84,23 +83,25 @@ def jobs_of_cases(
     jobs = {}
     for key in bases:
         if key in news:
-            device = _shared_device(bases[key], news[key])
-            base_jobs = _on_device(bases[key], device)
-            new_jobs = _on_device(news[key], device)
+            shared = _shared_devices(bases[key], news[key])
+            device = shared[0] if shared else None
             jobs[key] = CaseJobs(
-                _nearest_median(base_jobs),
-                _nearest_median(new_jobs),
-                [each.job for each in base_jobs],
-                [each.job for each in new_jobs],
+                _nearest_median(_on_device(bases[key], device)),
+                _nearest_median(_on_device(news[key], device)),
+                [(_jobs(bases[key], each), _jobs(news[key], each)) for each in shared],
             )
     return jobs
 
 
-def _shared_device(base: Sequence[JobValue], new: Sequence[JobValue]) -> str | None:
-    """The one of which the side that has fewer has most jobs; None where they share none."""
+def _shared_devices(base: Sequence[JobValue], new: Sequence[JobValue]) -> list[str]:
+    """Those of which both sides have jobs; of which the side that has fewer has most, first."""
     counts = [Counter(each.device for each in values) for values in (base, new)]
     fewest = counts[0] & counts[1]
-    return max(fewest, key=lambda device: (fewest[device], device), default=None)
+    return sorted(fewest, key=lambda device: (fewest[device], device), reverse=True)
+
+
+def _jobs(values: Iterable[JobValue], device: str) -> list[UUID]:
+    return [each.job for each in _on_device(values, device)]
 
 
 def _of_cases(

@@ -5,7 +5,7 @@ device time. Next to them stands what is left of the change in all of them when 
 Inductor chose in each process are evened out; so it does for a case that is not decided.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
 from dashboard.comparisons.core.matching import ComparisonRow, Key
@@ -13,12 +13,13 @@ from dashboard.comparisons.core.upgrade_groups import UpgradeReport
 from dashboard.comparisons.core.upgrade_report import CaseKernels
 from dashboard.comparisons.selectors.case_jobs import CaseJobs, jobs_of_cases
 from dashboard.comparisons.selectors.versions import MeasuredSide
-from dashboard.results.core.kernel_words import evened, sentence
+from dashboard.results.core.kernel_profile import ArmProfile
+from dashboard.results.core.kernel_words import sentence
 from dashboard.results.core.launches import evened_change
 from dashboard.results.selectors.kernels import Profiles, diffs_of, profiles_of
 
-MOST_SENTENCES = 40  # each reads the profiles of MOST_PROCESSES a side
-MOST_PROCESSES = 6  # the newest
+MOST_SENTENCES = 40  # each reads the profiles of MOST_PROCESSES a side on MOST_DEVICES
+MOST_PROCESSES, MOST_DEVICES = 6, 2  # the newest, and those with most
 _METRICS = ("latency_ms", "device_ms")  # of a report, those that kernels can explain
 
 
@@ -29,19 +30,37 @@ def sentences(report: UpgradeReport, base: MeasuredSide, new: MeasuredSide) -> l
     """
     rows = _rows(report)
     jobs = jobs_of_cases(rows, base, new, "device_ms")
-    wanted = set[UUID]()
-    for each in jobs.values():
-        wanted |= {each.base, each.new, *each.bases[:MOST_PROCESSES], *each.news[:MOST_PROCESSES]}
+    compared = {key: _devices(of_case) for key, of_case in jobs.items()}
+    wanted = {job for each in jobs.values() for job in (each.base, each.new)}
+    for devices in compared.values():
+        wanted.update(*(side for device in devices for side in device))
     profiles = profiles_of(wanted)
     kernels = []
     for row in rows:
         of_case = jobs.get(row.case.key)
         if of_case is None:
             continue
-        text = _text(row, of_case, profiles)
-        if text:
-            kernels.append(CaseKernels(row, str(of_case.base), str(of_case.new), text))
+        diffs = diffs_of(profiles.get(of_case.base, {}), profiles.get(of_case.new, {}))
+        change = evened_change(
+            [
+                (_compiled(base_jobs, profiles), _compiled(new_jobs, profiles))
+                for base_jobs, new_jobs in compared[row.case.key]
+            ]
+        )
+        if diffs and (row.effect.is_changed or change):
+            names = str(of_case.base), str(of_case.new)
+            kernels.append(CaseKernels(row, *names, sentence(diffs[0]), change))
     return kernels
+
+
+def _devices(of_case: CaseJobs) -> list[tuple[Sequence[UUID], Sequence[UUID]]]:
+    devices = of_case.devices[:MOST_DEVICES]
+    return [(base[:MOST_PROCESSES], new[:MOST_PROCESSES]) for base, new in devices]
+
+
+def _compiled(jobs: Iterable[UUID], profiles: Mapping[UUID, Profiles]) -> list[ArmProfile]:
+    of_jobs = (profiles.get(job, {}) for job in jobs)
+    return [profile["compiled"] for profile in of_jobs if "compiled" in profile]
 
 
 def _rows(report: UpgradeReport) -> list[ComparisonRow]:
@@ -58,18 +77,3 @@ def _rows(report: UpgradeReport) -> list[ComparisonRow]:
 
 def _importance(row: ComparisonRow) -> tuple[bool, bool]:
     return not row.effect.is_significant, not row.effect.is_changed
-
-
-def _text(row: ComparisonRow, of_case: CaseJobs, profiles: Mapping[UUID, Profiles]) -> str:
-    """Empty where neither side's profile is known, and of an undecided case with one launch."""
-    diffs = diffs_of(profiles.get(of_case.base, {}), profiles.get(of_case.new, {}))
-    if not diffs:
-        return ""
-    sides = []
-    for jobs in (of_case.bases[:MOST_PROCESSES], of_case.news[:MOST_PROCESSES]):
-        of_side = (profiles.get(job, {}).get("compiled") for job in jobs)
-        sides.append([profile for profile in of_side if profile is not None])
-    change = evened_change(*sides)
-    if change is None:
-        return sentence(diffs[0]) if row.effect.is_changed else ""
-    return f"{sentence(diffs[0])} {evened(change)}"

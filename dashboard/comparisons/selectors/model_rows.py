@@ -49,6 +49,13 @@ class ModelRow:
     is_starred: bool
 
     @property
+    def evened(self) -> str:
+        """What is left of the change of its device time when no launch counts, of a single case."""
+        only = self.kernels[0] if len(self.kernels) == 1 else None
+        mean = self.group.mean_of("device_ms")
+        return only.left if only and mean and mean.matched == 1 else ""
+
+    @property
     def is_measurable(self) -> bool:
         """Whether measuring more would bring a verdict."""
         return self.need is not None and not self.need.shortfall.is_hopeless

@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dashboard.language.metrics import METRICS
-from dashboard.language.wording import number, span
+from dashboard.language.wording import number
 from dashboard.results.core.kernel_diff import KernelChange, KernelDiff, Match
 from dashboard.results.core.kernel_profile import Kernel
-from dashboard.results.core.launches import EvenedChange
 
 ONE_PROFILE = (
     "One profile of each side: what differs may be the difference between two processes of one "
@@ -134,14 +132,6 @@ def _by_launch(diff: KernelDiff) -> str:
         f" {amount} of this is the same code with another launch. Inductor mostly chooses that by "
         "timing: another process may run another one."
     )
-
-
-def evened(change: EvenedChange) -> str:
-    """What is left of a change when no kernel's launch counts: "Launches evened out (2 and 2
-    processes): 9.0 to 9.2% faster."
-    """
-    left = span(METRICS["device_ms"], change.least, change.most)
-    return f"Launches evened out ({change.base} and {change.new} processes): {left}."
 
 
 def launch_part(diff: KernelDiff) -> float:

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from dashboard.language.metrics import METRICS
+from dashboard.language.wording import span
 from dashboard.results.core.kernel_profile import ArmProfile, Kernel
 
 Key = tuple[str, float]  # a Triton source and its calls in a step
@@ -43,7 +45,7 @@ class _Launched:
 @dataclass(frozen=True, slots=True)
 class EvenedChange:
     """least, most: percent by which the kernels of a step changed from a process of one side to one
-    of the other, of all such pairs. base, new: how many processes.
+    of the other, of all such pairs on one device. base, new: how many processes.
     """
 
     least: float
@@ -51,25 +53,35 @@ class EvenedChange:
     base: int
     new: int
 
+    @property
+    def words(self) -> str:
+        """ "9.0 to 9.2% faster"."""
+        return span(METRICS["device_ms"], self.least, self.most)
+
+
+OnOneDevice = tuple[Sequence[ArmProfile], Sequence[ArmProfile]]
+"""Processes of the base and of the new build, of one arm and case."""
+
 
 def evened_ms(processes: Sequence[ArmProfile]) -> list[float]:
     """(processes,) All kernels of a step, in ms. processes: of one arm, case, build and device."""
     return _evened(processes, _fastest(processes))
 
 
-def evened_change(base: Sequence[ArmProfile], new: Sequence[ArmProfile]) -> EvenedChange | None:
-    """None where every source was launched in one way, so that there is nothing to even out.
-
-    Both sides: of one arm and case on one device, each of one build.
-    """
-    fastest, fastest_new = _fastest(base), _fastest(new)
-    between = _by_launch(fastest, fastest_new)
-    sides = _evened(base, fastest), _evened(new, fastest_new)
-    totals = [process.total_ms for process in (*base, *new)]
-    if not totals or (between == 0 and [*sides[0], *sides[1]] == totals):
+def evened_change(devices: Sequence[OnOneDevice]) -> EvenedChange | None:
+    """None where every source was launched in one way, so that there is nothing to even out."""
+    changes, is_evened, processes = list[float](), False, (0, 0)
+    for base, new in devices:
+        fastest, fastest_new = _fastest(base), _fastest(new)
+        by_launch = _by_launch(fastest, fastest_new)
+        sides = _evened(base, fastest), _evened(new, fastest_new)
+        changes += [100 * ((after - by_launch) / before - 1) for before, after in product(*sides)]
+        totals = [process.total_ms for process in (*base, *new)]
+        is_evened |= by_launch != 0 or [*sides[0], *sides[1]] != totals
+        processes = processes[0] + len(base), processes[1] + len(new)
+    if not changes or not is_evened:
         return None
-    changes = [100 * ((after - between) / before - 1) for before, after in product(*sides)]
-    return EvenedChange(min(changes), max(changes), len(base), len(new))
+    return EvenedChange(min(changes), max(changes), *processes)
 
 
 def _fastest(processes: Sequence[ArmProfile]) -> dict[Key, _Launched]:

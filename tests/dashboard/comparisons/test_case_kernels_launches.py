@@ -11,6 +11,7 @@ from django.test import Client
 from dashboard.results.services.imports import ImportSource, import_results
 from tests.builders import releases
 from tests.builders.kernels import row, section
+from tests.builders.reading import page_text
 
 pytestmark = pytest.mark.django_db
 EXPORT = "/compare/export.json?base=2.11.0&new=2.13.0&machine=h100"
@@ -23,31 +24,37 @@ def documents(matmul_ms: float, build: str, *launches: tuple[int, float]) -> Ite
     rng = np.random.default_rng(1)
     for repeat, (threads, ms) in enumerate(launches):
         document = releases.document(rng, build, "resnet50", "training", "inductor", SAME, repeat)
-        shape = {"grid": [98304, 1, 1], "block": [threads, 1, 1]}
-        profile = section(
-            row("nvjet", matmul_ms, "matmul"), row("triton_poi_relu", ms, source="relu", **shape)
-        )
+        grid, block = [98304, 1, 1], [threads, 1, 1]
+        relu = row("triton_poi_relu", ms, source="relu", grid=grid, block=block)
+        profile = section(row("nvjet", matmul_ms, "matmul"), relu)
         document["metrics"]["device_ms"] = {"value": matmul_ms + ms, "n": 1}
         document["metrics"]["device_share_percent"] = {"value": 98.0, "n": 1}
         document["environment"]["machine"]["device_id"] = "GPU-here"
         yield {**document, "profile": {"compiled": profile}}
 
 
-def kernel_sentences(reader: Client, *measured: dict[str, Any]) -> list[str]:
+def import_all(*measured: dict[str, Any]) -> None:
     sources = [ImportSource(f"{n}", orjson.dumps(one)) for n, one in enumerate(measured)]
     report = import_results(sources=sources, machine=releases.MACHINE)
     assert not report.refused, report.refused[0]
-    return [each["sentence"] for each in reader.get(EXPORT).json()["kernels"]]
+
+
+def evened_changes(reader: Client) -> list[str]:
+    return [each["evened"] for each in reader.get(EXPORT).json()["kernels"]]
 
 
 def test_undecided_case_says_what_is_left_without_its_launches(reader: Client) -> None:
     base = documents(50.0, releases.BASE, FAST, SLOW, FAST)
     new = documents(51.3, releases.NEW, SLOW, FAST, SLOW)
-    (said,) = kernel_sentences(reader, *base, *new)
-    assert said.endswith("Launches evened out (3 and 3 processes): 2.5% slower.")
+    import_all(*base, *new)
+    assert evened_changes(reader) == ["2.5% slower"]
+    page = page_text(reader.get(EXPORT.replace("export.json", "")))
+    assert "launches evened out</a>: 2.5% slower" in page  # next to the device time
+    assert "Launches evened out (3 and 3 processes): 2.5% slower." in page  # and among the reasons
 
 
 def test_undecided_case_with_one_launch_is_not_explained(reader: Client) -> None:
     base = documents(50.0, releases.BASE, FAST, FAST)
     new = documents(50.1, releases.NEW, FAST, FAST)
-    assert kernel_sentences(reader, *base, *new) == []
+    import_all(*base, *new)
+    assert evened_changes(reader) == []

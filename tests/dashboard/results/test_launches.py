@@ -4,7 +4,6 @@ import pytest
 
 from benchmarks_suite.harness import recorded
 from dashboard.results.core.kernel_profile import ArmProfile, Kernel, arm_profiles
-from dashboard.results.core.kernel_words import evened
 from dashboard.results.core.launches import EvenedChange, evened_change, evened_ms
 from tests.builders.golden_files import GOLDEN
 from tests.builders.kernels import kernel, profile
@@ -14,8 +13,9 @@ OWN_LAUNCHES = GOLDEN.parent / "h200_own_launches"
 
 def gelu(ms: float, threads: int, source: str = "gelu", registers: int = 32) -> Kernel:
     """A generated kernel, launched with so many threads a block."""
-    shape = {"grid": (98304, 1, 1), "block": (threads, 1, 1)}
-    return kernel("triton_poi_gelu", ms, source=source, registers=registers, **shape)
+    grid, block = (98304, 1, 1), (threads, 1, 1)
+    facts = {"source": source, "registers": registers, "grid": grid, "block": block}
+    return kernel("triton_poi_gelu", ms, "triton", 1, **facts)
 
 
 def process(*kernels: Kernel, matmul_ms: float = 1.0) -> ArmProfile:
@@ -57,7 +57,7 @@ def test_releases_with_one_source_differ_by_no_launch() -> None:
     """Of the newer build no process chose the faster launch."""
     base = [process(gelu(0.3, 128)), process(gelu(0.4, 256))]
     new = [process(gelu(0.4, 256), matmul_ms=1.013), process(gelu(0.4, 256), matmul_ms=1.026)]
-    change = evened_change(base, new)
+    change = evened_change([(base, new)])
     assert change is not None
     assert (change.least, change.most) == pytest.approx((1.0, 2.0))
     assert (change.base, change.new) == (2, 2)
@@ -66,9 +66,19 @@ def test_releases_with_one_source_differ_by_no_launch() -> None:
 def test_another_source_counts_with_its_fastest_launch() -> None:
     base = [process(gelu(0.3, 128)), process(gelu(0.4, 256))]
     new = [process(gelu(0.56, 128, "other")), process(gelu(0.9, 256, "other"))]
-    change = evened_change(base, new)
+    change = evened_change([(base, new)])
     assert change is not None
     assert (change.least, change.most) == pytest.approx((20.0, 20.0))
+
+
+def test_two_devices_are_evened_out_each_by_itself() -> None:
+    """The second one's kernels take twice as long, and there was one launch on it."""
+    first = [process(gelu(0.3, 128))], [process(gelu(0.4, 256), matmul_ms=1.013)]
+    second = [process(gelu(0.6, 128), matmul_ms=2)], [process(gelu(0.6, 128), matmul_ms=2.052)]
+    change = evened_change([first, second])
+    assert change is not None
+    assert (change.least, change.most) == pytest.approx((1.0, 2.0))
+    assert (change.base, change.new) == (2, 2)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +91,7 @@ def test_another_source_counts_with_its_fastest_launch() -> None:
     ids=["alike", "a kernel more", "no process"],
 )
 def test_nothing_to_even_out(base: list[ArmProfile], new: list[ArmProfile]) -> None:
-    assert evened_change(base, new) is None
+    assert evened_change([(base, new)]) is None
 
 
 def test_processes_of_a_recorded_gpu_agree_once_evened_out() -> None:
@@ -95,15 +105,12 @@ def test_processes_of_a_recorded_gpu_agree_once_evened_out() -> None:
 
 def test_recorded_releases_with_equal_code_are_even() -> None:
     """ViT-B/16 from 2.14.1 to 2.15.0, whose pairs of processes say −2.6 to +2.3%."""
-    change = evened_change(
-        recorded_processes("vit_b16", "2.14.1"), recorded_processes("vit_b16", "2.15.0")
-    )
+    base, new = (recorded_processes("vit_b16", release) for release in ("2.14.1", "2.15.0"))
+    change = evened_change([(base, new)])
     assert change is not None
     assert -0.5 < change.least <= change.most < 0
 
 
 def test_words() -> None:
-    assert evened(EvenedChange(-9.23, -9.09, 2, 3)) == (
-        "Launches evened out (2 and 3 processes): 9.1 to 9.2% faster."
-    )
-    assert evened(EvenedChange(0.12, 0.12, 1, 1)).endswith(": 0.1% slower.")
+    assert EvenedChange(-9.23, -9.09, 2, 3).words == "9.1 to 9.2% faster"
+    assert EvenedChange(0.12, 0.12, 1, 1).words == "0.1% slower"
