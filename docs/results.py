@@ -50,7 +50,7 @@ from benchmarks_suite.registry import BENCHMARKS  # noqa: E402
 
 PHASES = ("dynamo", "aot", "inductor", "triton")
 STARTS = ("cold", "warm", "restored")
-IN_TURN = RECORDED / "h200_four_releases"
+IN_TURN = ("h200_four_releases", "h200_own_launches")  # four releases took turns there
 GPU = "H100"  # of the tables that show values: those of two kinds of GPU have no common median
 FIRST_RELEASE, NAMES_RELEASE = "2.11.0", "2.15.0"  # in which PyTorch's own lists were measured
 DISTRIBUTED = "distributed"  # the family that spans GPUs
@@ -76,14 +76,15 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
     every_gpu = grouped(each for each in plain if each["benchmark"]["family"] != DISTRIBUTED)
     groups = _of_gpu(every_gpu, GPU)
     several_gpus = grouped(each for each in plain if each["benchmark"]["family"] == DISTRIBUTED)
+    took_turns = [each for name in IN_TURN for each in sessions[RECORDED / name]]
     yardstick = _printed(sessions, "yardstick.md", "python tests/perf/yardstick.py RESULTS")
     return TEMPLATE.read_text().format(
-        **figures(places(groups, sessions)),
+        **figures(places(groups, grouped(took_turns), sessions)),
         **work_figures(),
         summary=summary(documents),
         gpus=gpus(documents),
-        in_turn=table(in_turn(sessions[IN_TURN], "device_ms")),
-        in_turn_steps=table(in_turn(sessions[IN_TURN], "latency_ms")),
+        in_turn=table(in_turn(took_turns, "device_ms")),
+        in_turn_steps=table(in_turn(took_turns, "latency_ms")),
         device_times=table(upgrades(groups, "device_ms")),
         singles=table(singles(groups, FIRST_RELEASE, NAMES_RELEASE)),
         compile_work=table(compile_work(counted)),
@@ -112,13 +113,15 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
     )
 
 
-def places(groups: Groups, sessions: Mapping[Path, Sequence[Document]]) -> dict[str, Groups]:
+def places(
+    groups: Groups, took_turns: Groups, sessions: Mapping[Path, Sequence[Document]]
+) -> dict[str, Groups]:
     """Where the figures in the text may be from: see results_figures.py.
 
     A session is as it was then, with benchmarks that have changed since.
     """
     of_lists = {case: by_release for case, by_release in groups.items() if _library(by_release)}
-    named = {"H100": groups, "H200": grouped(sessions[IN_TURN]), "lists": of_lists}
+    named = {"H100": groups, "H200": took_turns, "lists": of_lists}
     for folder, documents in sessions.items():
         named[folder.name] = grouped(each for each in documents if not each["job"].get("variant"))
     return named

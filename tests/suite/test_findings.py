@@ -11,7 +11,10 @@ import torch
 FOLDER = Path(__file__).parents[2] / "docs" / "findings"
 PAGES = sorted(FOLDER.glob("*.md"))
 RELEASE = torch.__version__.partition("+")[0]
-PRINTED = "recorded_attention.py"  # makes a table of attention-dropout.md
+PRINTED = {  # scripts that make a table, and the page that has it
+    "recorded_attention.py": "attention-dropout.md",
+    "recorded_reductions.py": "reduction-layout.md",
+}
 
 
 def script_of(page: Path) -> Path:
@@ -28,7 +31,7 @@ def rows_of(page: Path) -> list[list[str]]:
 
 def test_every_page_has_its_script() -> None:
     scripts = {path.name for path in FOLDER.glob("*.py")}
-    assert {script_of(page).name for page in PAGES} | {PRINTED} == scripts
+    assert {script_of(page).name for page in PAGES} | PRINTED.keys() == scripts
 
 
 @pytest.mark.compiles
@@ -46,7 +49,8 @@ def test_script_says_of_this_torch_what_its_page_says(page: Path, tmp_path: Path
     assert str(run.returncode) == row[1]
 
 
-def test_recorded_attention_is_current() -> None:
-    script = FOLDER / PRINTED
-    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
-    assert run.stdout in (FOLDER / "attention-dropout.md").read_text()
+@pytest.mark.parametrize("script", PRINTED)
+def test_recorded_table_is_current(script: str) -> None:
+    command = [sys.executable, str(FOLDER / script)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert run.stdout in (FOLDER / PRINTED[script]).read_text()
