@@ -2,9 +2,9 @@
 
     python docs/findings/recorded_reductions.py
 
-From the profiles in tests/data/h200_own_launches: milliseconds of the GPU's own time in one compiled
-step, of kernels that Inductor generated with the whole row of a reduction in one block, and of all
-kernels; means of the processes.
+From the profiles in tests/data/h200_own_launches: milliseconds of the GPU's own time in one
+compiled step, of kernels that Inductor generated with the whole row of a reduction in one block,
+and of all kernels; means of the processes.
 """
 
 import sys

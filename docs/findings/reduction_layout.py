@@ -46,8 +46,6 @@ def threads_of_a_warp():
 
 if __name__ == "__main__":
     along_x, along_r = threads_of_a_warp()
-    print(
-        f"Triton {triton.__version__}: of a warp's threads {along_x} lie along x, {along_r} along r"
-    )
+    print(f"Triton {triton.__version__}, a warp's threads: {along_x} along x, {along_r} along r")
     print(f"verdict: the reads of a warp are {'not ' if along_r > along_x else ''}coalesced")
     sys.exit(along_r > along_x)
