@@ -20,7 +20,15 @@ sys.path.insert(0, str(ROOT))
 from results_cells import each_value, median_cell, memory, number_text, percent, short_name, table  # noqa: E402
 from results_compile_work import between_processes, compile_work, read_counted, work_figures  # noqa: E402
 from results_figures import figures  # noqa: E402
-from results_releases import LEAST_SINGLE_PERCENT, in_turn, singles, upgrades  # noqa: E402
+from results_releases import (  # noqa: E402
+    AGREE_PERCENT,
+    LEAST_SINGLE_PERCENT,
+    evened_in_turn,
+    in_turn,
+    launch_spread,
+    singles,
+    upgrades,
+)
 from results_sentences import (  # noqa: E402
     capped,
     cost,
@@ -83,8 +91,10 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
         **work_figures(),
         summary=summary(documents),
         gpus=gpus(documents),
-        in_turn=table(in_turn(took_turns, "device_ms")),
-        in_turn_steps=table(in_turn(took_turns, "latency_ms")),
+        in_turn=table(in_turn(took_turns)),
+        evened=table(evened_in_turn(took_turns)),
+        launch_spread=launch_spread(sessions[RECORDED / IN_TURN[1]]),
+        agree=f"{AGREE_PERCENT:g}%",
         device_times=table(upgrades(groups, "device_ms")),
         singles=table(singles(groups, FIRST_RELEASE, NAMES_RELEASE)),
         compile_work=table(compile_work(counted)),

@@ -17,17 +17,19 @@ from dashboard.comparisons.core.matching import (
 from dashboard.comparisons.core.sides import side_from_results
 from dashboard.language.metrics import METRICS
 from dashboard.results.core.kernel_profile import ArmProfile, arm_profiles
-from dashboard.results.core.launches import evened_change
+from dashboard.results.core.launches import EvenedChange, evened_change, evened_ms
 from dashboard.results.core.result_format import parse_result
 
 UNDECIDED = {"same": "the same", "unknown": "not known"}  # of a change, its words say the verdict
+AGREE_PERCENT = 0.3  # half the range of two processes that say the same
 LEAST_SINGLE_PERCENT = 10.0  # of a change between one process a side, to be listed
 
 
-def in_turn(documents: Iterable[Document], metric: str) -> Iterator[Sequence[str]]:
-    """Each process of each release, and the change from the release before as the site judges it;
-    the largest changes first. All took turns on one GPU.
+def in_turn(documents: Iterable[Document]) -> Iterator[Sequence[str]]:
+    """Each process's device time in each release, and the change from the release before as the
+    site judges it; the largest changes first. All took turns.
     """
+    metric = "device_ms"
     groups = grouped(documents)
     releases = sorted(set(chain(*groups.values())))
     rows: dict[tuple[str, str], dict[str, ComparisonRow]] = defaultdict(dict)
@@ -37,10 +39,8 @@ def in_turn(documents: Iterable[Document], metric: str) -> Iterator[Sequence[str
     yield "benchmark", *(f"{release}, ms" for release in releases)
     for case in sorted(rows, key=lambda case: -max(map(_size, rows[case].values()))):
         cells = [each_value(groups[case][releases[0]], metric, 4)]
-        for old, new in pairwise(releases):
+        for new in releases[1:]:
             words = _judged(rows[case][new])
-            if metric == "device_ms":
-                words += _evened(groups[case][old], groups[case][new])
             cells.append(f"{each_value(groups[case][new], metric, 4)}: {words}")
         yield short_name(case[0]), *cells
 
@@ -49,17 +49,46 @@ def _size(row: ComparisonRow) -> float:
     return row.effect.size
 
 
-def _evened(olds: Sequence[Document], news: Sequence[Document]) -> str:
-    """What is left of a change when no kernel's launch counts."""
+def evened_in_turn(documents: Iterable[Document]) -> Iterator[Sequence[str]]:
+    """Each release's change from the one before, launches evened out; the largest first."""
+    groups = grouped(documents)
+    releases = sorted(set(chain(*groups.values())))
+    yield "benchmark", *releases[1:]
+    rows = []
+    for (benchmark, _), by_release in groups.items():
+        changes = [_evened(by_release[old], by_release[new]) for old, new in pairwise(releases)]
+        largest = max(max(abs(each.least), abs(each.most)) for each in changes)
+        rows.append((-largest, short_name(benchmark), *(each.words for each in changes)))
+    for _, *cells in sorted(rows):
+        yield cells
+
+
+def _evened(olds: Sequence[Document], news: Sequence[Document]) -> EvenedChange:
     by_gpu: dict[str, tuple[list[ArmProfile], list[ArmProfile]]] = {}
     for side, documents in enumerate((olds, news)):
         for document in documents:
             gpu = document["environment"]["machine"]["device_id"]
             by_gpu.setdefault(gpu, ([], []))[side].append(arm_profiles(document)["compiled"])
     change = evened_change([*by_gpu.values()])
-    if change is None:
-        return ""
-    return f"; launches evened out {change.words}"
+    assert change is not None
+    return change
+
+
+def launch_spread(documents: Iterable[Document]) -> str:
+    """In how many cases and releases two processes on one GPU agree, as measured and evened out."""
+    within, evened_within, groups = 0, 0, 0
+    for by_release in grouped(documents).values():
+        for processes in by_release.values():
+            profiles = [arm_profiles(each)["compiled"] for each in processes]
+            groups += 1
+            within += _half_range([profile.total_ms for profile in profiles]) <= AGREE_PERCENT
+            evened_within += _half_range(evened_ms(profiles)) <= AGREE_PERCENT
+    return f"{within} of {groups} cases and releases as measured, and in {evened_within} evened out"
+
+
+def _half_range(times: Sequence[float]) -> float:
+    """In percent of their middle."""
+    return 100 * (max(times) - min(times)) / (max(times) + min(times))
 
 
 def upgrades(groups: Groups, metric: str) -> Iterator[Sequence[str]]:

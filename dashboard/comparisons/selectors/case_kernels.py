@@ -15,7 +15,7 @@ from dashboard.comparisons.selectors.case_jobs import CaseJobs, jobs_of_cases
 from dashboard.comparisons.selectors.versions import MeasuredSide
 from dashboard.results.core.kernel_profile import ArmProfile
 from dashboard.results.core.kernel_words import sentence
-from dashboard.results.core.launches import evened_change
+from dashboard.results.core.launches import EvenedChange, evened_change
 from dashboard.results.selectors.kernels import Profiles, diffs_of, profiles_of
 
 MOST_SENTENCES = 40  # each reads the profiles of MOST_PROCESSES a side on MOST_DEVICES
@@ -41,12 +41,7 @@ def sentences(report: UpgradeReport, base: MeasuredSide, new: MeasuredSide) -> l
         if of_case is None:
             continue
         diffs = diffs_of(profiles.get(of_case.base, {}), profiles.get(of_case.new, {}))
-        change = evened_change(
-            [
-                (_compiled(base_jobs, profiles), _compiled(new_jobs, profiles))
-                for base_jobs, new_jobs in compared[row.case.key]
-            ]
-        )
+        change = _evened(compared[row.case.key], profiles)
         if diffs and (row.effect.is_changed or change):
             names = str(of_case.base), str(of_case.new)
             kernels.append(CaseKernels(row, *names, sentence(diffs[0]), change))
@@ -56,6 +51,15 @@ def sentences(report: UpgradeReport, base: MeasuredSide, new: MeasuredSide) -> l
 def _devices(of_case: CaseJobs) -> list[tuple[Sequence[UUID], Sequence[UUID]]]:
     devices = of_case.devices[:MOST_DEVICES]
     return [(base[:MOST_PROCESSES], new[:MOST_PROCESSES]) for base, new in devices]
+
+
+def _evened(
+    devices: Iterable[tuple[Sequence[UUID], Sequence[UUID]]], profiles: Mapping[UUID, Profiles]
+) -> EvenedChange | None:
+    """None where there was nothing to even out."""
+    on_devices = [(_compiled(base, profiles), _compiled(new, profiles)) for base, new in devices]
+    change = evened_change(on_devices)
+    return change if change and change.is_evened else None
 
 
 def _compiled(jobs: Iterable[UUID], profiles: Mapping[UUID, Profiles]) -> list[ArmProfile]:

@@ -46,12 +46,14 @@ class _Launched:
 class EvenedChange:
     """least, most: percent by which the kernels of a step changed from a process of one side to one
     of the other, of all such pairs on one device. base, new: how many processes.
+    is_evened: whether any source was launched in several ways; else it is what was measured.
     """
 
     least: float
     most: float
     base: int
     new: int
+    is_evened: bool
 
     @property
     def words(self) -> str:
@@ -69,7 +71,7 @@ def evened_ms(processes: Sequence[ArmProfile]) -> list[float]:
 
 
 def evened_change(devices: Sequence[OnOneDevice]) -> EvenedChange | None:
-    """None where every source was launched in one way, so that there is nothing to even out."""
+    """None where no device has processes of both sides."""
     changes, is_evened, processes = list[float](), False, (0, 0)
     for base, new in devices:
         fastest, fastest_new = _fastest(base), _fastest(new)
@@ -79,9 +81,9 @@ def evened_change(devices: Sequence[OnOneDevice]) -> EvenedChange | None:
         totals = [process.total_ms for process in (*base, *new)]
         is_evened |= by_launch != 0 or [*sides[0], *sides[1]] != totals
         processes = processes[0] + len(base), processes[1] + len(new)
-    if not changes or not is_evened:
+    if not changes:
         return None
-    return EvenedChange(min(changes), max(changes), *processes)
+    return EvenedChange(min(changes), max(changes), *processes, is_evened)
 
 
 def _fastest(processes: Sequence[ArmProfile]) -> dict[Key, _Launched]:
