@@ -45,18 +45,21 @@ class ObservedChange:
     @property
     def text(self) -> str:
         verb = "rose" if self.effect > 0 else "fell"
-        interval = f"{signed(self.low)} to {signed(self.high)}%"
-        return f"{self.name} {verb} by {abs(self.effect):.1f}% ({interval})"
+        return f"{self.name} {verb} by {abs(self.effect):.1f}%{self._interval}"
 
     @property
     def steady_text(self) -> str:
         """Of what did not move: "The eager control shows no change (−0.8 to +1.2%)"."""
         if abs(self.low) < EXACT_PERCENT and abs(self.high) < EXACT_PERCENT:
             return f"{self.name} stayed exactly as it was"
-        interval = f"({signed(self.low)} to {signed(self.high)}%)"
-        if self.is_certain:
-            return f"{self.name} did not move as much {interval}"
-        return f"{self.name} shows no change {interval}"
+        says = "did not move as much" if self.is_certain else "shows no change"
+        return f"{self.name} {says}{self._interval}"
+
+    @property
+    def _interval(self) -> str:
+        """Empty where its ends read the same."""
+        low, high = signed(self.low), signed(self.high)
+        return f" ({low} to {high}%)" if low != high else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,11 +184,11 @@ def _sentence(alert: Alert) -> str:
     name += f", {metric_of(series.metric).label}"
     if not outcome:
         return f"{name}: {alert.confirmation}, nothing could be measured"
-    low, high = outcome["low"], outcome["high"]
+    low, high = signed(outcome["low"]), signed(outcome["high"])
     sign = "%" if outcome["unit"] == "percent" else ""
     effect = signed(outcome["effect"]) + sign
     if low != high:
-        effect += f" ({signed(low)} to {signed(high)})"
+        effect += f" ({low} to {high})"
     rounds = plural(outcome["pairs"], "round")
     verdict = alert.confirmation
     if alert.is_smaller and alert.effect is not None:

@@ -218,3 +218,14 @@ def test_equal_code_is_mentioned_and_blames_nobody() -> None:
     blamed, evidence = attribute(replace(COMPILED, control=STEADY, code=same))
     assert blamed == "unknown"
     assert evidence[-1].says == "The generated code is the same before and after."
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (8.0, 12.0, "Latency rose by 10.0% (+8.0 to +12.0%)"),
+        (9.96, 10.04, "Latency rose by 10.0%"),
+    ],
+)
+def test_interval_whose_ends_read_the_same_is_left_out(low: float, high: float, text: str) -> None:
+    assert ObservedChange("Latency", 10.0, low, high).text == text
