@@ -56,12 +56,15 @@ def report(by_case: Mapping[str, Processes]) -> Iterator[str]:
             for one, other in combinations(changes.values(), 2):
                 raw, even = (abs(sum(a) - sum(b)) / 2 for a, b in zip(one, other, strict=True))
                 apart.append((raw, even))
-    for name, values in zip(("pairs", "evened out"), zip(*apart, strict=True), strict=True):
-        middle, most = median(values), max(values)
-        yield (
-            f"\n{name}: two GPUs are {middle:.2f} points apart in the median, {most:.2f} at most, "
-            f"in {len(values)} changes"
-        )
+    for name, values in (
+        ("pairs", [raw for raw, _ in apart]),
+        ("evened out", [even for _, even in apart]),
+    ):
+        if values:
+            yield (
+                f"\n{name}: two GPUs are {median(values):.2f} points apart in the median, "
+                f"{max(values):.2f} at most, in {len(values)} changes"
+            )
 
 
 def _changes(base: Sequence[ArmProfile], new: Sequence[ArmProfile]) -> tuple[Range, Range]:
