@@ -371,7 +371,7 @@ class CaseKernelsDocument(TypedDict):
     metric: str
     # Which kernels, in words.
     sentence: str
-    # What is left of the change when no kernel's launch counts; may be empty.
+    # How device_ms changed with launches evened out; empty where all are alike.
     evened: str
     # Of the older build.
     base_job: str

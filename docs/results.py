@@ -21,7 +21,6 @@ from results_cells import each_value, median_cell, memory, number_text, percent,
 from results_compile_work import between_processes, compile_work, read_counted, work_figures  # noqa: E402
 from results_figures import figures  # noqa: E402
 from results_releases import (  # noqa: E402
-    AGREE_PERCENT,
     LEAST_SINGLE_PERCENT,
     evened_in_turn,
     in_turn,
@@ -55,6 +54,7 @@ from results_summary import (  # noqa: E402
 )
 
 from benchmarks_suite.registry import BENCHMARKS  # noqa: E402
+from tests.perf.kernel_choices import LIMIT_PERCENT  # noqa: E402
 
 PHASES = ("dynamo", "aot", "inductor", "triton")
 STARTS = ("cold", "warm", "restored")
@@ -94,7 +94,7 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
         in_turn=table(in_turn(took_turns)),
         evened=table(evened_in_turn(took_turns)),
         launch_spread=launch_spread(sessions[RECORDED / IN_TURN[1]]),
-        agree=f"{AGREE_PERCENT:g}%",
+        agree=f"{LIMIT_PERCENT:g}%",
         device_times=table(upgrades(groups, "device_ms")),
         singles=table(singles(groups, FIRST_RELEASE, NAMES_RELEASE)),
         compile_work=table(compile_work(counted)),

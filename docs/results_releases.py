@@ -19,9 +19,10 @@ from dashboard.language.metrics import METRICS
 from dashboard.results.core.kernel_profile import ArmProfile, arm_profiles
 from dashboard.results.core.launches import EvenedChange, evened_change, evened_ms
 from dashboard.results.core.result_format import parse_result
+from tests.perf.device_time import half_range_percent
+from tests.perf.kernel_choices import LIMIT_PERCENT
 
 UNDECIDED = {"same": "the same", "unknown": "not known"}  # of a change, its words say the verdict
-AGREE_PERCENT = 0.3  # half the range of two processes that say the same
 LEAST_SINGLE_PERCENT = 10.0  # of a change between one process a side, to be listed
 
 
@@ -81,14 +82,14 @@ def launch_spread(documents: Iterable[Document]) -> str:
         for processes in by_release.values():
             profiles = [arm_profiles(each)["compiled"] for each in processes]
             groups += 1
-            within += _half_range([profile.total_ms for profile in profiles]) <= AGREE_PERCENT
-            evened_within += _half_range(evened_ms(profiles)) <= AGREE_PERCENT
+            within += _agree([profile.total_ms for profile in profiles])
+            evened_within += _agree(evened_ms(profiles))
     return f"{within} of {groups} cases and releases as measured, and in {evened_within} evened out"
 
 
-def _half_range(times: Sequence[float]) -> float:
-    """In percent of their middle."""
-    return 100 * (max(times) - min(times)) / (max(times) + min(times))
+def _agree(times: Sequence[float]) -> bool:
+    spread = half_range_percent(times)
+    return spread is not None and spread <= LIMIT_PERCENT
 
 
 def upgrades(groups: Groups, metric: str) -> Iterator[Sequence[str]]:

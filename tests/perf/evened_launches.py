@@ -3,8 +3,8 @@
     python -m tests.perf.evened_launches RESULTS...
 
 RESULTS: as `benchmarks_suite compare` takes them, of two releases or more on two GPUs or more, each
-with several processes. For each case and two neighbouring releases it prints what every GPU's pairs
-of processes say of the GPU's own time, and what they say evened out
+with two processes or more. For each case and two neighbouring releases it prints what every GPU's
+pairs of processes say of the GPU's own time, and what they say evened out
 (dashboard/results/core/launches.py); then how far apart the middles of two GPUs are.
 """
 
@@ -15,9 +15,9 @@ from itertools import combinations, pairwise, product
 from pathlib import Path
 from statistics import median
 
-from dashboard.results.core.kernel_profile import ArmProfile, arm_profiles
+from dashboard.results.core.kernel_profile import ArmProfile
 from dashboard.results.core.launches import evened_change
-from tests.perf.kernel_choices import grouped
+from tests.perf.kernel_choices import compiled_profiles, grouped
 
 Range = tuple[float, float]  # of a change, in percent
 Processes = dict[str, dict[str, list[ArmProfile]]]  # of a case, by GPU and torch
@@ -34,7 +34,7 @@ def main() -> None:
 def cases(paths: Sequence[Path]) -> dict[str, Processes]:
     by_case: dict[str, Processes] = defaultdict(lambda: defaultdict(dict))
     for (benchmark, config, torch, gpu), documents in grouped(paths).items():
-        profiles = [arm_profiles(document)["compiled"] for document in documents]
+        profiles = compiled_profiles(documents)
         by_case[f"{benchmark} {config}"][gpu][torch] = profiles
     return by_case
 
@@ -46,8 +46,11 @@ def report(by_case: Mapping[str, Processes]) -> Iterator[str]:
     for case, by_gpu in sorted(by_case.items()):
         releases = sorted({torch for by_torch in by_gpu.values() for torch in by_torch})
         for old, new in pairwise(releases):
-            both = [gpu for gpu, by_torch in by_gpu.items() if {old, new} <= by_torch.keys()]
-            changes = {gpu: _changes(by_gpu[gpu][old], by_gpu[gpu][new]) for gpu in sorted(both)}
+            changes = {}
+            for gpu, by_torch in sorted(by_gpu.items()):
+                changed = _changes(by_torch.get(old, ()), by_torch.get(new, ()))
+                if changed is not None:
+                    changes[gpu] = changed
             if len(changes) < 2:
                 continue
             for gpu, ranges in changes.items():
@@ -67,13 +70,13 @@ def report(by_case: Mapping[str, Processes]) -> Iterator[str]:
             )
 
 
-def _changes(base: Sequence[ArmProfile], new: Sequence[ArmProfile]) -> tuple[Range, Range]:
-    """What the pairs of processes say, and what they say evened out."""
-    pairs = [100 * (b.total_ms / a.total_ms - 1) for a, b in product(base, new)]
-    raw = min(pairs), max(pairs)
+def _changes(base: Sequence[ArmProfile], new: Sequence[ArmProfile]) -> tuple[Range, Range] | None:
+    """What the pairs of processes say, and what they say evened out; None of too few processes."""
     even = evened_change([(base, new)])
-    assert even is not None
-    return raw, (even.least, even.most)
+    if even is None:
+        return None
+    pairs = [100 * (b.total_ms / a.total_ms - 1) for a, b in product(base, new)]
+    return (min(pairs), max(pairs)), (even.least, even.most)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks_suite.harness import recorded
 from benchmarks_suite.harness.contract import Document
 from dashboard.results.core.kernel_diff import KernelChange, KernelDiff, kernel_diff
-from dashboard.results.core.kernel_profile import Kernel, arm_profiles
+from dashboard.results.core.kernel_profile import ArmProfile, Kernel, arm_profiles
 from dashboard.results.core.launches import evened_ms
 from tests.perf.device_time import half_range_percent
 
@@ -65,7 +65,7 @@ def report(groups: dict[Group, list[Document]], limit: float) -> Iterator[str]:
         spread = half_range_percent([device_ms(document) for document in documents])
         if spread is None:
             continue
-        profiles = [arm_profiles(document)["compiled"] for document in documents]
+        profiles = compiled_profiles(documents)
         evened_spread = half_range_percent(evened_ms(profiles)) or 0.0
         spreads.append(spread)
         evened_spreads.append(evened_spread)
@@ -84,6 +84,12 @@ def report(groups: dict[Group, list[Document]], limit: float) -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
     within, evened = (sum(each <= limit for each in every) for every in (spreads, evened_spreads))
     yield f"\n{within} of {len(spreads)} within ±{limit}%; with launches evened out {evened}"
+
+
+def compiled_profiles(documents: Sequence[Document]) -> list[ArmProfile]:
+    """Of the processes that have one."""
+    profiles = (arm_profiles(document).get("compiled") for document in documents)
+    return [profile for profile in profiles if profile is not None]
 
 
 def reasons(documents: Sequence[Document]) -> list[str]:

@@ -61,7 +61,7 @@ class CaseKernels(Schema):
     metric: str
     sentence: str = Field(description="Which kernels, in words.")
     evened: str = Field(
-        description="What is left of the change when no kernel's launch counts; may be empty."
+        description="How device_ms changed with launches evened out; empty where all are alike."
     )
     base_job: UUID = Field(description="Of the older build.")
     new_job: UUID = Field(description="Of the newer build.")

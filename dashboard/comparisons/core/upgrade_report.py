@@ -76,8 +76,8 @@ class CaseKernels:
     def text(self) -> str:
         if self.evened is None:
             return self.sentence
-        processes = f"{self.evened.base} and {self.evened.new} processes"
-        return f"{self.sentence} Launches evened out ({processes}): {self.left}."
+        processes = f"{self.evened.processes} processes a side"
+        return f"{self.sentence} Device time with launches evened out, of {processes}: {self.left}."
 
 
 @dataclass(frozen=True, slots=True)

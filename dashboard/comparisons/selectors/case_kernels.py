@@ -2,7 +2,7 @@
 
 A side has many jobs and each has a profile. Compared are those that case_jobs.py chooses by their
 device time. Next to them stands what is left of the change in all of them when the launches that
-Inductor chose in each process are evened out; so it does for a case that is not decided.
+Inductor chose in each process are evened out; also for an undecided case.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -64,7 +64,8 @@ def _evened(
 
 def _compiled(jobs: Iterable[UUID], profiles: Mapping[UUID, Profiles]) -> list[ArmProfile]:
     of_jobs = (profiles.get(job, {}) for job in jobs)
-    return [profile["compiled"] for profile in of_jobs if "compiled" in profile]
+    compiled = (each["compiled"] for each in of_jobs if "compiled" in each)
+    return [profile for profile in compiled if profile.total_ms]
 
 
 def _rows(report: UpgradeReport) -> list[ComparisonRow]:

@@ -50,10 +50,12 @@ class ModelRow:
 
     @property
     def evened(self) -> str:
-        """What is left of the change of its device time when no launch counts, of a single case."""
+        """How its device time changed with launches evened out, of a single case."""
         only = self.kernels[0] if len(self.kernels) == 1 else None
         mean = self.group.mean_of("device_ms")
-        return only.left if only and mean and mean.matched == 1 else ""
+        if only is None or only.evened is None or mean is None or mean.matched != 1:
+            return ""
+        return f"{only.left}, {only.evened.processes} processes a side"
 
     @property
     def is_measurable(self) -> bool:

@@ -1,12 +1,14 @@
 """What a step's kernels take once their launches are evened out. Pure.
 
 How a generated kernel is launched, with how many threads a block and how much work for each,
-Inductor mostly chooses by timing, in each process anew. So two processes of one build may differ by
-several per cent where the same kernel, launched alike, repeats to a fraction of one. Evened out,
-every kernel is launched as in the process of its side that ran it fastest, and where both sides
-have its source, alike.
+Inductor mostly chooses by timing, again in each process. So two processes of one build may differ
+by several per cent where the same kernel, launched alike, repeats to a fraction of one. Evened out,
+every kernel takes the time of its fastest launch in the processes of its side; and where both sides
+have its source and launched it otherwise, it counts as unchanged.
 
-It is of the launches that were seen: in few processes none may have chosen a kernel's fastest one.
+It is an estimate. In few processes none may have chosen a kernel's fastest launch, which shows
+where the source differs between the sides; and of a source that both have, what else changed is
+left out with the launch. A kernel that got another process's time scatters no more by itself.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,6 +19,7 @@ from dashboard.language.metrics import METRICS
 from dashboard.language.wording import span
 from dashboard.results.core.kernel_profile import ArmProfile, Kernel
 
+LEAST_PROCESSES = 2  # of a side on a device; of one there is no other launch to choose from
 Key = tuple[str, float]  # a Triton source and its calls in a step
 Shape = tuple[tuple[int, ...], tuple[int, ...]]  # grid and block
 
@@ -45,14 +48,13 @@ class _Launched:
 @dataclass(frozen=True, slots=True)
 class EvenedChange:
     """least, most: percent by which the kernels of a step changed from a process of one side to one
-    of the other, of all such pairs on one device. base, new: how many processes.
+    of the other, of all such pairs on one device. processes: of either side.
     is_evened: whether any source was launched in several ways; else it is what was measured.
     """
 
     least: float
     most: float
-    base: int
-    new: int
+    processes: int
     is_evened: bool
 
     @property
@@ -71,19 +73,27 @@ def evened_ms(processes: Sequence[ArmProfile]) -> list[float]:
 
 
 def evened_change(devices: Sequence[OnOneDevice]) -> EvenedChange | None:
-    """None where no device has processes of both sides."""
-    changes, is_evened, processes = list[float](), False, (0, 0)
-    for base, new in devices:
+    """None where no device has LEAST_PROCESSES of both sides.
+
+    Of a device as many of both sides count, the first ones: of more processes the fastest launch of
+    a kernel is a faster one, by chance alone.
+    """
+    changes, is_evened, processes = list[float](), False, 0
+    for measured, measured_new in devices:
+        count = min(len(measured), len(measured_new))
+        if count < LEAST_PROCESSES:
+            continue
+        base, new = measured[:count], measured_new[:count]
         fastest, fastest_new = _fastest(base), _fastest(new)
         by_launch = _by_launch(fastest, fastest_new)
         sides = _evened(base, fastest), _evened(new, fastest_new)
         changes += [100 * ((after - by_launch) / before - 1) for before, after in product(*sides)]
         totals = [process.total_ms for process in (*base, *new)]
         is_evened |= by_launch != 0 or [*sides[0], *sides[1]] != totals
-        processes = processes[0] + len(base), processes[1] + len(new)
+        processes += count
     if not changes:
         return None
-    return EvenedChange(min(changes), max(changes), *processes, is_evened)
+    return EvenedChange(min(changes), max(changes), processes, is_evened)
 
 
 def _fastest(processes: Sequence[ArmProfile]) -> dict[Key, _Launched]:

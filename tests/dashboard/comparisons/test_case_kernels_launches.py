@@ -49,8 +49,12 @@ def test_undecided_case_says_what_is_left_without_its_launches(reader: Client) -
     import_all(*base, *new)
     assert evened_changes(reader) == ["2.5% slower"]
     page = page_text(reader.get(EXPORT.replace("export.json", "")))
-    assert "launches evened out</a>: 2.5% slower" in page  # next to the device time
-    assert "Launches evened out (3 and 3 processes): 2.5% slower." in page  # and among the reasons
+    assert (
+        "launches evened out</a>: 2.5% slower, 3 processes a side" in page
+    )  # next to the device time
+    assert (
+        "with launches evened out, of 3 processes a side: 2.5% slower." in page
+    )  # and among the reasons
 
 
 def test_undecided_case_with_one_launch_is_not_explained(reader: Client) -> None:

@@ -34,5 +34,5 @@ def test_gpus_agree_once_launches_are_evened_out() -> None:
 
 
 def test_case_of_one_gpu_has_nothing_to_agree_with() -> None:
-    base = processes((128, 10.0), matmul_ms=90)
+    base = processes((128, 10.0), (128, 10.0), matmul_ms=90)
     assert len(list(report({"gpt2 inductor": {"GPU-a": {OLD: base, NEW: base}}}))) == 2

@@ -60,7 +60,7 @@ def test_releases_with_one_source_differ_by_no_launch() -> None:
     change = evened_change([(base, new)])
     assert change is not None
     assert (change.least, change.most) == pytest.approx((1.0, 2.0))
-    assert (change.base, change.new) == (2, 2)
+    assert change.processes == 2
 
 
 def test_another_source_counts_with_its_fastest_launch() -> None:
@@ -73,23 +73,35 @@ def test_another_source_counts_with_its_fastest_launch() -> None:
 
 def test_two_devices_are_evened_out_each_by_itself() -> None:
     """The second one's kernels take twice as long, and there was one launch on it."""
-    first = [process(gelu(0.3, 128))], [process(gelu(0.4, 256), matmul_ms=1.013)]
-    second = [process(gelu(0.6, 128), matmul_ms=2)], [process(gelu(0.6, 128), matmul_ms=2.052)]
-    change = evened_change([first, second])
+    first = [process(gelu(0.3, 128))] * 2, [process(gelu(0.4, 256), matmul_ms=1.013)] * 2
+    on_second = process(gelu(0.6, 128), matmul_ms=2), process(gelu(0.6, 128), matmul_ms=2.052)
+    change = evened_change([first, ([on_second[0]] * 2, [on_second[1]] * 2)])
     assert change is not None
     assert (change.least, change.most) == pytest.approx((1.0, 2.0))
-    assert (change.base, change.new) == (2, 2)
+    assert change.processes == 4
+
+
+def test_as_many_processes_of_both_sides_count() -> None:
+    """The third one of the base found a launch that two of the new build may not have found."""
+    base = [process(gelu(0.4, 256)), process(gelu(0.4, 256)), process(gelu(0.2, 128))]
+    new = [process(gelu(0.4, 256, "other"))] * 2
+    change = evened_change([(base, new)])
+    assert change is not None
+    assert (change.least, change.most) == pytest.approx((0.0, 0.0))
+    assert change.processes == 2
 
 
 def test_where_launches_are_alike_it_is_what_was_measured() -> None:
-    change = evened_change([([process(gelu(0.3, 128))], [process(gelu(0.43, 128))])])
+    change = evened_change([([process(gelu(0.3, 128))] * 2, [process(gelu(0.43, 128))] * 2)])
     assert change is not None
     assert not change.is_evened
     assert (change.least, change.most) == pytest.approx((10.0, 10.0))
 
 
-def test_side_without_a_process_has_no_change() -> None:
-    assert evened_change([([], [process(gelu(0.4, 128))])]) is None
+@pytest.mark.parametrize("count", [0, 1])
+def test_fewer_than_two_processes_of_a_side_say_nothing(count: int) -> None:
+    base = [process(gelu(0.4, 128)), process(gelu(0.3, 128))]
+    assert evened_change([(base, base[:count])]) is None
 
 
 def test_processes_of_a_recorded_gpu_agree_once_evened_out() -> None:
@@ -110,5 +122,5 @@ def test_recorded_releases_with_equal_code_are_even() -> None:
 
 
 def test_words() -> None:
-    assert EvenedChange(-9.23, -9.09, 2, 3, is_evened=True).words == "9.1 to 9.2% faster"
-    assert EvenedChange(0.12, 0.12, 1, 1, is_evened=True).words == "0.1% slower"
+    assert EvenedChange(-9.23, -9.09, 2, is_evened=True).words == "9.1 to 9.2% faster"
+    assert EvenedChange(0.12, 0.12, 2, is_evened=True).words == "0.1% slower"
