@@ -32,7 +32,7 @@ SHOWN: Shown = (
     ("h100-series", DESK, "dark"),
     ("h100-job", DESK, "light"),
     ("h100-benchmarks", DESK, "dark"),
-    ("h100-compare", DESK, "light"),
+    ("h200-compare", DESK, "light"),
     ("compile-calls", DESK, "light"),
     ("advisor", DESK, "light"),
 )
@@ -83,7 +83,7 @@ LINKS: Links = {  # page -> where a link to it is found, and which
 
 
 DEMO: Links = {  # as LINKS, of what was recorded
-    "h100-compare": ("/compare/?base=2.11.0&new=2.15.0&machine=h100-80gb-hbm3", None),
+    "h200-compare": ("/compare/?base=2.11.0&new=2.15.0&machine=h200", None),
     "h100-benchmarks": (f"/benchmarks/?{IMPORTED}", None),
     "h100-series": (
         f"/series/{TRAINING}/?{IMPORTED}&axis=release&second=cold_start_s",
