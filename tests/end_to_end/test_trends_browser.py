@@ -125,9 +125,12 @@ def test_a_dragged_stretch_is_asked_for_again_and_back_undoes_it(page: Page) -> 
 def test_two_clicked_points_are_compared(page: Page) -> None:
     plot = trend(page).locator(".plot").first
     page.get_by_role("button", name="Compare two points").click()
+    hovered, first_point = plot.locator(".hovertext").first, "none yet"
     for index in (0, 5):
         page.mouse.move(*on_page(plot, index))
-        expect(plot.locator(".hovertext").first).to_be_visible()  # a click is on what is hovered
+        expect(hovered).to_be_visible()
+        expect(hovered).not_to_have_text(first_point)  # a click is on what is hovered
+        first_point = hovered.inner_text()
         page.mouse.click(*on_page(plot, index))
         if index == 0:
             expect(

@@ -74,6 +74,8 @@ def test_leftover_that_left_its_group_is_found_by_its_marker(tmp_path: Path) -> 
         ["sleep", "600"], start_new_session=True, env={MARKER_VARIABLE: f"{folder}0"}
     )
     try:
+        for process in (stray, other):  # while it is being started its environment is empty
+            wait_for(psutil.Process(process.pid).environ)
         assert end_leftover_processes(folder)
         assert stray.wait(5) == -9
         assert other.poll() is None
