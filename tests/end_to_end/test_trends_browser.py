@@ -130,7 +130,7 @@ def test_two_clicked_points_are_compared(page: Page) -> None:
         page.mouse.move(*on_page(plot, index))
         expect(hovered).to_be_visible()
         expect(hovered).not_to_have_text(first_point)  # a click is on what is hovered
-        first_point = hovered.inner_text()
+        first_point = hovered.text_content() or ""
         page.mouse.click(*on_page(plot, index))
         if index == 0:
             expect(
