@@ -15,7 +15,7 @@ from dashboard.comparisons.selectors.case_jobs import CaseJobs, jobs_of_cases
 from dashboard.comparisons.selectors.versions import MeasuredSide
 from dashboard.results.core.kernel_profile import ArmProfile
 from dashboard.results.core.kernel_words import sentence
-from dashboard.results.core.launches import EvenedChange, evened_change
+from dashboard.results.core.launches import LEAST_PROCESSES, EvenedChange, evened_change
 from dashboard.results.selectors.kernels import Profiles, diffs_of, profiles_of
 
 MOST_SENTENCES = 40  # each reads the profiles of MOST_PROCESSES a side on MOST_DEVICES
@@ -75,7 +75,7 @@ def _rows(report: UpgradeReport) -> list[ComparisonRow]:
             if row.effect.is_changed:
                 rows.setdefault(row.case.key, row)
     for row in report.tables["device_ms"].rows:
-        if row.effect.verdict == "unknown":
+        if row.effect.verdict == "unknown" and row.effect.processes >= LEAST_PROCESSES:
             rows.setdefault(row.case.key, row)
     return sorted(rows.values(), key=_importance)[:MOST_SENTENCES]
 
