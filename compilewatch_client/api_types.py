@@ -398,7 +398,8 @@ class ReportDocument(TypedDict):
     models: dict[str, ModelAnswerDocument]
     # Metric by metric, the largest changes first.
     cases: list[ReportedCaseDocument]
-    # Of the cases whose latency or device time changed; 40 at most.
+    # Of the cases whose latency or device time changed, and of those whose device time is undecided
+    # and whose launches differ; 40 at most.
     kernels: list[CaseKernelsDocument]
 
 

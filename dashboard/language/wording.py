@@ -237,16 +237,13 @@ def effect(
         text = f"{_percent(abs(amount))} {_direction(metric, larger=amount > 0)}"
     if low is None or high is None or not has_two_ends(low, high):
         return ValueChange(text, tone, amount)
-    ends, _ = _ends(metric, low, high)
-    return ValueChange(f"{text} ({ends})", tone, amount)
+    return ValueChange(f"{text} ({_ends(metric, low, high)[0]})", tone, amount)
 
 
 def has_two_ends(low: float, high: float) -> bool:
     """Whether the ends of an interval of percent are known and do not read the same."""
-    if not math.isfinite(high - low):
-        return False
     decimals = _decimals(low, high)
-    return round(low, decimals) != round(high, decimals)
+    return math.isfinite(high - low) and round(low, decimals) != round(high, decimals)
 
 
 def named(metric: Metric, text: str) -> str:
@@ -260,9 +257,7 @@ def named(metric: Metric, text: str) -> str:
 
 
 def span(metric: Metric, low: float, high: float) -> str:
-    """An interval of percent in words: "1.2 to 3.4% slower", "3.5% faster to 5.3% slower"; one
-    number where its ends read the same.
-    """
+    """An interval of percent in words: "1.2 to 3.4% slower", "3.5% faster to 5.3% slower"."""
     return " ".join(_ends(metric, low, high)).rstrip()
 
 
@@ -274,14 +269,12 @@ def _ends(metric: Metric, low: float, high: float) -> tuple[str, str]:
     decimals = _decimals(low, high)
     low, high = round(low, decimals), round(high, decimals)
     lower, upper = f"{abs(low):,.{decimals}f}", f"{abs(high):,.{decimals}f}"
-    if low == high:
-        return f"{upper}%", _direction(metric, larger=high > 0)
-    if low >= 0:
-        return f"{lower} to {upper}%", _direction(metric, larger=True)
-    if high <= 0:
-        return f"{upper} to {lower}%", _direction(metric, larger=False)
-    smaller, larger = _direction(metric, larger=False), _direction(metric, larger=True)
-    return f"{lower}% {smaller} to {upper}% {larger}", ""
+    if low < 0 < high:
+        smaller, larger = _direction(metric, larger=False), _direction(metric, larger=True)
+        return f"{lower}% {smaller} to {upper}% {larger}", ""
+    nearer, farther = (lower, upper) if low >= 0 else (upper, lower)
+    ends = nearer if low == high else f"{nearer} to {farther}"  # one where they read the same
+    return f"{ends}%", _direction(metric, larger=high > 0)
 
 
 def _decimals(low: float, high: float) -> int:

@@ -1,4 +1,4 @@
-"""Triton since 3.7 reads rows across: a sum over strided values is no longer coalesced.
+"""Since Triton 3.7 a sum that is contiguous along neither axis is not coalesced.
 
     python reduction_layout.py                needs Triton; no torch, no GPU
 

@@ -131,7 +131,8 @@ class Answered(Schema):
     )
     cases: list[ReportedCase] = Field(description="Metric by metric, the largest changes first.")
     kernels: list[CaseKernels] = Field(
-        description="Of the cases whose latency or device time changed; 40 at most."
+        description="Of the cases whose latency or device time changed, and of those whose device "
+        "time is undecided and whose launches differ; 40 at most."
     )
 
 

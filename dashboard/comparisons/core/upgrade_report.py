@@ -242,7 +242,7 @@ def markdown(
     ]
     if kernels:
         cells = [(each.row.case.benchmark, each.row.case.config, each.text) for each in kernels]
-        parts.append("## Which kernels, in the cases that changed")
+        parts.append("## Which kernels")
         parts.append(markdown_table(("Benchmark", "Config", "Kernels"), cells))
         parts.append(NEAREST_MEDIAN)
     if latency.left_out:

@@ -70,8 +70,7 @@ def context(
     listed = rows if "all" in request.GET else rows[:_MAX_ROWS]
     judgement = report.overall.judgement
     kernels = case_kernels.sentences(report, base, new)
-    starred = starred_models.of_user(request.user.pk)
-    models = model_table(report, kernels, new[0].machine, starred)
+    models = model_table(report, kernels, new[0].machine, starred_models.of_user(request.user.pk))
     model_rows, folded_rows = _split_by_interval(_shown_models(request, models, case_filter))
     return {
         "report": report,

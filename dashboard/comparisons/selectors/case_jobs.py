@@ -59,8 +59,8 @@ SideValues = dict[tuple[str, str], list[JobValue]]
 class CaseJobs:
     """Of each side one job of a case.
 
-    devices: all jobs of both sides, newest first, on each device that both have, of which the side
-        that has fewer has most first.
+    devices: of each device that both sides have, the jobs of either, newest first; the device with
+        most jobs of both first.
     """
 
     base: UUID

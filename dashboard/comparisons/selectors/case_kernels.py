@@ -31,15 +31,17 @@ def sentences(report: UpgradeReport, base: MeasuredSide, new: MeasuredSide) -> l
     rows = _rows(report)
     jobs = jobs_of_cases(rows, base, new, "device_ms")
     compared = {key: _devices(of_case) for key, of_case in jobs.items()}
-    wanted = {job for each in jobs.values() for job in (each.base, each.new)}
-    for devices in compared.values():
-        wanted.update(*(side for device in devices for side in device))
-    profiles = profiles_of(wanted)
+    profiled = set[UUID]()
+    for key, of_case in jobs.items():
+        profiled |= {of_case.base, of_case.new}
+        for base_jobs, new_jobs in compared[key]:
+            profiled.update(base_jobs, new_jobs)
+    profiles = profiles_of(profiled)
     kernels = []
     for row in rows:
-        of_case = jobs.get(row.case.key)
-        if of_case is None:
+        if row.case.key not in jobs:
             continue
+        of_case = jobs[row.case.key]
         diffs = diffs_of(profiles.get(of_case.base, {}), profiles.get(of_case.new, {}))
         change = _evened(compared[row.case.key], profiles)
         if diffs and (row.effect.is_changed or change):
