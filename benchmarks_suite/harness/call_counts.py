@@ -88,7 +88,10 @@ class CallTable:
 
 
 class CallCounter:
-    """Counts the calls of this thread between ``with`` and the end of its block."""
+    """Counts the calls of this thread between ``with`` and the end of its block.
+
+    Since Python 3.12 those of every thread of the process, as if they were this one's.
+    """
 
     def __init__(self) -> None:
         ticks = itertools.count()
@@ -111,7 +114,8 @@ class CallCounter:
             table.calls[caller] += entry.callcount
             table.below[caller] += _below(entry)
             for callee in entry.calls or ():
-                if not isinstance(callee.code, str):
+                # A call that has not ended has no count: of a thread that still runs, for one
+                if callee.callcount and not isinstance(callee.code, str):
                     edge = caller, function_name(callee.code)
                     table.edges[edge] += callee.callcount
                     table.edges_below[edge] += _below(callee)

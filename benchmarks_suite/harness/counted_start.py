@@ -3,10 +3,12 @@
 How long a compilation takes depends on what else the machine does; how many calls it makes hardly
 does. So the first step is profiled (call_counts.py) in a process of its own, like every start's
 (starts.py): fresh caches, fixed hashes. So that the counts repeat, everything runs in this thread:
-the kernels are compiled here instead of by workers, and autograd runs the backward pass (in which a
-lazy one is compiled) here instead of in a thread of its device.
+the kernels are compiled here instead of by workers, autograd runs the backward pass (in which a
+lazy one is compiled) here instead of in a thread of its device, and tqdm, with which the
+tracing of a graph shows its progress, starts no thread to watch its progress bars.
 """
 
+from contextlib import suppress
 from pathlib import Path
 
 from benchmarks_suite.harness import ranks, warm_imports
@@ -30,6 +32,7 @@ def measure(job: Job, spec: Document) -> Document:
     working_copy = WorkingCopy(job.benchmark, workload, job.device, job.measure.seed)
     torch_versions.set_options("inductor", {**job.inductor, "compile_threads": 1})
     arm = compiling.compiled_arm(working_copy, job.config)
+    _stay_in_this_thread()
     counter = CallCounter()
     with torch.autograd.set_multithreading_enabled(False), counter:
         arm.step(working_copy.batches[0])
@@ -42,3 +45,11 @@ def measure(job: Job, spec: Document) -> Document:
         "calls_by_phase": table.by_phase(),
         **compiler_counts.of_calls(table.calls),
     }
+
+
+def _stay_in_this_thread() -> None:
+    """Keeps tqdm, where it is installed, from starting a thread with the first of its bars."""
+    with suppress(ImportError):
+        from tqdm import tqdm
+
+        tqdm.monitor_interval = 0

@@ -180,7 +180,7 @@ def _compare_on_all_ranks(job: Job, result: Result, folder: Path, cold: Document
 def _run_starts(
     job: Job, result: Result, folder: Path, artifacts: Path | None, deadline: float
 ) -> Answers:
-    """The starts that the job requests, in the order in which each has what it needs: cold first.
+    """The starts that the job requests, in the order in which each has what it needs.
 
     From then on this process uses the caches that they leave, or those of a case that was compiled
     before it (precompile.py).
@@ -199,13 +199,8 @@ def _run_starts(
         result.measured("toolchain_s", processes.base.toolchain_s)
     os.environ.update(processes.cold_caches.environment)
 
-    requested = set(job.measure.starts)
-    if requested:
-        requested.add("cold")
     answers: Answers = {}
-    for kind in starts.KINDS:
-        if kind not in requested:
-            continue
+    for kind in starts.in_order(job.measure.starts):
         answers[kind] = processes.run(kind)
         report.start(result, kind, answers[kind])
         if kind == "cold" and answers[kind]["status"] != "pass":

@@ -13,7 +13,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -40,6 +40,18 @@ KINDS = ("cold", "warm", "restored", "cold_again", "counted", *startup.KINDS)
 TIME_TO_WRITE_S = 15.0
 _LAST_WORDS = 4000  # bytes of a diagnostic start's log that the job's log has, too
 _Run = Callable[[Path, Path, dict[str, str], float], int]  # spec, answer, environment, limit
+
+
+def in_order(requested: Collection[str]) -> tuple[str, ...]:
+    """What runs of the requested starts, each after what it needs, which is a cold one.
+
+    A counted one alone needs none: so it can be had next to other work, because nobody reads its
+    time.
+    """
+    kinds = set(requested)
+    if kinds - {"counted"}:
+        kinds.add("cold")
+    return tuple(kind for kind in KINDS if kind in kinds)
 
 
 @dataclass

@@ -12,9 +12,12 @@ arm's clock depends on what ran just before it. Run it on a machine that does no
 many threads as the results had. On a CPU it takes CPU time and one thread: wall-clock time would
 count what else runs there.
 
-With --device-time it adds up what torch.profiler says of each kernel in five steps; the suite takes
-the time in which any of them ran. --kernels FILE keeps what was added up, to find out where the two
-differ.
+With --device-time it adds up what torch.profiler says of each kernel in some steps, after a second
+of them: a GPU's first steps have another clock. The suite takes the time in which any of them ran.
+Inductor chooses each kernel's launch by timing, in each process again, unless it finds what another
+chose: with TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR set to the caches that the suite's job used
+(`batch --ahead`) both run the same launches. --kernels FILE keeps what was added up, to find out
+where the two differ.
 """
 
 import argparse
@@ -39,7 +42,7 @@ from transformers import (
 )
 
 ROUNDS, TURN_S = 20, 0.1
-PROFILED_STEPS = 5
+PROFILED_STEPS, PROFILED_S, WARM_S = 5, 0.1, 1.0
 PROFILERS_OWN = ("Activity Buffer", "Command Buffer", "Buffer Flush")  # beside kernels in its table
 Model = tuple[nn.Module, tuple[torch.Tensor, ...]]  # with what it is called with
 Steps = tuple[float, float]  # milliseconds of an eager and of a compiled step
@@ -173,15 +176,20 @@ def kernels_of(name: str, size: str) -> dict[str, Kernels]:
 
 
 def _kernels(arm: Arm, inputs: list[torch.Tensor]) -> Kernels:
-    for _ in range(10):
-        arm(*inputs)
+    arm(*inputs)  # compiles
     torch.cuda.synchronize()
+    warm_steps, began = 0, time.perf_counter()
+    while time.perf_counter() < began + WARM_S:
+        arm(*inputs)
+        torch.cuda.synchronize()
+        warm_steps += 1
+    steps = max(PROFILED_STEPS, round(PROFILED_S / WARM_S * warm_steps))
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
-        for _ in range(PROFILED_STEPS):
+        for _ in range(steps):
             arm(*inputs)
         torch.cuda.synchronize()
     return {
-        event.key: float(event.self_device_time_total) / 1000 / PROFILED_STEPS
+        event.key: float(event.self_device_time_total) / 1000 / steps
         for event in profile.key_averages()
         if not event.key.startswith(PROFILERS_OWN)
     }

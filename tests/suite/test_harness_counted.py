@@ -5,6 +5,7 @@ import lzma
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -70,6 +71,23 @@ def test_recursive_calls_count_once_below() -> None:
 def test_what_was_called_elsewhere_is_not_counted() -> None:
     twice()
     assert not [name for name in counted(leaf).calls if name.endswith(":twice")]
+
+
+def test_a_thread_that_outlives_the_counting_can_be_saved(tmp_path: Path) -> None:
+    """Since Python 3.12 its calls are counted, too, and the first of them has not ended."""
+    done = threading.Event()
+    watcher = threading.Thread(target=done.wait)
+
+    def start_and_call() -> None:
+        watcher.start()
+        twice()
+
+    table = counted(start_and_call)
+    done.set()
+    watcher.join()
+    table.save(tmp_path / ARTIFACT)
+    saved = compile_diff.read_calls((tmp_path / ARTIFACT).read_bytes())
+    assert saved.calls[f"{HERE}:leaf"] == 2
 
 
 @pytest.mark.parametrize(
@@ -151,6 +169,22 @@ def test_the_table_of_calls_is_kept_with_the_generated_code(
     assert len(packed) < 500_000
 
 
+@pytest.mark.compiles
+def test_a_counted_start_needs_no_cold_one_nor_samples(tmp_path: Path) -> None:
+    result = run(
+        tmp_path,
+        "benchmarks_suite",
+        benchmark=MLP,
+        config="inductor",
+        measure={"starts": ["counted"], "accuracy_only": True},
+    )
+    assert result["status"] == "pass"
+    assert [*result["starts"]] == ["counted"]
+    assert result["metrics"]["compile_calls"]["value"] > 100_000
+    assert result["absent"]["cold_start_s"] == "no cold start was asked for (measure.starts)"
+    assert (tmp_path / "out" / "artifacts" / ARTIFACT).exists()
+
+
 def counted_with(folder: Path, extra_calls: int) -> bytes:
     """The packed calls of a compile in which one of Inductor's passes makes this many more."""
     arguments = [str(folder), str(extra_calls)]
@@ -163,6 +197,12 @@ def counted_with(folder: Path, extra_calls: int) -> bytes:
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> compile_diff.CallTable:
     packed = counted_with(tmp_path_factory.mktemp("undisturbed"), 0)
     return compile_diff.read_calls(packed)
+
+
+@pytest.mark.compiles
+def test_no_thread_is_started_while_calls_are_counted(undisturbed: compile_diff.CallTable) -> None:
+    """Since Python 3.12 its calls would be among them."""
+    assert "threading.py:Thread.start" not in undisturbed.calls
 
 
 @pytest.mark.compiles
