@@ -160,6 +160,7 @@ def test_two_recorded_releases_meet_in_the_same_series() -> None:
         ("h200_two_releases", 46, "h200"),
         ("h200_four_releases", 96, "h200"),
         ("h200_own_launches", 80, "h200"),
+        ("h200_captioning", 5, "h200"),
     ],
 )
 def test_recordings_of_later_sessions_are_imported_completely(
