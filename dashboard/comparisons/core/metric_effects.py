@@ -10,7 +10,7 @@ import scipy  # its parts are loaded where they are used: processes that never d
 
 from dashboard.comparisons.core.levels import Level, merge_levels
 from dashboard.comparisons.core.libraries import Libraries
-from dashboard.comparisons.core.ratios import MIN_PROCESSES, Ratio, SpreadBasis, estimate_ratios
+from dashboard.comparisons.core.ratios import MIN_PROCESSES, Ratio, estimate_ratios
 from dashboard.detection.level_comparison import classify_interval
 from dashboard.language import wording
 from dashboard.language.metrics import Metric
@@ -24,10 +24,9 @@ FALSE_DISCOVERY_RATE = 0.05  # over all that is judged together
 # a side fall apart by chance on many a page of 60 cases (tests/perf/verdicts.py)
 CERTAIN_PROCESSES = 6
 _TONES: dict[EffectVerdict, Tone] = {"better": "good", "worse": "bad"}
-_LACKS: dict[SpreadBasis, str] = {
-    "single": "one process on a side",
-    "apart": "not measured in turn on one device",
-}
+_TOO_FEW = "one process on a side"
+_TOO_FEW_IN_TURN = "one process on a side, of those measured in turn"
+_APART = "not measured in turn on one device"
 _SCATTERS = "the processes of one build differ by too much"
 _REPEATED = 1e-3  # of a value: two processes' that differ by less are the same
 _REPEATED_CALLS = 2e-3  # two of one case and release were at most 0.12% apart: docs/results.md
@@ -133,11 +132,14 @@ class Effect:
     @property
     def lacks(self) -> str:
         """Why it has no interval and no verdict, in words; empty where it has one."""
+        too_few = min(self.base.n, self.new.n) < MIN_PROCESSES
         if self.ratio is None:
-            return _LACKS["single"] if self.processes < MIN_PROCESSES else ""
+            return _TOO_FEW if too_few else ""
         if self.ratio.basis == "repeats":
             return "" if self.ratio.is_known else _SCATTERS
-        return _LACKS[self.ratio.basis]
+        if self.ratio.basis == "apart":
+            return _APART
+        return _TOO_FEW if too_few else _TOO_FEW_IN_TURN
 
     @property
     def size(self) -> float:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dashboard.comparisons.core.levels import merge_levels
 from dashboard.comparisons.core.libraries import Libraries
 from dashboard.comparisons.core.matching import (
     CaseMeasurements,
@@ -73,6 +74,17 @@ def test_one_process_a_side_has_no_verdict_and_says_why() -> None:
     assert effect.verdict == "unknown"
     assert effect.lacks == "one process on a side"
     assert effect.change.text == "10.0% more memory"
+
+
+def test_processes_that_share_no_device_are_not_those_that_count() -> None:
+    """Each side has two, but one alone was measured in turn with the other side's."""
+    base, new = samples((100.0, 100.1)), samples((90.0,))
+    elsewhere = samples((91.0,), device="other")
+    assert new.level is not None
+    assert elsewhere.level is not None
+    new = new._replace(level=merge_levels([new.level, elsewhere.level]), n=2)
+    effect = only(side({"latency_ms": base}), side({"latency_ms": new}))
+    assert effect.lacks == "one process on a side, of those measured in turn"
 
 
 def test_processes_that_differ_too_much_have_no_interval_and_the_reason() -> None:
