@@ -94,7 +94,8 @@ class Run(models.Model):
         on_delete=models.SET_NULL,
         related_name="evidence_runs",
     )
-    # Shared by the runs whose jobs are measured in turn; empty: it is measured by itself
+    # Shared by the runs whose jobs are measured in turn; empty: it is measured by itself. Of an
+    # import: the day on which its session began, where that is the day before (core/sessions.py)
     session = models.CharField(max_length=40, blank=True, default="", editable=False)
     schedule = models.ForeignKey(
         "dashboard.Schedule", null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"

@@ -15,6 +15,7 @@ from dashboard.comparisons.core.libraries import Libraries
 from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key
 from dashboard.comparisons.core.metric_effects import CaseSamples
 from dashboard.results.core.result_format import Measurement, ResultDocument
+from dashboard.results.core.sessions import Sessions
 
 # Libraries that make a benchmark's model, as in level_sql.py
 MODEL_LIBRARIES = ("diffusers", "transformers")
@@ -33,7 +34,9 @@ def side_from_results(results: Iterable[ResultDocument]) -> dict[Key, CaseMeasur
     """What these results of one build say, each from a process of its own, in the order taken."""
     side: dict[Key, CaseMeasurements] = {}
     groups: dict[tuple[Key, str, int, Libraries], list[ProcessMeasurement]] = {}
-    for result in results:
+    in_turn = list(results)
+    sessions = Sessions(in_turn)
+    for result in in_turn:
         case = _case(result, len(side))
         measured = side.setdefault(case.key, CaseMeasurements(case))
         if result.status != "pass":
@@ -41,7 +44,7 @@ def side_from_results(results: Iterable[ResultDocument]) -> dict[Key, CaseMeasur
             measured.messages[result.status] = result.message
             continue
         job = str(result.job["job_id"])
-        block = Block(result.device, session_of(result))
+        block = Block(result.device, sessions.name(result))
         version = int(result.benchmark["version"])
         versions = result.environment["libraries"]
         libraries = tuple((name, versions[name]) for name in MODEL_LIBRARIES if versions.get(name))
@@ -53,11 +56,6 @@ def side_from_results(results: Iterable[ResultDocument]) -> dict[Key, CaseMeasur
         samples = case_samples(version, libraries, processes)
         side[key].samples.setdefault(metric, []).append(samples)
     return side
-
-
-def session_of(result: ResultDocument) -> str:
-    """Files do not say what was measured in turn: a device's day (in UTC) counts as a session."""
-    return f"{result.planned_at:%Y-%m-%d}"
 
 
 def case_samples(

@@ -29,9 +29,11 @@ OF_PLACE = """
     ) AS place"""
 
 # What was measured in turn with this: a run says so (`measure_in_turn`). Result files do not, and
-# there a day counts. Empty: a run of its own, as the schedule's are.
+# there a day counts, or the one before (core/sessions.py). Empty: a run of its own, as the
+# schedule's are.
 SESSION = """
-    CASE WHEN run.purpose = 'import' THEN to_char(datum.planned_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')
+    CASE WHEN run.purpose = 'import' AND run.session = ''
+         THEN to_char(datum.planned_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')
          ELSE run.session END"""
 # What did not pass, and what a person has marked as invalid, is left out.
 COUNTED = """

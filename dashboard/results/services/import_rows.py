@@ -18,6 +18,7 @@ from dashboard.models import (
     Track,
 )
 from dashboard.results.core.result_format import ResultDocument
+from dashboard.results.core.sessions import Sessions, day_of
 
 
 class ImportCatalog:
@@ -43,16 +44,21 @@ class ImportCatalog:
 
 
 class ImportRuns:
-    """The runs of one import: one for each build on each machine, made for its first result."""
+    """The runs of one import, each made for its first result: one for each build on each machine,
+    and one more for what continued a session of the day before.
+    """
 
     def __init__(self, machine: str, track: str, label: str) -> None:
         self._machine, self._track, self._label = machine, track, label
-        self._runs: dict[tuple[str, str], Run] = {}
+        self._runs: dict[tuple[str, str, str], Run] = {}
+        self.sessions = Sessions()
 
     def run_of(self, result: ResultDocument) -> Run:
-        key = build_label(result), self._machine or machine_of(result).key
+        name = self.sessions.name(result)
+        session = "" if name == day_of(result.planned_at).isoformat() else name
+        key = build_label(result), self._machine or machine_of(result).key, session
         if key not in self._runs:
-            self._runs[key] = self._make(result)
+            self._runs[key] = self._make(result, session)
         return self._runs[key]
 
     def clear(self) -> None:
@@ -69,7 +75,7 @@ class ImportRuns:
         runs = {job.run.pk: job.run for job in jobs}
         Run.objects.bulk_update(runs.values(), ["created_at", "finished_at"])
 
-    def _make(self, result: ResultDocument) -> Run:
+    def _make(self, result: ResultDocument, session: str) -> Run:
         build, machine = build_of(result), machine_of(result)
         if self._machine:
             machine = replace(machine, key=self._machine)
@@ -81,6 +87,7 @@ class ImportRuns:
         return Run.objects.create(
             label=self._label,
             purpose=Purpose.IMPORT,
+            session=session,
             state=RunState.COMPLETED,
             build=build,
             track=track,

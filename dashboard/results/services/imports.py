@@ -235,7 +235,9 @@ def add(imports: Sequence[CheckedImport], runs: ImportRuns) -> Collection[int]:
     """One batch: its jobs, finished, and what they brought; the ids of the series."""
     ensure_partitions(moments={each.result.planned_at for each in imports})
     with transaction.atomic():
-        catalog = ImportCatalog([each.result for each in imports])
+        results = [each.result for each in imports]
+        catalog = ImportCatalog(results)
+        runs.sessions.add(results)
         jobs = [make_job(each, runs.run_of(each.result), catalog) for each in imports]
         Job.objects.bulk_create(jobs)
         runs.date(jobs)
