@@ -19,6 +19,7 @@ from benchmarks_suite.harness.job import Job
 
 def measure(job: Job, spec: Document) -> Document:
     """The answer without status. calls_out in ``spec``: where the table of calls is kept."""
+    _stay_in_this_thread()
     warm_imports.import_torch(job.config.backend)
     warm_imports.import_model(job.benchmark.module)
     import torch
@@ -32,7 +33,6 @@ def measure(job: Job, spec: Document) -> Document:
     working_copy = WorkingCopy(job.benchmark, workload, job.device, job.measure.seed)
     torch_versions.set_options("inductor", {**job.inductor, "compile_threads": 1})
     arm = compiling.compiled_arm(working_copy, job.config)
-    _stay_in_this_thread()
     counter = CallCounter()
     with torch.autograd.set_multithreading_enabled(False), counter:
         arm.step(working_copy.batches[0])
@@ -48,7 +48,10 @@ def measure(job: Job, spec: Document) -> Document:
 
 
 def _stay_in_this_thread() -> None:
-    """Keeps tqdm, where it is installed, from starting a thread with the first of its bars."""
+    """Keeps tqdm, where it is installed, from starting a thread with the first of its bars.
+
+    It comes before the model is loaded, which may show one: a thread that runs already would stay.
+    """
     with suppress(ImportError):
         from tqdm import tqdm
 

@@ -43,10 +43,9 @@ _Run = Callable[[Path, Path, dict[str, str], float], int]  # spec, answer, envir
 
 
 def in_order(requested: Collection[str]) -> tuple[str, ...]:
-    """What runs of the requested starts, each after what it needs, which is a cold one.
+    """The starts to run: those requested, and the cold one, which all but the counted one need.
 
-    A counted one alone needs none: so it can be had next to other work, because nobody reads its
-    time.
+    A counted start alone may run next to other work, because nobody reads its time.
     """
     kinds = set(requested)
     if kinds - {"counted"}:

@@ -7,7 +7,7 @@ transformers do, with three lengths. The first is compiled as it is, the second 
 (automatic dynamic shapes), and the third stops in the backward pass. Where the loss is that of the
 flattened logits, it does not stop: the length becomes a constant, and each is compiled again. The
 head's matmul is padded to a multiple of words, so the logits that the forward pass saves have
-another stride than its graph says, and that stride is written into the backward graph as a number.
+another stride than its graph says, and the backward graph is compiled with that stride as a number.
 On a GPU Inductor pads where that is faster; this forces it (force_shape_pad). A CPU never pads:
 there the check of the device is replaced, and nothing else. Prints a verdict; exits with 1 where
 the third length stops or is compiled again, with 0 where two graphs serve all lengths and all

@@ -34,9 +34,9 @@ def side_from_results(results: Iterable[ResultDocument]) -> dict[Key, CaseMeasur
     """What these results of one build say, each from a process of its own, in the order taken."""
     side: dict[Key, CaseMeasurements] = {}
     groups: dict[tuple[Key, str, int, Libraries], list[ProcessMeasurement]] = {}
-    in_turn = list(results)
-    sessions = Sessions(in_turn)
-    for result in in_turn:
+    every = list(results)
+    sessions = Sessions(every)
+    for result in every:
         case = _case(result, len(side))
         measured = side.setdefault(case.key, CaseMeasurements(case))
         if result.status != "pass":

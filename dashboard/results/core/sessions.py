@@ -1,7 +1,8 @@
 """Which imported results were measured in turn, which their files do not say.
 
 What a device measured on one day, in UTC, counts as a session. What it went on to measure over
-midnight belongs to the day on which it began.
+midnight, without a break of more than an hour, belongs to the day on which it began, for twelve
+hours at most. What has a name keeps it: results that are added later do not change it.
 """
 
 from collections import defaultdict
@@ -45,7 +46,7 @@ class Sessions:
 
     def _stretch_of(self, result: ResultDocument) -> _Stretch:
         day = day_of(result.planned_at)
-        for began in (day - timedelta(days=1), day):
+        for began in (day, day - timedelta(days=1)):
             for stretch in self._stretches[result.device, began]:
                 if stretch.includes(result.planned_at):
                     return stretch

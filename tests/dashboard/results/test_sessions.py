@@ -19,7 +19,7 @@ PASSED = json.loads(
 
 
 def document(began: str, device: str = "GPU-1", minutes: float = 1) -> dict[str, Any]:
-    """A result of a job that began then, at most a few minutes long."""
+    """A result of a job that began then and took so many minutes."""
     start = datetime.fromisoformat(began)
     job = {**PASSED["job"], "job_id": f"{start:%Y%m%d-%H%M}"}
     job.pop("planned_at", None)
@@ -44,6 +44,14 @@ def test_what_goes_on_over_midnight_belongs_to_the_day_on_which_it_began() -> No
     results = [result(AFTER), result(BEFORE)]
     sessions = Sessions(results)
     assert [sessions.name(each) for each in results] == ["2026-11-26", "2026-11-26"]
+
+
+def test_what_has_a_name_keeps_it() -> None:
+    """Files may be imported in another order than they were measured in."""
+    early, late = result(BEFORE), result(AFTER)
+    sessions = Sessions([late])
+    sessions.add([early])
+    assert [sessions.name(early), sessions.name(late)] == ["2026-11-26", "2026-11-27"]
 
 
 @pytest.mark.parametrize(
