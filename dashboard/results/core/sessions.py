@@ -24,8 +24,8 @@ class _Stretch:
     last: datetime
 
     def includes(self, began: datetime) -> bool:
-        is_near = self.first - LONGEST_BREAK <= began <= self.last + LONGEST_BREAK
-        return is_near and began < self.first + LONGEST
+        latest = min(self.last + LONGEST_BREAK, self.first + LONGEST)
+        return self.first <= began < latest
 
 
 class Sessions:
