@@ -37,7 +37,10 @@ def cpu_time(result: Result, samples: dict[str, Samples]) -> None:
 
 
 def host_time(result: Result, times_ms: Sequence[float]) -> None:
-    """times_ms: until the call of a step returned, one for each step."""
+    """times_ms: until the call of a step returned; empty where no step was to be timed alone."""
+    if not times_ms:
+        result.missing("host_ms", "needs steps timed one by one (single_steps 0)")
+        return
     host = statistics.median_interval(times_ms)
     result.measured("host_ms", host.value, host.low, host.high, host.n)
 

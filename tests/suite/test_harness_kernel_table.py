@@ -203,7 +203,8 @@ def test_profiler_that_fails_is_a_named_absence(monkeypatch: pytest.MonkeyPatch)
         profiling.profile(nothing, nothing, torch.device("cuda:0"), 5)
 
 
-def test_case_without_a_profile_of_its_own_says_why() -> None:
+@pytest.fixture
+def result() -> Result:
     document = {
         "schema": "job.v1",
         "job_id": "test",
@@ -211,7 +212,16 @@ def test_case_without_a_profile_of_its_own_says_why() -> None:
         "benchmark": MLP,
         "config": "inductor",
     }
-    result = Result(job.parse(document))
+    return Result(job.parse(document))
+
+
+def test_case_without_a_profile_of_its_own_says_why(result: Result) -> None:
     report_device.no_profile(result, "compiled", "the profiler failed", is_control=False)
     assert result.absent["device_ms"] == "the compiled arm has no profile: the profiler failed"
     assert "eager_device_ms" not in result.absent
+
+
+def test_case_whose_steps_are_not_timed_alone_says_why_it_has_no_host_time(result: Result) -> None:
+    report_device.host_time(result, [])
+    assert result.absent["host_ms"] == "needs steps timed one by one (single_steps 0)"
+    assert "host_ms" not in result.metrics
