@@ -190,12 +190,19 @@ def verdict(result: Result, verdict: AccuracyVerdict, reference: str, training: 
     """Drift of the compiled arm, eager's next to it, and the status that follows."""
     from benchmarks_suite.harness import accuracy
 
+    compared_with = f"{reference}, eager, same weights and inputs, dropout 0"
     status = "fail" if verdict.failures else "pass"
     if result.status != "pass":
         status = "not_checked"
+    elif verdict.unjudged and not verdict.failures:
+        status = "no_reference"
+        compared_with = (
+            "eager could not be run, and how far it is from float64 decides about "
+            f"{'; '.join(verdict.unjudged)}"
+        )
     result.sections["accuracy"] = {
         "status": status,
-        "reference": f"{reference}, eager, same weights and inputs, dropout 0",
+        "reference": compared_with,
         "rule": accuracy.RULE,
         "tensors": {name: _finite(values) for name, values in verdict.tensors.items()},
         "matmul_precision": accuracy.matmul_precision(),

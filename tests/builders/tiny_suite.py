@@ -46,6 +46,10 @@ def _oom_in_eager(x: Tensor) -> Tensor:
     return x if torch.compiler.is_compiling() else x + torch.empty(10**14)[0]
 
 
+def _coarse_without_eager(x: Tensor) -> Tensor:
+    return _oom_in_eager(x).to(torch.bfloat16).to(x.dtype) if x.dtype == torch.float32 else x
+
+
 def _oom_in_float64(x: Tensor) -> Tensor:
     return x + torch.empty(10**14)[0] if x.dtype == torch.float64 else x
 
@@ -87,6 +91,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "random": lambda: a_workload(ChangedLinear(lambda x: x + torch.randn_like(x))),
     "nan": lambda: a_workload(ChangedLinear(lambda x: x * float("nan"))),
     "oom_in_eager": lambda: a_workload(ChangedLinear(_oom_in_eager)),
+    "coarse_without_eager": lambda: a_workload(ChangedLinear(_coarse_without_eager)),
     "oom_in_float64": lambda: a_workload(ChangedLinear(_oom_in_float64)),
     "oom_when_compiled": lambda: a_workload(ChangedLinear(_oom_when_compiled)),
     "nan_when_compiled": lambda: a_workload(ChangedLinear(_nan_when_compiled)),

@@ -115,6 +115,15 @@ def test_gradient_of_a_parameter_that_should_have_none_fails() -> None:
     assert accuracy.assess(zero, right, right, FLOAT32).failures == []
 
 
+def test_beyond_the_floor_eagers_own_distance_decides_and_nothing_beyond_the_ceiling() -> None:
+    right = torch.ones(8)
+    reference, off, wrong = Observed(right), Observed(right * 1.1), Observed(right * 2)
+    verdict = accuracy.assess(off, None, reference, FLOAT32)
+    assert (verdict.failures, len(verdict.unjudged)) == ([], 1)
+    assert accuracy.assess(off, reference, reference, FLOAT32).failures
+    assert accuracy.assess(wrong, None, reference, FLOAT32).failures
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_batch_norm_that_keeps_its_old_statistics_fails(dtype: str) -> None:
     module = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.BatchNorm1d(WIDTH))

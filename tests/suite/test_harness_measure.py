@@ -113,6 +113,15 @@ def test_oom_in_eager_alone_is_a_status_of_that_arm(tmp_path: Path) -> None:
     assert result["status"] == "pass"
 
 
+def test_drift_beyond_the_floor_is_not_judged_without_eager(tmp_path: Path) -> None:
+    result = tiny(tmp_path, "coarse_without_eager")
+    assert result["arms"]["eager"]["status"] == "oom"
+    assert result["accuracy"]["status"] == "no_reference"
+    assert "outputs: 0.00" in result["message"]
+    assert "passed" not in result["metrics"]
+    assert 4e-6 < result["metrics"]["drift"]["value"] < 0.5
+
+
 def test_oom_in_float64_alone_leaves_no_reference_and_no_pass(tmp_path: Path) -> None:
     result = tiny(tmp_path, "oom_in_float64")
     assert result["accuracy"]["status"] == "no_reference"
