@@ -4,8 +4,9 @@ How long a compilation takes depends on what else the machine does; how many cal
 does. So the first step is profiled (call_counts.py) in a process of its own, like every start's
 (starts.py): fresh caches, fixed hashes. So that the counts repeat, everything runs in this thread:
 the kernels are compiled here instead of by workers, autograd runs the backward pass (in which a
-lazy one is compiled) here instead of in a thread of its device, and tqdm, with which the
-tracing of a graph shows its progress, starts no thread to watch its progress bars.
+lazy one is compiled) here instead of in a thread of its device, and tqdm, with which the tracing
+of a graph shows its progress, starts no thread to watch its progress bars. Inductor, which chooses
+a kernel's launch by timing, times each as often as any other.
 """
 
 from contextlib import suppress
@@ -31,6 +32,7 @@ def measure(job: Job, spec: Document) -> Document:
     settle_process(job)
     workload = loading.load(job.benchmark)
     working_copy = WorkingCopy(job.benchmark, workload, job.device, job.measure.seed)
+    torch_versions.time_kernels_equally_often()
     torch_versions.set_options("inductor", {**job.inductor, "compile_threads": 1})
     arm = compiling.compiled_arm(working_copy, job.config)
     counter = CallCounter()

@@ -16,12 +16,15 @@ Range: 2.1 to 2.15; tried: 2.4, 2.7, 2.13, 2.15.
 | set_stance                              | 2.6   | configs that need it are unsupported           |
 | recompile_limit                         | 2.6   | cache_size_limit                               |
 | torch.OutOfMemoryError                  | 2.5   | torch.cuda.OutOfMemoryError (later the same)   |
+| InductorBenchmarker                     | 2.11  | (or earlier; not looked at) the clock decides  |
+|                                         |       | how many trials of kernels are counted         |
 
 ``counters["graph_break"]`` is not used: a nested break counts twice or thrice there, a
 data-dependent ``if`` not at all. No release has a counter of recompiles. ``guard_failures``
 overcounts.
 """
 
+import functools
 import importlib
 import logging
 import re
@@ -83,6 +86,20 @@ def import_compiler(backend: str) -> None:
     keep_more = getattr(utils, "set_compilation_metrics_limit", None)
     if keep_more:
         keep_more(10_000)
+
+
+def time_kernels_equally_often() -> None:
+    """Lets this process's Inductor time each kernel once, after its estimate of five trials.
+
+    It repeats a timing as often as fits into 25 ms, so how many calls that makes depends on how
+    fast the GPU ran.
+    """
+    try:
+        from torch._inductor.runtime.benchmarking import InductorBenchmarker
+    except ImportError:
+        return
+    once = functools.partialmethod(InductorBenchmarker.benchmark_gpu, benchmark_iters=1)
+    InductorBenchmarker.benchmark_gpu = once  # type: ignore[method-assign, assignment]
 
 
 def start_compile_workers() -> None:

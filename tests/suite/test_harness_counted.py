@@ -185,6 +185,30 @@ def test_a_counted_start_needs_no_cold_one_nor_samples(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "artifacts" / ARTIFACT).exists()
 
 
+TRIALS = """
+import time
+from benchmarks_suite.harness import torch_versions
+from torch._inductor.runtime.benchmarking import InductorBenchmarker
+
+def trials(seconds):
+    seen = []
+    kernel = lambda: seen.append(time.sleep(seconds))
+    InductorBenchmarker().benchmark_gpu(kernel, device_type="cpu")  # a CPU's clock will do
+    return len(seen)
+
+as_it_is = trials(0), trials(0.005)
+torch_versions.time_kernels_equally_often()
+print(*as_it_is, trials(0), trials(0.005))
+"""
+
+
+def test_a_fast_kernel_is_timed_as_often_as_a_slow_one() -> None:
+    printed = subprocess.check_output([sys.executable, "-c", TRIALS], text=True)
+    fast_before, slow_before, fast, slow = map(int, printed.split())
+    assert fast_before > slow_before  # else Inductor does it by itself now
+    assert fast == slow
+
+
 def counted_with(folder: Path, extra_calls: int) -> bytes:
     """The packed calls of a compile in which one of Inductor's passes makes this many more."""
     arguments = [str(folder), str(extra_calls)]
