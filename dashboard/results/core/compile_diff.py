@@ -26,14 +26,10 @@ _IMPORTS = "<frozen importlib"  # whose callees are modules, each once
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One function called by one other: how often, and the calls below those."""
+    """One function called by one other: how often, and these calls with whatever they called."""
 
     calls: int = 0
     below: int = 0
-
-    @property
-    def total(self) -> int:
-        return self.calls + self.below
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +136,7 @@ def _call_site(old: CallTable, new: CallTable, caller: CallChange) -> CallSite:
     works = []
     for callee in callee_changes(old, new, caller.name):
         if _ratio(callee.before, callee.after) >= _MUCH_MORE_OFTEN:
-            before, after = (table.edge(caller.name, callee.name).total for table in (old, new))
+            before, after = (table.edge(caller.name, callee.name).below for table in (old, new))
             works.append((CallChange(callee.name, before, after), callee))
     works.sort(key=lambda pair: -abs(pair[0].difference))
     before = sum(work.before for work, _ in works)

@@ -45,10 +45,10 @@ def test_function_with_the_largest_difference_comes_first() -> None:
 
 def simplifying(*, simplifies: bool) -> bytes:
     """A pass that matches, and has an index simplified or not."""
-    functions, edges = {RUN: (10, 0), MATCH: (30, 0)}, {(RUN, MATCH): (30, 0)}
+    functions, edges = {RUN: (10, 40), MATCH: (30, 30)}, {(RUN, MATCH): (30, 30)}
     if simplifies:
-        functions |= {SIMPLIFY: (10, 990), SYMBOL: (990, 0)}
-        edges |= {(RUN, SIMPLIFY): (10, 990), (SIMPLIFY, SYMBOL): (990, 0)}
+        functions |= {RUN: (10, 1040), SIMPLIFY: (10, 1000), SYMBOL: (990, 990)}
+        edges |= {(RUN, SIMPLIFY): (10, 1000), (SIMPLIFY, SYMBOL): (990, 990)}
     return packed_calls(functions, edges)
 
 
@@ -64,17 +64,17 @@ def test_function_that_merely_runs_more_often_began_to_call_nothing() -> None:
 
 
 def test_callee_under_another_name_is_no_work_that_came() -> None:
-    before = packed_calls({RUN: (10, 50), MATCH: (50, 0)}, {(RUN, MATCH): (50, 0)})
-    after = packed_calls({RUN: (10, 50), GUARDS: (50, 0)}, {(RUN, GUARDS): (50, 0)})
+    before = packed_calls({RUN: (10, 60), MATCH: (50, 50)}, {(RUN, MATCH): (50, 50)})
+    after = packed_calls({RUN: (10, 60), GUARDS: (50, 50)}, {(RUN, GUARDS): (50, 50)})
     assert call_sites(read_calls(before), read_calls(after)) == []
 
 
 def test_what_lies_within_work_that_went_is_not_listed_again() -> None:
-    functions = {RUN: (10, 0), SIMPLIFY: (10, 0), SYMBOL: (990, 0)}
-    all_the_way = {(RUN, SIMPLIFY): (10, 990), (SIMPLIFY, SYMBOL): (990, 0)}
-    other_caller = {(GUARDS, SIMPLIFY): (10, 0)}
-    old = read_calls(packed_calls({**functions, GUARDS: (1, 0)}, all_the_way))
-    new = read_calls(packed_calls({**functions, GUARDS: (1, 0)}, other_caller))
+    functions = {RUN: (10, 1010), SIMPLIFY: (10, 1000), SYMBOL: (990, 990), GUARDS: (1, 1)}
+    all_the_way = {(RUN, SIMPLIFY): (10, 1000), (SIMPLIFY, SYMBOL): (990, 990)}
+    other_caller = {(GUARDS, SIMPLIFY): (10, 10)}
+    old = read_calls(packed_calls(functions, all_the_way))
+    new = read_calls(packed_calls(functions, other_caller))
     assert [site.caller.name for site in call_sites(old, new)] == [RUN, GUARDS]
 
 
