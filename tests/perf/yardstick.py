@@ -12,12 +12,13 @@ arm's clock depends on what ran just before it. Run it on a machine that does no
 many threads as the results had. On a CPU it takes CPU time and one thread: wall-clock time would
 count what else runs there.
 
-With --device-time it adds up what torch.profiler says of each kernel in some steps, after a second
-of them: a GPU's first steps have another clock. The suite takes the time in which any of them ran.
-Inductor chooses each kernel's launch by timing, in each process again, unless it finds what another
-chose: with TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR set to the caches that the suite's job used
-(`batch --ahead`) both run the same launches. --kernels FILE keeps what was added up, to find out
-where the two differ.
+With --device-time it adds up what torch.profiler says of each kernel in as many steps as the suite
+profiled, begun with an idle GPU as there: under a power cap a GPU that has worked for a second has
+another clock, and with it each kernel another time. The suite takes the time in which any of them
+ran. Inductor chooses each kernel's launch by timing, in each process again, unless it finds what
+another chose: with TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR set to the caches that the suite's
+job used (`batch --ahead`) both run the same launches. --kernels FILE keeps what was added up, to
+find out where the two differ.
 """
 
 import argparse
@@ -25,7 +26,7 @@ import json
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ from transformers import (
 )
 
 ROUNDS, TURN_S = 20, 0.1
-PROFILED_STEPS, PROFILED_S, WARM_S = 5, 0.1, 1.0
+PROFILED_STEPS, IDLE_S = 5, 0.5
 PROFILERS_OWN = ("Activity Buffer", "Command Buffer", "Buffer Flush")  # beside kernels in its table
 Model = tuple[nn.Module, tuple[torch.Tensor, ...]]  # with what it is called with
 Steps = tuple[float, float]  # milliseconds of an eager and of a compiled step
@@ -169,21 +170,21 @@ def measure(name: str, size: str, device: str) -> Steps:
 
 
 @torch.no_grad()
-def kernels_of(name: str, size: str) -> dict[str, Kernels]:
-    """What the GPU does in a step of each arm."""
+def kernels_of(name: str, size: str, steps: tuple[int, int]) -> dict[str, Kernels]:
+    """What the GPU does in a step of each arm. steps: to profile, of eager and compiled."""
     eager, compiled, inputs = arms(name, size, "cuda")
-    return {"eager": _kernels(eager, inputs), "inductor": _kernels(compiled, inputs)}
+    of_eager, of_compiled = steps
+    return {
+        "eager": _kernels(eager, inputs, of_eager),
+        "inductor": _kernels(compiled, inputs, of_compiled),
+    }
 
 
-def _kernels(arm: Arm, inputs: list[torch.Tensor]) -> Kernels:
-    arm(*inputs)  # compiles
-    torch.cuda.synchronize()
-    warm_steps, began = 0, time.perf_counter()
-    while time.perf_counter() < began + WARM_S:
+def _kernels(arm: Arm, inputs: list[torch.Tensor], steps: int) -> Kernels:
+    for _ in range(3):  # the first compiles
         arm(*inputs)
-        torch.cuda.synchronize()
-        warm_steps += 1
-    steps = max(PROFILED_STEPS, round(PROFILED_S / WARM_S * warm_steps))
+    torch.cuda.synchronize()
+    time.sleep(IDLE_S)
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
         for _ in range(steps):
             arm(*inputs)
@@ -216,20 +217,34 @@ def of_the_suite(paths: list[Path], clock: str) -> dict[str, Steps]:
 
     clock: "values" (wall-clock time) or "cpu_ms" of the samples, or "device_ms".
     """
-    files = list[Path]()
-    for path in paths:
-        files += sorted(path.rglob("*.json")) if path.is_dir() else [path]
     eager, compiled = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list)
-    for file in files:
-        document = json.loads(file.read_text())
-        if document.get("schema") == "result.v1" and document["job"]["config"] == "inductor":
-            name = document["benchmark"]["name"]
-            eager_ms, compiled_ms = _steps_of(document, clock)
-            eager[name].append(eager_ms)
-            compiled[name].append(compiled_ms)
+    for document in _inductor_results(paths):
+        name = document["benchmark"]["name"]
+        eager_ms, compiled_ms = _steps_of(document, clock)
+        eager[name].append(eager_ms)
+        compiled[name].append(compiled_ms)
     return {
         name: (statistics.median(eager[name]), statistics.median(compiled[name])) for name in eager
     }
+
+
+def profiled_steps(paths: list[Path]) -> dict[str, tuple[int, int]]:
+    """Benchmark -> how many steps the suite profiled of its eager and its compiled arm."""
+    return {
+        document["benchmark"]["name"]: (
+            document["profile"]["eager"]["steps"],
+            document["profile"]["compiled"]["steps"],
+        )
+        for document in _inductor_results(paths)
+    }
+
+
+def _inductor_results(paths: list[Path]) -> Iterator[dict[str, Any]]:
+    for path in paths:
+        for file in sorted(path.rglob("*.json")) if path.is_dir() else [path]:
+            document = json.loads(file.read_text())
+            if document.get("schema") == "result.v1" and document["job"]["config"] == "inductor":
+                yield document
 
 
 def _steps_of(document: dict[str, Any], clock: str) -> Steps:
@@ -270,6 +285,7 @@ def main() -> None:
     torch.set_num_threads(1 if on_cpu else options.threads)
     clock = "device_ms" if options.device_time else "cpu_ms" if on_cpu else "values"
     suite = of_the_suite(options.results, clock)
+    profiled = profiled_steps(options.results) if options.device_time else {}
     cell = "this script / the suite (the suite's difference)"
     print(f"torch {torch.__version__}; each cell: {cell}\n")
     print("| benchmark, inference | eager, ms | inductor, ms | speedup |\n|---|---|---|---|")
@@ -277,7 +293,8 @@ def main() -> None:
     for name in options.only or MODELS:
         benchmark = f"{name}.{options.size}.inference.{settings(name, options.size)}"
         if options.device_time:
-            kernels[benchmark] = kernels_of(name, options.size)
+            steps_of_arms = profiled.get(benchmark, (PROFILED_STEPS, PROFILED_STEPS))
+            kernels[benchmark] = kernels_of(name, options.size, steps_of_arms)
             eager_ms, compiled_ms = (sum(arm.values()) for arm in kernels[benchmark].values())
             steps = eager_ms, compiled_ms
         else:
