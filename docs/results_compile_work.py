@@ -1,7 +1,8 @@
-"""The table of docs/results.py about the compiler's own work: calls of a cold compile on a CPU."""
+"""The tables of docs/results.py about the compiler's own work: calls of a cold compile."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
+from pathlib import Path
 from statistics import median
 
 from results_cells import number_text, short_name
@@ -14,10 +15,11 @@ from dashboard.results.core.compile_diff import CallTable, call_sites, read_call
 
 CALLS = "compile_calls"
 COUNTED = RECORDED / "releases_on_cpu"
+COUNTED_ON_GPU = RECORDED / "h200_counted"
 
 
 def read_counted() -> Groups:
-    """The counted compilations, by case and release."""
+    """The compilations counted on a CPU, by case and release."""
     return grouped(recorded.read(COUNTED))
 
 
@@ -26,7 +28,8 @@ def compile_work(groups: Groups) -> Iterator[Sequence[str]]:
     the oldest to the newest first.
     """
     releases = sorted(set(chain(*groups.values())))
-    yield "benchmark", *releases, f"{releases[0]} → {releases[-1]}"
+    of_several = len(releases) > 2  # else the one change is in its cell
+    yield "benchmark", *releases, *[f"{releases[0]} → {releases[-1]}"] * of_several
     counts = {}
     for (benchmark, _), by_release in groups.items():
         counts[benchmark] = [median_of(by_release[release], CALLS) for release in releases]
@@ -34,14 +37,17 @@ def compile_work(groups: Groups) -> Iterator[Sequence[str]]:
         steps = pairwise((first, *later))
         cells = [f"{_millions(new)} ({_percent(old, new)})" for old, new in steps]
         name = short_name(benchmark).replace(", smoke", "")
-        yield name, _millions(first), *cells, _percent(first, later[-1])
+        yield name, _millions(first), *cells, *[_percent(first, later[-1])] * of_several
 
 
 def work_figures() -> dict[str, Figures]:
-    """work: how much of ResNet-50's compile calls, in millions, came or went between two releases
-    at and below what a function calls, as the site names it: `OLD NEW FUNCTION`.
+    """Of two releases' compile calls, in millions.
+
+    work: how much of ResNet-50's, on a CPU, came or went at and below what a function calls, as the
+    site names it: `OLD NEW FUNCTION`. below: how much of a case's, on a GPU, lay below a function,
+    its own calls among them: `CASE RELEASE FUNCTION`.
     """
-    return {"work": Figures(_work)}
+    return {"work": Figures(_work), "below": Figures(_below)}
 
 
 def _work(words: Sequence[str]) -> str:
@@ -52,8 +58,17 @@ def _work(words: Sequence[str]) -> str:
     raise LookupError(f"{' '.join(words)}: the site names no such function")
 
 
-def _call_table(release: str) -> CallTable:
-    return read_calls((COUNTED / "resnet50" / release / "artifacts" / CALL_TABLE).read_bytes())
+def _below(words: Sequence[str]) -> str:
+    case, release, function = words
+    table = _call_table(release, COUNTED_ON_GPU / case)
+    named = [below for name, below in table.below.items() if name.endswith(function)]
+    if len(named) > 1:
+        raise LookupError(f"{' '.join(words)}: several functions have that name")
+    return f"{sum(named) / 1e6:.2f}"
+
+
+def _call_table(release: str, case: Path = COUNTED / "resnet50") -> CallTable:
+    return read_calls((case / release / "artifacts" / CALL_TABLE).read_bytes())
 
 
 def between_processes(groups: Groups, metric: str) -> str:

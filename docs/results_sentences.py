@@ -18,7 +18,9 @@ from results_summary import (
 from benchmarks_suite.harness import recorded
 
 POWER_CAP = "gpu_throttled"
-CELL_PERCENT = re.compile(r"\(([+-][\d.]+) %\)")  # of the yardstick's table: the suite's difference
+CELL_PERCENT = re.compile(
+    r"\(([+-][\d.]+) ?%\)"
+)  # of the yardstick's table: the suite's difference
 
 
 def summary(documents: Sequence[Document]) -> str:

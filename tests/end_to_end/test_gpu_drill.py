@@ -1,6 +1,4 @@
-"""The GPU drill's judgement: of result files whose change is known, and of those that an H100
-left.
-"""
+"""The GPU drill's judgement: of result files whose change is known, and of those that GPUs left."""
 
 import json
 import sys
@@ -29,6 +27,7 @@ from tests.end_to_end.gpu_drill_judging import Finding, findings
 from tests.end_to_end.gpu_drill_pairs import KEPT, labels, read, wants_more
 
 H100 = Path(__file__).parents[1] / "data" / "h100_drill"
+H200 = H100.with_name("h200_drill")
 LATENCIES = (10.0, 10.1, 9.9, 10.05)
 SCATTERED = (2.7, 1.7, 1.5, 1.6)
 GRAPHS = {"wrapper": "a", "kernels": "b"}
@@ -235,6 +234,20 @@ def test_what_was_injected_on_the_h100(
     assert (metric, state, cause) in {(one.metric, one.state, one.cause) for one in told}
 
 
+@pytest.mark.parametrize(
+    ("label", "metric"), [("slower", "device_ms"), ("busier", "compile_calls")]
+)
+def test_what_was_injected_on_the_h200(label: str, metric: str) -> None:
+    told = findings(read(H200 / label, PLAIN), read(H200 / label, label), [metric])
+    assert [(one.state, one.cause) for one in told] == [("confirmed", "compiler")]
+
+
+@pytest.mark.parametrize("label", ["slower", "busier"])
+def test_no_control_of_the_h200_is_confirmed(label: str) -> None:
+    told = findings(read(H200 / label, PLAIN), read(H200 / label, "again"), JUDGED)
+    assert "confirmed" not in {one.state for one in told}
+
+
 @pytest.mark.parametrize("group", ["slower", "inexact"])
 def test_the_controls_of_the_h100_are_silent(group: str) -> None:
     assert findings(read(H100 / group, PLAIN), read(H100 / group, "again"), JUDGED) == []
@@ -243,3 +256,9 @@ def test_the_controls_of_the_h100_are_silent(group: str) -> None:
 def test_the_table_of_the_h100_is_what_judge_prints(capsys: pytest.CaptureFixture[str]) -> None:
     assert judge(H100, ON_GPU) == 0
     assert capsys.readouterr().out == (H100 / "drill.md").read_text()
+
+
+def test_the_table_of_the_h200_is_what_judge_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    measured = [injection for injection in ON_GPU if injection.name in ("slower", "busier")]
+    assert judge(H200, measured) == 0
+    assert capsys.readouterr().out == (H200 / "drill.md").read_text()
