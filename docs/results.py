@@ -19,10 +19,12 @@ sys.path.insert(0, str(ROOT))
 
 from results_cells import each_value, median_cell, memory, number_text, percent, short_name, table  # noqa: E402
 from results_compile_work import (  # noqa: E402
-    COUNTED_ON_GPU,
     between_processes,
     compile_work,
+    compile_work_on_gpu,
+    growth_on_gpu,
     read_counted,
+    reindexed_share,
     work_figures,
 )
 from results_figures import figures  # noqa: E402
@@ -106,7 +108,9 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
         device_times=table(upgrades(groups, "device_ms")),
         singles=table(singles(groups, FIRST_RELEASE, NAMES_RELEASE)),
         compile_work=table(compile_work(counted)),
-        compile_work_on_gpu=table(compile_work(grouped(sessions[COUNTED_ON_GPU]))),
+        compile_work_on_gpu=table(compile_work_on_gpu()),
+        growth_on_gpu=growth_on_gpu(),
+        reindexed_share=reindexed_share(),
         calls_range=between_processes(counted, "compile_calls"),
         cold_range=between_processes(counted, "cold_start_s"),
         least_phased_s=f"{LEAST_PHASED_S:.0f} s",
@@ -129,7 +133,7 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
         goal=f"{GOAL_PERCENT:.0f}%",
         within_goal=within(yardstick, GOAL_PERCENT),
         device_goal=f"{DEVICE_GOAL_PERCENT:g}%",
-        within_device_goal=within(device_yardstick, DEVICE_GOAL_PERCENT),
+        within_device_goal=within(device_yardstick, DEVICE_GOAL_PERCENT, columns=2),
         drill=(RECORDED / "h100_drill" / "drill.md").read_text().strip(),
     )
 

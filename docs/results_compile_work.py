@@ -1,6 +1,7 @@
 """The tables of docs/results.py about the compiler's own work: calls of a cold compile."""
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import chain, pairwise
 from pathlib import Path
 from statistics import median
@@ -16,6 +17,9 @@ from dashboard.results.core.compile_diff import CallTable, call_sites, read_call
 CALLS = "compile_calls"
 COUNTED = RECORDED / "releases_on_cpu"
 COUNTED_ON_GPU = RECORDED / "h200_counted"
+GPU_RELEASES = ("2.11.0", "2.15.0")
+TIMING = "InductorBenchmarker.benchmark_gpu"  # as often as fitted into 25 ms
+REINDEXING = "Scheduler._try_reindex_pointwise_for_reduction"
 
 
 def read_counted() -> Groups:
@@ -28,8 +32,7 @@ def compile_work(groups: Groups) -> Iterator[Sequence[str]]:
     the oldest to the newest first.
     """
     releases = sorted(set(chain(*groups.values())))
-    of_several = len(releases) > 2  # else the one change is in its cell
-    yield "benchmark", *releases, *[f"{releases[0]} → {releases[-1]}"] * of_several
+    yield "benchmark", *releases, f"{releases[0]} → {releases[-1]}"
     counts = {}
     for (benchmark, _), by_release in groups.items():
         counts[benchmark] = [median_of(by_release[release], CALLS) for release in releases]
@@ -37,7 +40,57 @@ def compile_work(groups: Groups) -> Iterator[Sequence[str]]:
         steps = pairwise((first, *later))
         cells = [f"{_millions(new)} ({_percent(old, new)})" for old, new in steps]
         name = short_name(benchmark).replace(", smoke", "")
-        yield name, _millions(first), *cells, *[_percent(first, later[-1])] * of_several
+        yield name, _millions(first), *cells, _percent(first, later[-1])
+
+
+def compile_work_on_gpu() -> Iterator[Sequence[str]]:
+    """Calls in millions in two releases, Inductor's timing of kernels left out, and those of the
+    second below the function that is new in it; the largest growth first.
+    """
+    yield "benchmark, config", *GPU_RELEASES, "of it below the reindexing"
+    for case, (old, new) in sorted(_on_gpu().items(), key=lambda each: -_growth(*each[1])):
+        before, after = _without_timing(old), _without_timing(new)
+        cell = f"{_millions(after)} ({_percent(before, after)})"
+        yield case, _millions(before), cell, _millions(_below_function(new, REINDEXING))
+
+
+def growth_on_gpu() -> str:
+    """How much all of these cases together grew."""
+    old, new = (
+        sum(map(_without_timing, tables)) for tables in zip(*_on_gpu().values(), strict=True)
+    )
+    return _percent(old, new).removeprefix("+")
+
+
+def reindexed_share() -> str:
+    """How much of their growth lies below the function that is new."""
+    pairs = _on_gpu().values()
+    added = sum(_without_timing(new) - _without_timing(old) for old, new in pairs)
+    return f"{sum(_below_function(new, REINDEXING) for _, new in pairs) / added:.0%}"
+
+
+@cache
+def _on_gpu() -> dict[str, tuple[CallTable, CallTable]]:
+    """Of each case its tables of the two releases."""
+    tables = {}
+    for folder in sorted(path for path in COUNTED_ON_GPU.iterdir() if path.is_dir()):
+        (document,) = recorded.read(folder / GPU_RELEASES[0])
+        case = f"{short_name(document['benchmark']['name'])}, {document['job']['config']}"
+        old, new = (_call_table(release, folder) for release in GPU_RELEASES)
+        tables[case] = old, new
+    return tables
+
+
+def _without_timing(table: CallTable) -> int:
+    return table.calls.total() - _below_function(table, TIMING)
+
+
+def _growth(old: CallTable, new: CallTable) -> float:
+    return _without_timing(new) / _without_timing(old)
+
+
+def _below_function(table: CallTable, function: str) -> int:
+    return sum(below for name, below in table.below.items() if name.endswith(function))
 
 
 def work_figures() -> dict[str, Figures]:
@@ -62,9 +115,9 @@ def _below(words: Sequence[str]) -> str:
     case, release, function = words
     table = _call_table(release, COUNTED_ON_GPU / case)
     named = [below for name, below in table.below.items() if name.endswith(function)]
-    if len(named) > 1:
-        raise LookupError(f"{' '.join(words)}: several functions have that name")
-    return f"{sum(named) / 1e6:.2f}"
+    if len(named) != 1:
+        raise LookupError(f"{' '.join(words)}: {len(named)} functions have that name")
+    return f"{named[0] / 1e6:.2f}"
 
 
 def _call_table(release: str, case: Path = COUNTED / "resnet50") -> CallTable:

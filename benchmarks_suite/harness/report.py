@@ -190,23 +190,18 @@ def verdict(result: Result, verdict: AccuracyVerdict, reference: str, training: 
     """Drift of the compiled arm, eager's next to it, and the status that follows."""
     from benchmarks_suite.harness import accuracy
 
-    compared_with = f"{reference}, eager, same weights and inputs, dropout 0"
-    status = "fail" if verdict.failures else "pass"
+    status = "fail" if verdict.failures else "not_judged" if verdict.unjudged else "pass"
     if result.status != "pass":
         status = "not_checked"
-    elif verdict.unjudged and not verdict.failures:
-        status = "no_reference"
-        compared_with = (
-            "eager could not be run, and how far it is from float64 decides about "
-            f"{'; '.join(verdict.unjudged)}"
-        )
     result.sections["accuracy"] = {
         "status": status,
-        "reference": compared_with,
+        "reference": f"{reference}, eager, same weights and inputs, dropout 0",
         "rule": accuracy.RULE,
         "tensors": {name: _finite(values) for name, values in verdict.tensors.items()},
         "matmul_precision": accuracy.matmul_precision(),
     }
+    if verdict.unjudged:
+        result.sections["accuracy"]["unjudged"] = verdict.unjudged
     why_not = "only training has one"
     if training:
         why_not = "the whole step is one function: it cannot be seen apart"
@@ -339,13 +334,23 @@ def conclude(job: Job, result: Result) -> None:
     graphs = metrics.get("unique_graphs")
     if graphs and not graphs["value"] and job.config.target in COMPILED_BY_DYNAMO:
         result.message = result.message or NOTHING_COMPILED
-    accuracy = result.sections.get("accuracy", {})
-    if result.status == "pass" and accuracy.get("status") == "no_reference":
-        result.message = f"Measured, but accuracy was not judged: {accuracy['reference']}"
+    why_not_judged = _why_not_judged(result.sections.get("accuracy", {}))
+    if result.status == "pass" and why_not_judged:
+        result.message = f"Measured, but accuracy was not judged: {why_not_judged}"
     elif result.status != "unsupported":
         result.measured("passed", 1.0 if result.status == "pass" else 0.0)
     for key, reason in absence.reasons(job, result).items():
         result.missing(key, reason)
+
+
+def _why_not_judged(accuracy: Document) -> str:
+    """Empty where it was, or there is nothing to judge."""
+    if accuracy.get("status") == "no_reference":
+        return str(accuracy["reference"])
+    if accuracy.get("status") == "not_judged":
+        unjudged = "; ".join(accuracy["unjudged"])
+        return f"only eager's own distance could decide, and eager could not be run ({unjudged})"
+    return ""
 
 
 def _measured(result: Result, key: str, interval: statistics.Interval) -> None:

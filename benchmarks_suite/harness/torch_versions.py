@@ -92,7 +92,7 @@ def time_kernels_equally_often() -> None:
     """Lets this process's Inductor time each kernel once, after its estimate of five trials.
 
     It repeats a timing as often as fits into 25 ms, so how many calls that makes depends on how
-    fast the GPU ran.
+    fast the GPU ran. Of Inductor's benchmarkers this is the one that is on by default since 2.11.
     """
     try:
         from torch._inductor.runtime.benchmarking import InductorBenchmarker

@@ -8,7 +8,7 @@ Edges = Mapping[tuple[str, str], tuple[int, int]]
 
 
 def packed_calls(functions: Mapping[str, tuple[int, int]], edges: Edges) -> bytes:
-    """functions: name -> (calls, these and what they called); edges: (caller, callee) -> the same."""
+    """functions: name -> (calls, those with all below); edges: (caller, callee) -> the same."""
     names = list(functions)
     document = {
         "schema": "compile-calls.v1",

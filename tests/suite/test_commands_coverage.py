@@ -49,6 +49,7 @@ def test_case_is_marked_by_its_status() -> None:
 
 def test_pass_without_a_reference_has_its_own_mark() -> None:
     assert mark("inductor", result(accuracy={"status": "no_reference"})) == "N"
+    assert mark("inductor", result(accuracy={"status": "not_judged"})) == "N"
 
 
 def test_pass_in_which_nothing_was_compiled_has_its_own_mark() -> None:

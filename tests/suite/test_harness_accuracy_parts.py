@@ -115,9 +115,9 @@ def test_gradient_of_a_parameter_that_should_have_none_fails() -> None:
     assert accuracy.assess(zero, right, right, FLOAT32).failures == []
 
 
-def test_beyond_the_floor_eagers_own_distance_decides_and_nothing_beyond_the_ceiling() -> None:
+def test_beyond_the_floor_eagers_own_distance_decides_and_what_is_missing_fails() -> None:
     right = torch.ones(8)
-    reference, off, wrong = Observed(right), Observed(right * 1.1), Observed(right * 2)
+    reference, off, wrong = Observed(right), Observed(right * 1.1), Observed(right * 0)
     verdict = accuracy.assess(off, None, reference, FLOAT32)
     assert (verdict.failures, len(verdict.unjudged)) == ([], 1)
     assert accuracy.assess(off, reference, reference, FLOAT32).failures

@@ -116,10 +116,18 @@ def test_oom_in_eager_alone_is_a_status_of_that_arm(tmp_path: Path) -> None:
 def test_drift_beyond_the_floor_is_not_judged_without_eager(tmp_path: Path) -> None:
     result = tiny(tmp_path, "coarse_without_eager")
     assert result["arms"]["eager"]["status"] == "oom"
-    assert result["accuracy"]["status"] == "no_reference"
-    assert "outputs: 0.00" in result["message"]
+    assert result["accuracy"]["status"] == "not_judged"
+    assert {each.partition(":")[0] for each in result["accuracy"]["unjudged"]} >= {"outputs"}
+    assert "eager could not be run (outputs: 0.00" in result["message"]
     assert "passed" not in result["metrics"]
-    assert 4e-6 < result["metrics"]["drift"]["value"] < 0.5
+    assert 4e-6 < result["metrics"]["drift"]["value"] < 1
+
+
+def test_training_is_not_judged_without_eager_either(tmp_path: Path) -> None:
+    result = tiny(tmp_path, "coarse_without_eager", mode="training")
+    assert result["accuracy"]["status"] == "not_judged"
+    unjudged = {each.partition(":")[0] for each in result["accuracy"]["unjudged"]}
+    assert {"outputs", "gradients"} <= unjudged
 
 
 def test_oom_in_float64_alone_leaves_no_reference_and_no_pass(tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ def test_two_recorded_releases_meet_in_the_same_series() -> None:
         ("h200_captioning", 5, "h200"),
         ("h200_counted", 24, "h200"),
         ("h200_drill", 27, "h200"),
-        ("h200_second", 9, "h200"),
+        ("h200_second", 14, "h200"),
     ],
 )
 def test_recordings_of_later_sessions_are_imported_completely(
