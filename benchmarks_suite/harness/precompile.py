@@ -9,7 +9,8 @@ Next to other work no time means anything: none becomes a metric, and what Induc
 (how a kernel is launched) is forgotten, so that the job, which has the device to itself, chooses.
 So is what an earlier job of the case chose: two processes that share a choice would be more alike
 than two of a user. What does not depend on what else runs is kept: graphs, breaks, recompiles,
-generated code (its files, too, where the job keeps code), the memory of the compiled arm.
+generated code (its files, too, where the job keeps code), the memory of the compiled arm. One
+choice by timing is part of that code, and so is kept: whether a matmul is padded (pad_mm).
 
 A case with dropout compiles twice, once for the arm that is timed and once for the one whose
 accuracy is checked: in two processes, each with caches of its own, which ``gather`` merges. Their

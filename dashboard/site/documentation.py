@@ -50,6 +50,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "attention-dropout",
         "dynamic-backward-stride",
         "int8-decode",
+        "loop-reindexing",
         "reduction-layout",
         "vector-probe",
     ),

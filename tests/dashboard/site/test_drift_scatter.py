@@ -1,6 +1,8 @@
 """How far drift may be trusted to repeat, from results that GPUs left."""
 
+from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,9 +17,21 @@ A_TENTH = 0.1
 @pytest.mark.parametrize(
     "metric", ["drift", "eager_drift", "drift_gradients", "eager_drift_gradients"]
 )
-def test_processes_of_one_build_lie_far_closer_than_the_threshold(metric: str) -> None:
-    documents = [document for folder in KEPT for document in recorded.read(folder)]
-    things = values_of(metric, documents).values()
+def test_processes_of_one_build_and_code_lie_far_closer_than_the_threshold(metric: str) -> None:
+    """Of the same generated code: whether a matmul is padded is chosen by timing, and rounds
+    otherwise (7.6% in the MLP's last layer).
+    """
+    by_code = defaultdict[str | None, list[dict[str, Any]]](list)
+    for folder in KEPT:
+        for document in recorded.read(folder):
+            by_code[document.get("compile", {}).get("fingerprints", {}).get("wrapper")].append(
+                document
+            )
+    things = [
+        releases
+        for documents in by_code.values()
+        for releases in values_of(metric, documents).values()
+    ]
     repeated = [
         processes for releases in things for processes in releases.values() if len(processes) > 1
     ]
