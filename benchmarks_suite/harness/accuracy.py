@@ -232,14 +232,17 @@ class _Assessment:
         eager_drift = None if of_eager is None else distance_of_all(of_eager, reference)
         self._compare("optimizer_step", drift, eager_drift, MOVE_FLOOR)
         # What rounding makes of no gradient may or may not move a parameter
-        unclear = negligible(self._reference.gradients)
+        unclear, still = negligible(self._reference.gradients), list[str]()
         for name, expected in reference.items():
             if name in unclear or bool(observed[name].any()) or not _moves(expected):
                 continue
             if of_eager is None:
-                self.verdict.unjudged.append(f"optimizer_step: {name} does not move")
+                still.append(name)
             elif _moves(of_eager[name]):
                 self._fail(f"optimizer_step: {name} does not move")
+        if still:
+            others = f" nor do {len(still) - 1} others" if len(still) > 1 else ""
+            self.verdict.unjudged.append(f"optimizer_step: {still[0]} does not move{others}"[:200])
 
     def buffers(self) -> None:
         """What the first step left in the buffers that it changed: running means, counters."""

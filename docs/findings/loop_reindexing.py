@@ -214,11 +214,15 @@ def compare(kind):
 if __name__ == "__main__":
     if sys.argv[1:]:
         sys.exit(print(*measure(sys.argv[1])))
-    if not hasattr(Scheduler, NAME) or torch.version.cuda is None:
-        why = f"has no {NAME}" if torch.version.cuda else "was built without CUDA"
-        print(f"verdict: cannot be told, torch {torch.__version__} {why}")
-        sys.exit(2)
     print(f"torch {torch.__version__}\n{''.join(f'{column:>12}' for column in COLUMNS)}")
-    verdicts, wasted = zip(*map(compare, GRAPHS), strict=True)
+    try:
+        if torch.version.cuda is None:
+            raise RuntimeError("torch was built without CUDA")
+        if not hasattr(Scheduler, NAME):
+            raise RuntimeError(f"it has no {NAME}")
+        verdicts, wasted = zip(*map(compare, GRAPHS), strict=True)
+    except (RuntimeError, subprocess.CalledProcessError) as error:
+        print(f"verdict: cannot be told: {error}")
+        sys.exit(2)
     print(f"verdict: {'; '.join(verdicts)}")
     sys.exit(any(wasted))

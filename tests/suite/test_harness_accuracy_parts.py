@@ -94,6 +94,14 @@ def test_parameter_that_the_optimizer_forgets_is_named() -> None:
     assert verdict.failures == ["optimizer_step: 0.weight does not move"]
 
 
+def test_many_parameters_that_do_not_move_are_one_sentence_without_eager() -> None:
+    moves = {f"layer.{n}.weight": torch.ones(16) for n in range(40)}
+    reference = Observed(None, losses=[1.0], moves=moves)
+    observed = replace(reference, moves={name: torch.zeros(16) for name in moves})
+    verdict = accuracy.assess(observed, None, reference, FLOAT32)
+    assert verdict.unjudged == ["optimizer_step: layer.0.weight does not move nor do 39 others"]
+
+
 def test_output_of_another_shape_fails() -> None:
     right = torch.ones(4, 3)
     verdict = outputs_verdict(torch.ones(1, 3), right, right)

@@ -12,6 +12,7 @@ from tests.perf.scatter import apart, values_of
 
 KEPT = sorted((Path(__file__).parents[2] / "data").glob("h[12]00_*"))
 A_TENTH = 0.1
+FEWEST = 20  # cases and releases with several processes
 
 
 @pytest.mark.parametrize(
@@ -21,21 +22,18 @@ def test_processes_of_one_build_and_code_lie_far_closer_than_the_threshold(metri
     """Of the same generated code: whether a matmul is padded is chosen by timing, and rounds
     otherwise (7.6% in the MLP's last layer).
     """
-    by_code = defaultdict[str | None, list[dict[str, Any]]](list)
+    by_code = defaultdict[str, list[dict[str, Any]]](list)
     for folder in KEPT:
         for document in recorded.read(folder):
-            by_code[document.get("compile", {}).get("fingerprints", {}).get("wrapper")].append(
-                document
-            )
+            code = document.get("compile", {}).get("fingerprints", {}).get("wrapper")
+            by_code["" if metric.startswith("eager_") else str(code)].append(document)
     things = [
-        releases
-        for documents in by_code.values()
-        for releases in values_of(metric, documents).values()
+        values for documents in by_code.values() for values in values_of(metric, documents).values()
     ]
     repeated = [
         processes for releases in things for processes in releases.values() if len(processes) > 1
     ]
-    assert repeated
+    assert len(repeated) > FEWEST
     assert max(map(apart, repeated)) < A_TENTH * METRICS[metric].threshold_percent
 
 
