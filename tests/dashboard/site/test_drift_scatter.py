@@ -12,7 +12,7 @@ from tests.perf.scatter import apart, values_of
 
 KEPT = sorted((Path(__file__).parents[2] / "data").glob("h[12]00_*"))
 A_TENTH = 0.1
-FEWEST = 20  # cases and releases with several processes
+FEWEST = 10  # cases and releases with several processes
 
 
 @pytest.mark.parametrize(
