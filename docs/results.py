@@ -21,10 +21,7 @@ from results_cells import each_value, median_cell, memory, number_text, percent,
 from results_compile_work import (  # noqa: E402
     between_processes,
     compile_work,
-    compile_work_on_gpu,
-    growth_on_gpu,
     read_counted,
-    reindexed_share,
     work_figures,
 )
 from results_figures import figures  # noqa: E402
@@ -39,6 +36,7 @@ from results_releases import (  # noqa: E402
 from results_sentences import (  # noqa: E402
     capped,
     cost,
+    device_goal,
     gpus,
     newest_share,
     ramp,
@@ -74,8 +72,7 @@ FIELD = "field-"  # families of PyTorch's own lists begin so
 LEAST_SPREAD = 4  # processes of a case, to say how much they differ
 PHASED = ("inductor", "regional")  # whose compile time is listed by phase
 LEAST_PHASED_S = 10.0  # of a cold start, to be listed by phase
-GOAL_PERCENT = 2.0  # within which the suite and the yardstick should agree by the wall clock
-DEVICE_GOAL_PERCENT = 0.5  # and by the GPU's own time
+GOAL_PERCENT = 2.0  # within which the suite and the yardstick should agree
 
 TEMPLATE = ROOT / "docs" / "results.template"
 NOT_YET = "Not measured yet on a GPU: `{command}` prints the table."
@@ -95,7 +92,6 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
     several_gpus = grouped(each for each in plain if each["benchmark"]["family"] == DISTRIBUTED)
     took_turns = [each for name in IN_TURN for each in sessions[RECORDED / name]]
     yardstick = _printed(sessions, "yardstick.md", "python tests/perf/yardstick.py RESULTS")
-    device_yardstick = (RECORDED / "h200_second" / "yardstick_device_time.md").read_text()
     return TEMPLATE.read_text().format(
         **figures(places(groups, grouped(took_turns), sessions)),
         **work_figures(),
@@ -108,9 +104,6 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
         device_times=table(upgrades(groups, "device_ms")),
         singles=table(singles(groups, FIRST_RELEASE, NAMES_RELEASE)),
         compile_work=table(compile_work(counted)),
-        compile_work_on_gpu=table(compile_work_on_gpu()),
-        growth_on_gpu=growth_on_gpu(),
-        reindexed_share=reindexed_share(),
         calls_range=between_processes(counted, "compile_calls"),
         cold_range=between_processes(counted, "cold_start_s"),
         least_phased_s=f"{LEAST_PHASED_S:.0f} s",
@@ -123,7 +116,7 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
         spread=table(spread(groups)),
         distributed=table(distributed(several_gpus)),
         ramp=ramp(plain),
-        cost=cost([each for each in documents if not _ran_beside_others(each)]),
+        cost=cost(documents),
         newest_share=newest_share(sessions.values()),
         single_processes=single_processes(groups),
         capped=capped(documents),
@@ -132,15 +125,9 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
         yardstick=yardstick,
         goal=f"{GOAL_PERCENT:.0f}%",
         within_goal=within(yardstick, GOAL_PERCENT),
-        device_goal=f"{DEVICE_GOAL_PERCENT:g}%",
-        within_device_goal=within(device_yardstick, DEVICE_GOAL_PERCENT, columns=2),
+        **device_goal(),
         drill=(RECORDED / "h100_drill" / "drill.md").read_text().strip(),
     )
-
-
-def _ran_beside_others(document: Document) -> bool:
-    """Whether it takes no time that anybody compares, and so may have shared its GPU."""
-    return bool(document["job"]["measure"].get("accuracy_only"))
 
 
 def places(

@@ -6,7 +6,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 from statistics import median
 
-from results_cells import number_text, short_name
+from results_cells import number_text, short_name, table
 from results_figures import Figures
 from results_summary import RECORDED, Groups, grouped, median_of, values
 
@@ -43,7 +43,7 @@ def compile_work(groups: Groups) -> Iterator[Sequence[str]]:
         yield name, _millions(first), *cells, _percent(first, later[-1])
 
 
-def compile_work_on_gpu() -> Iterator[Sequence[str]]:
+def _compile_work_on_gpu() -> Iterator[Sequence[str]]:
     """Calls in millions in two releases, Inductor's timing of kernels left out, and those of the
     second below the function that is new in it; the largest growth first.
     """
@@ -54,7 +54,7 @@ def compile_work_on_gpu() -> Iterator[Sequence[str]]:
         yield case, _millions(before), cell, _millions(_below_function(new, REINDEXING))
 
 
-def growth_on_gpu() -> str:
+def _growth_on_gpu() -> str:
     """How much all of these cases together grew."""
     old, new = (
         sum(map(_without_timing, tables)) for tables in zip(*_on_gpu().values(), strict=True)
@@ -62,7 +62,7 @@ def growth_on_gpu() -> str:
     return _percent(old, new).removeprefix("+")
 
 
-def reindexed_share() -> str:
+def _reindexed_share() -> str:
     """How much of their growth lies below the function that is new."""
     pairs = _on_gpu().values()
     added = sum(_without_timing(new) - _without_timing(old) for old, new in pairs)
@@ -81,26 +81,32 @@ def _on_gpu() -> dict[str, tuple[CallTable, CallTable]]:
     return tables
 
 
-def _without_timing(table: CallTable) -> int:
-    return table.calls.total() - _below_function(table, TIMING)
+def _without_timing(calls: CallTable) -> int:
+    return calls.calls.total() - _below_function(calls, TIMING)
 
 
 def _growth(old: CallTable, new: CallTable) -> float:
     return _without_timing(new) / _without_timing(old)
 
 
-def _below_function(table: CallTable, function: str) -> int:
-    return sum(below for name, below in table.below.items() if name.endswith(function))
+def _below_function(calls: CallTable, function: str) -> int:
+    return sum(below for name, below in calls.below.items() if name.endswith(function))
 
 
-def work_figures() -> dict[str, Figures]:
-    """Of two releases' compile calls, in millions.
+def work_figures() -> dict[str, Figures | str]:
+    """Of two releases' compile calls, in millions, and how those of a GPU's cases grew.
 
     work: how much of ResNet-50's, on a CPU, came or went at and below what a function calls, as the
     site names it: `OLD NEW FUNCTION`. below: how much of a case's, on a GPU, lay below a function,
     its own calls among them: `CASE RELEASE FUNCTION`.
     """
-    return {"work": Figures(_work), "below": Figures(_below)}
+    return {
+        "work": Figures(_work),
+        "below": Figures(_below),
+        "compile_work_on_gpu": table(_compile_work_on_gpu()),
+        "growth_on_gpu": _growth_on_gpu(),
+        "reindexed_share": _reindexed_share(),
+    }
 
 
 def _work(words: Sequence[str]) -> str:
@@ -113,8 +119,8 @@ def _work(words: Sequence[str]) -> str:
 
 def _below(words: Sequence[str]) -> str:
     case, release, function = words
-    table = _call_table(release, COUNTED_ON_GPU / case)
-    named = [below for name, below in table.below.items() if name.endswith(function)]
+    calls = _call_table(release, COUNTED_ON_GPU / case)
+    named = [below for name, below in calls.below.items() if name.endswith(function)]
     if len(named) != 1:
         raise LookupError(f"{' '.join(words)}: {len(named)} functions have that name")
     return f"{named[0] / 1e6:.2f}"

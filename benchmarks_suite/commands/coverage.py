@@ -182,10 +182,8 @@ def mark_of(section: Section, benchmark: Benchmark, config: Config, results: Res
 
 def _status(result: Document) -> str:
     """The status word, and for a pass what a status word does not say."""
-    if result["status"] == "pass" and result.get("accuracy", {}).get("status") in (
-        "no_reference",
-        "not_judged",
-    ):
+    accuracy = result.get("accuracy", {}).get("status")
+    if result["status"] == "pass" and accuracy in report.NOT_JUDGED:
         return "not judged"
     if result["status"] == "pass" and result["message"] == report.NOTHING_COMPILED:
         return "nothing compiled"

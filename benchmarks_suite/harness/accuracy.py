@@ -159,13 +159,16 @@ class _Assessment:
         if drift <= allowed:
             return
         if eager_drift is None and drift < 1:  # what is missing is 1 away
-            self.verdict.unjudged.append(f"{name}: {drift:.2g}, always allowed {allowed:.2g}")
+            self._leave(f"{name}: {drift:.2g}, always allowed {allowed:.2g}")
             return
         eager_text = "not measured" if eager_drift is None else f"{eager_drift:.2g}"
         self._fail(f"{name}: {drift:.2g}, eager {eager_text}, allowed {allowed:.2g}")
 
     def _fail(self, failure: str) -> None:
         self.verdict.failures.append(failure)
+
+    def _leave(self, unjudged: str) -> None:
+        self.verdict.unjudged.append(f"{unjudged}, and eager could not be run")
 
     def outputs(self) -> None:
         output, expected = self._observed.output, self._reference.output
@@ -242,7 +245,7 @@ class _Assessment:
                 self._fail(f"optimizer_step: {name} does not move")
         if still:
             others = f" nor do {len(still) - 1} others" if len(still) > 1 else ""
-            self.verdict.unjudged.append(f"optimizer_step: {still[0]} does not move{others}"[:200])
+            self._leave(f"optimizer_step: {still[0][:100]} does not move{others}")
 
     def buffers(self) -> None:
         """What the first step left in the buffers that it changed: running means, counters."""

@@ -47,6 +47,7 @@ _KEPT = (
 )
 _NOT_IN_STARTS = ("compile", "error", "sweep")
 _TIMES = ("phases_s", "submodules")
+NOT_JUDGED = ("no_reference", "not_judged")  # of accuracy, in a result that passed
 NOTHING_COMPILED = "Nothing was compiled: dynamo skipped every frame, so both arms ran in eager"
 NO_CALLS_OF_IT = "this torch has no such function, or Python is older than 3.11"
 COMPILED_BY_DYNAMO = ("module", "blocks", "parts", "train_step")
@@ -334,23 +335,14 @@ def conclude(job: Job, result: Result) -> None:
     graphs = metrics.get("unique_graphs")
     if graphs and not graphs["value"] and job.config.target in COMPILED_BY_DYNAMO:
         result.message = result.message or NOTHING_COMPILED
-    why_not_judged = _why_not_judged(result.sections.get("accuracy", {}))
-    if result.status == "pass" and why_not_judged:
-        result.message = f"Measured, but accuracy was not judged: {why_not_judged}"
+    accuracy = result.sections.get("accuracy", {})
+    if result.status == "pass" and accuracy.get("status") in NOT_JUDGED:
+        why = "; ".join(accuracy.get("unjudged", ())) or accuracy["reference"]
+        result.message = f"Measured, but accuracy was not judged: {why}"
     elif result.status != "unsupported":
         result.measured("passed", 1.0 if result.status == "pass" else 0.0)
     for key, reason in absence.reasons(job, result).items():
         result.missing(key, reason)
-
-
-def _why_not_judged(accuracy: Document) -> str:
-    """Empty where it was, or there is nothing to judge."""
-    if accuracy.get("status") == "no_reference":
-        return str(accuracy["reference"])
-    if accuracy.get("status") == "not_judged":
-        unjudged = "; ".join(accuracy["unjudged"])
-        return f"only eager's own distance could decide, and eager could not be run ({unjudged})"
-    return ""
 
 
 def _measured(result: Result, key: str, interval: statistics.Interval) -> None:

@@ -73,11 +73,19 @@ def pretend_a_gpu():
     from triton.backends.compiler import GPUTarget
 
     hopper = SimpleNamespace(
-        name="H100", major=9, minor=0, multi_processor_count=132, warp_size=32,
-        total_memory=80 << 30, L2_cache_size=50 << 20, regs_per_multiprocessor=65536,
-        max_threads_per_multi_processor=2048, max_threads_per_block=1024,
-        shared_memory_per_block=49152, shared_memory_per_block_optin=232448,
-    )  # fmt: skip
+        name="H100",
+        major=9,
+        minor=0,
+        multi_processor_count=132,
+        warp_size=32,
+        total_memory=80 << 30,
+        L2_cache_size=50 << 20,
+        regs_per_multiprocessor=65536,
+        max_threads_per_multi_processor=2048,
+        max_threads_per_block=1024,
+        shared_memory_per_block=49152,
+        shared_memory_per_block_optin=232448,
+    )
     for place in (torch.cuda, CudaInterface, CudaInterface.Worker):
         place.get_device_properties = staticmethod(lambda *_: hopper)
         place.current_device = staticmethod(lambda: 0)

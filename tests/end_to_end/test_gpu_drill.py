@@ -238,14 +238,14 @@ def test_what_was_injected_on_the_h100(
     ("label", "metric"), [("slower", "device_ms"), ("busier", "compile_calls")]
 )
 def test_what_was_injected_on_the_h200(label: str, metric: str) -> None:
-    told = findings(read(H200 / label, PLAIN), read(H200 / label, label), [metric])
-    assert [(one.state, one.cause) for one in told] == [("confirmed", "compiler")]
+    rows = findings(read(H200 / label, PLAIN), read(H200 / label, label), [metric])
+    assert [(row.state, row.cause) for row in rows] == [("confirmed", "compiler")]
 
 
 @pytest.mark.parametrize("label", ["slower", "busier"])
 def test_no_control_of_the_h200_is_confirmed(label: str) -> None:
-    told = findings(read(H200 / label, PLAIN), read(H200 / label, "again"), JUDGED)
-    assert "confirmed" not in {one.state for one in told}
+    rows = findings(read(H200 / label, PLAIN), read(H200 / label, "again"), JUDGED)
+    assert "confirmed" not in {row.state for row in rows}
 
 
 @pytest.mark.parametrize("group", ["slower", "inexact"])
