@@ -52,8 +52,8 @@ class StoredSides(Narrowing):
 
 
 class CaseKernels(Schema):
-    """Which kernels account for the change of one case, by one job of each side: that whose device
-    time is nearest the median.
+    """Which kernels account for the change of one case, by one job of each side, whose device time
+    is near the median.
     """
 
     benchmark: str

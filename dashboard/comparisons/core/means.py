@@ -60,9 +60,10 @@ class MetricMean:
     @property
     def verdict(self) -> EffectVerdict:
         """A mean of several counts as changed from half of a case's threshold on, and from so many
-        processes on that their modes (CERTAIN_PROCESSES) average out.
+        processes on that their modes (CERTAIN_PROCESSES) average out; and where each case did.
         """
-        if self.matched == 1:
+        of_each = {effect.verdict for effect in self.effects}
+        if self.matched == 1 or len(of_each) == 1 and of_each <= {*CHANGED}:
             return self.effects[0].verdict
         half = replace(self.metric, threshold_percent=self.metric.threshold_percent / 2)
         verdict = interval_verdict(self.ratio, half)

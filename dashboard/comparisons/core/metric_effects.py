@@ -96,6 +96,18 @@ class Effect:
         return self.base.mean, self.new.mean
 
     @property
+    def is_against_levels(self) -> bool:
+        """Whether the levels, which are of all processes, say the opposite of what those measured
+        in turn do.
+        """
+        if self.ratio is None:
+            return False
+        base, new = self.levels
+        of_levels = 100 * (new / base - 1)
+        shown = min(abs(of_levels), abs(self.ratio.percent)) >= _LEAST_SHOWN_PERCENT
+        return shown and (of_levels > 0) != (self.ratio.percent > 0)
+
+    @property
     def devices(self) -> str:
         """On which devices both sides ran, in words; empty where there was only one."""
         if self.ratio is None or not (self.base.level and self.new.level):

@@ -126,8 +126,8 @@ def _sentences(judgement: Judgement) -> Iterator[str]:
         yield f"Failed on the new side, which proves nothing yet: {names}."
     if scattering := judgement.of_kind("scatters"):
         yield (
-            f"The whole step of {plural(len(scattering), 'case')} scatters too much to be decided; "
-            "it waits for the GPU, whose own time is."
+            f"The whole step of {plural(len(scattering), 'case')} is not decided; it waits for the "
+            "GPU, and goes by the GPU's own time."
         )
     if judgement.state == "unknown":
         yield from _known_steps(judgement.findings)
@@ -201,10 +201,10 @@ def _bound_sentence(judgement: Judgement) -> Iterator[str]:
     """What cannot be worse by more than how much, or how many results are open."""
     if open_findings := judgement.of_kind("open"):
         reasons = _reasons([finding.effect.lacks for finding in open_findings])
-        count = plural(len(open_findings), "result")
+        count = f"{len(open_findings)} of {plural(len(judgement.findings), 'result')}"
         yield (
-            f"{count} of {len(judgement.findings)} not known yet{reasons}: measure more processes "
-            "of both sides, in turn."
+            f"{count} could still hide a large regression{reasons}: measure more processes of both "
+            "sides, in turn."
         )
     elif judgement.state == "passed":
         yield "Nothing got significantly worse."
@@ -216,8 +216,9 @@ def _bound_sentence(judgement: Judgement) -> Iterator[str]:
             worst = max(bounded, key=lambda each: each.worst_percent / each.bound_percent)
             case = worst.row.case
             name = f"{worst.metric.label.lower()} of {case.benchmark} {case.config}"
+            besides = ", besides those whole steps" if judgement.of_kind("scatters") else ""
             yield (
-                "The interval that leaves most room for it: "
+                f"The interval that leaves most room for it{besides}: "
                 f"{name}, up to {max(worst.worst_percent, 0):.1f}% worse."
             )
 

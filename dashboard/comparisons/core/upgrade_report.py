@@ -48,8 +48,7 @@ METHOD = (
     "memory, of drift, and of a device time that changes by 10% or more.",
 )
 NEAREST_MEDIAN = (
-    "Kernels: of each side the job whose device time is nearest the median of its jobs. "
-    f"{ONE_PROFILE}"
+    f"Kernels: of each side a job whose device time is near the median of its jobs. {ONE_PROFILE}"
 )
 _MAX_ROWS = 40  # of changed cases in Markdown; all of them are in the CSV
 

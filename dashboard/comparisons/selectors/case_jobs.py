@@ -1,13 +1,15 @@
 """Which two jobs stand for the two sides of a case, each of which has many.
 
-Of each side it is the one whose value is nearest the side's median, on the device of which both
-sides have most jobs, if they share one: two GPUs of one kind differ, too.
+Of each side it is one whose value is near the side's median, and both are off it the same way, so
+that their difference is near that of the medians: of two processes both are equally near. They are
+of the device of which both sides have most jobs, if they share one: two GPUs of one kind differ.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import product
 from statistics import median
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -38,6 +40,9 @@ _VALUES = f"""
           AND (%(config)s::bigint IS NULL OR job.config_id = %(config)s)
           AND benchmark.name = ANY(%(benchmarks)s) AND series.metric = %(metric)s AND {COUNTED}
 """  # noqa: S608 - made of constants
+
+
+_CANDIDATES = 8  # of a side, to be one of the two
 
 
 class JobValue(NamedTuple):
@@ -85,9 +90,9 @@ def jobs_of_cases(
         if key in news:
             shared = _shared_devices(bases[key], news[key])
             device = shared[0] if shared else None
+            pair = _nearest_medians(_on_device(bases[key], device), _on_device(news[key], device))
             jobs[key] = CaseJobs(
-                _nearest_median(_on_device(bases[key], device)),
-                _nearest_median(_on_device(news[key], device)),
+                *pair,
                 [(_jobs(bases[key], each), _jobs(news[key], each)) for each in shared],
             )
     return jobs
@@ -125,10 +130,24 @@ def _on_device(values: Iterable[JobValue], device: str | None) -> list[JobValue]
     return sorted(here, key=lambda each: each.planned_at, reverse=True)
 
 
-def _nearest_median(values: Sequence[JobValue]) -> UUID:
-    """The job whose value is nearest the median, of two the first one."""
+def _nearest_medians(base: Sequence[JobValue], new: Sequence[JobValue]) -> tuple[UUID, UUID]:
+    """Of all pairs the one that is least off: each job from its side's median, and their difference
+    from that of the medians.
+    """
+
+    def off(pair: tuple[tuple[float, JobValue], tuple[float, JobValue]]) -> float:
+        (of_base, _), (of_new, _) = pair
+        return abs(of_base) + abs(of_new) + abs(of_new - of_base)
+
+    (_, old), (_, fresh) = min(product(_off_median(base), _off_median(new)), key=off)
+    return old.job, fresh.job
+
+
+def _off_median(values: Sequence[JobValue]) -> list[tuple[float, JobValue]]:
+    """The jobs that are nearest the median, with how far they are from it, as a share of it."""
     middle = median(each.value for each in values)
-    return min(values, key=lambda each: abs(each.value - middle)).job
+    off = [((each.value - middle) / (abs(middle) or 1.0), each) for each in values]
+    return sorted(off, key=lambda each: abs(each[0]))[:_CANDIDATES]
 
 
 def _is_of(value: JobValue, samples: CaseSamples) -> bool:

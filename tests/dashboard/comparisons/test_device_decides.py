@@ -12,8 +12,7 @@ from tests.builders.compared import samples, side
 SCATTERED = (90.0, 130.0)  # two processes, on a host with neighbours
 REPEATED = (93.30, 93.34)
 STANDS_FOR_IT = (
-    "The whole step of 1 case scatters too much to be decided; it waits for the GPU, whose own "
-    "time is."
+    "The whole step of 1 case is not decided; it waits for the GPU, and goes by the GPU's own time."
 )
 
 
@@ -113,7 +112,7 @@ def test_step_that_waits_for_the_host_is_not_known_by_the_gpu() -> None:
 def test_more_gpu_time_is_worse_also_where_the_step_waits_for_the_host() -> None:
     group = overall(gpu_case(1.2, share=40.0), gpu_case(share=40.0))
     assert group.answer.word == "Stay"
-    assert "1 result of 2 not known yet" in group.answer.sentence
+    assert "1 of 2 results could still hide a large regression" in group.answer.sentence
 
 
 def test_gpu_time_that_scatters_decides_nothing() -> None:

@@ -14,7 +14,8 @@ from dashboard.alerts.core.alert_charts import Process, pairs_figure
 from dashboard.alerts.core.confirmation import compare_pairs
 from dashboard.alerts.selectors.alerts import summarize
 from dashboard.alerts.services import detection
-from dashboard.comparisons.core.levels import level_of
+from dashboard.comparisons.core.block_effects import Block
+from dashboard.comparisons.core.levels import level_of, merge_levels
 from dashboard.comparisons.core.metric_effects import CaseSamples, estimate_effects
 from dashboard.detection import Settings
 from dashboard.language.metrics import METRICS, Metric
@@ -141,3 +142,17 @@ def test_lines_of_a_confirmation_lie_as_far_apart_as_its_effect() -> None:
         processes.append(Process(len(processes) + 1, "new", "new", new, "j"))
     _, new_line, *_ = pairs_figure(processes, LATENCY)["data"]
     assert new_line["y"][0] == pytest.approx(compare_pairs(pairs, 300.0, Settings()).effect)
+
+
+def test_effect_says_where_all_processes_together_say_the_opposite() -> None:
+    """The new build is slower where both were measured; the base alone has a slow GPU, too."""
+    shared, slow = Block("gpu-0", "today"), Block("gpu-1", "today")
+    in_turn = [[100.0, 100.1], [102.0, 102.1]]
+    base, new = (level_of(values, block=shared) for values in in_turn)
+    both = merge_levels([base, level_of([120.0, 120.1], block=slow)])
+    for level, is_against in ((both, True), (base, False)):
+        of_base = CaseSamples(1, (), level, level.n, 100.0, 120.1, level.value)
+        of_new = CaseSamples(1, (), new, 2, 102.0, 102.1, new.value)
+        (found,) = estimate_effects([(of_base, of_new)], LATENCY)
+        assert found.ratio is not None and found.ratio.percent == pytest.approx(2.0, abs=0.1)
+        assert found.is_against_levels is is_against

@@ -22,7 +22,7 @@ def test_two_processes_a_side_decide_and_the_kernels_explain_it(reader: Client) 
     assert answer.word == "Stay"
     worse = "Worse: gpt2.standard.training.autocast_bf16.static.b16 inductor device time"
     assert re.search(rf"{worse} 4[34]\.\d% slower \(4\d\.\d to 4\d(\.\d)?%\)\.", answer.sentence)
-    assert "The whole step of 3 cases scatters too much to be decided" in answer.sentence
+    assert "The whole step of 3 cases is not decided" in answer.sentence
     words = {group.name: group.answer.word for group in page.context["report"].models}
     assert words == {
         "captioning": "No regression found",
@@ -40,7 +40,8 @@ def test_two_processes_a_side_decide_and_the_kernels_explain_it(reader: Client) 
 
     pairs = re.findall(r'href="(/jobs/pair/[^"]*chosen=device_ms)', page.content.decode())
     explained = page_text(reader.get(html.unescape(pairs[0])))  # of the largest change
-    assert "94% of the 23.9 ms added come from two kernels: attention, backward" in explained
+    two = r"9\d% of the 2[34]\.\d ms added come from two kernels: attention, backward"
+    assert re.search(two, explained)
 
 
 def test_one_build_alone_on_another_machine_takes_no_verdict_back(reader: Client) -> None:

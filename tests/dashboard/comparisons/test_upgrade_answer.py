@@ -141,7 +141,8 @@ def test_sentence_counts_what_was_measured_by_one_process_a_side() -> None:
     single = {"latency_ms": samples((90.0, 110.0)), "graph_breaks": samples((1.0,))}
     sentence = build_report(side(single), side(single)).overall.answer.sentence
     assert (
-        "2 results of 2 not known yet (one process on a side: 1 of them): measure more" in sentence
+        "2 of 2 results could still hide a large regression (one process on a side: 1 of them)"
+        in sentence
     )
 
 
@@ -165,3 +166,16 @@ def test_wrong_gradients_are_called_so() -> None:
     )
     sentence = build_report(base, new).overall.answer.sentence
     assert "now fails: gpt2.training inductor (wrong gradients)." in sentence
+
+
+def test_family_whose_cases_all_got_better_got_better() -> None:
+    """Its mean is not judged by itself; one case that stayed leaves it open."""
+    both = {"latency_ms": samples()}
+    base = side(both) | side(both, config="regional")
+    faster = side({"latency_ms": samples(factor=0.8)})
+    slightly = side({"latency_ms": samples(factor=0.85)}, config="regional")
+    same = side(both, config="regional")
+    for other, verdict in ((slightly, "better"), (same, "unknown")):
+        (family,) = build_report(base, faster | other).models
+        (mean,) = (each for each in family.means if each.key == "latency_ms")
+        assert mean.verdict == verdict
