@@ -28,7 +28,6 @@ from results_figures import figures  # noqa: E402
 from results_releases import (  # noqa: E402
     LEAST_SINGLE_PERCENT,
     evened_in_turn,
-    in_turn,
     launch_spread,
     singles,
     upgrades,
@@ -65,6 +64,7 @@ from tests.perf.kernel_choices import LIMIT_PERCENT  # noqa: E402
 PHASES = ("dynamo", "aot", "inductor", "triton")
 STARTS = ("cold", "warm", "restored")
 IN_TURN = ("h200_four_releases", "h200_own_launches")  # four releases took turns there
+TWO_OF_THEM = "h200_decided"  # the oldest and the newest of them took turns
 GPU = "H100"  # of the tables that show values: those of two kinds of GPU have no common median
 FIRST_RELEASE, NAMES_RELEASE = "2.11.0", "2.15.0"  # in which PyTorch's own lists were measured
 DISTRIBUTED = "distributed"  # the family that spans GPUs
@@ -97,8 +97,8 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
         **work_figures(),
         summary=summary(documents),
         gpus=gpus(documents),
-        in_turn=table(in_turn(took_turns)),
-        evened=table(evened_in_turn(took_turns)),
+        evened=table(evened_in_turn(took_turns, sessions[RECORDED / TWO_OF_THEM])),
+        device_times_h200=table(upgrades(_of_gpu(every_gpu, "H200"), "device_ms")),
         launch_spread=launch_spread(sessions[RECORDED / IN_TURN[1]]),
         agree=f"{LIMIT_PERCENT:g}%",
         device_times=table(upgrades(groups, "device_ms")),

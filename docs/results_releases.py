@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 
-from results_cells import arrow, each_value, short_name
+from results_cells import arrow, short_name
 from results_summary import Document, Groups, gpu_of, grouped
 
 from dashboard.comparisons.core.matching import (
@@ -26,40 +26,24 @@ UNDECIDED = {"same": "the same", "unknown": "not known"}  # of a change, its wor
 LEAST_SINGLE_PERCENT = 10.0  # of a change between one process a side, to be listed
 
 
-def in_turn(documents: Iterable[Document]) -> Iterator[Sequence[str]]:
-    """Each process's device time in each release, and the change from the release before as the
-    site judges it; the largest changes first. All took turns.
+def evened_in_turn(
+    documents: Iterable[Document], further: Iterable[Document]
+) -> Iterator[Sequence[str]]:
+    """Each release's change from the one before, launches evened out, and that of the newest from
+    the oldest, with what was measured further of these two; the largest first.
     """
-    metric = "device_ms"
-    groups = grouped(documents)
-    releases = sorted(set(chain(*groups.values())))
-    rows: dict[tuple[str, str], dict[str, ComparisonRow]] = defaultdict(dict)
-    for old, new in pairwise(releases):
-        for row in _compared(groups, old, new, metric):
-            rows[row.case.benchmark, row.case.config][new] = row
-    yield "benchmark", *(f"{release}, ms" for release in releases)
-    for case in sorted(rows, key=lambda case: -max(map(_size, rows[case].values()))):
-        cells = [each_value(groups[case][releases[0]], metric, 4)]
-        for new in releases[1:]:
-            words = _judged(rows[case][new])
-            cells.append(f"{each_value(groups[case][new], metric, 4)}: {words}")
-        yield short_name(case[0]), *cells
-
-
-def _size(row: ComparisonRow) -> float:
-    return row.effect.size
-
-
-def evened_in_turn(documents: Iterable[Document]) -> Iterator[Sequence[str]]:
-    """Each release's change from the one before, launches evened out; the largest first."""
-    groups = grouped(documents)
-    releases = sorted(set(chain(*groups.values())))
-    yield "benchmark", *releases[1:]
+    in_turn = list(documents)
+    groups, every = grouped(in_turn), grouped([*in_turn, *further])
+    oldest, *later = sorted(set(chain(*groups.values())))
+    newest = later[-1]
+    yield "benchmark", *later, f"{oldest} → {newest}"
     rows = []
-    for (benchmark, _), by_release in groups.items():
-        changes = [_evened(by_release[old], by_release[new]) for old, new in pairwise(releases)]
+    for case, by_release in groups.items():
+        steps = pairwise((oldest, *later))
+        changes = [_evened(by_release[old], by_release[new]) for old, new in steps]
+        changes.append(_evened(every[case][oldest], every[case][newest]))
         largest = max(max(abs(each.least), abs(each.most)) for each in changes)
-        rows.append((-largest, short_name(benchmark), *(each.words for each in changes)))
+        rows.append((-largest, short_name(case[0]), *(each.words for each in changes)))
     for _, *cells in sorted(rows):
         yield cells
 

@@ -94,10 +94,14 @@ def cost(documents: Sequence[Document]) -> str:
 
 
 def newest_share(sessions: Iterable[Sequence[Document]]) -> str:
-    """The share of measuring in the newest session that compiled nothing ahead of its jobs."""
+    """The share of measuring in the newest session that compiled nothing ahead of its jobs, which
+    measured times.
+    """
     newest: Sequence[Document] = ()
     for documents in sessions:
-        if not any("ahead" in document.get("starts", {}) for document in documents):
+        is_ahead = any("ahead" in document.get("starts", {}) for document in documents)
+        is_timed = any(not each["job"]["measure"].get("accuracy_only") for each in documents)
+        if is_timed and not is_ahead:
             newest = documents
     return f"{measuring_share(newest):.0%}"
 

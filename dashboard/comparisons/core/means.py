@@ -63,7 +63,7 @@ class MetricMean:
         processes on that their modes (CERTAIN_PROCESSES) average out; and where each case did.
         """
         of_each = {effect.verdict for effect in self.effects}
-        if self.matched == 1 or len(of_each) == 1 and of_each <= {*CHANGED}:
+        if self.matched == 1 or (len(of_each) == 1 and of_each <= {*CHANGED}):
             return self.effects[0].verdict
         half = replace(self.metric, threshold_percent=self.metric.threshold_percent / 2)
         verdict = interval_verdict(self.ratio, half)

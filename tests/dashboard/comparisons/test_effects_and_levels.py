@@ -154,5 +154,6 @@ def test_effect_says_where_all_processes_together_say_the_opposite() -> None:
         of_base = CaseSamples(1, (), level, level.n, 100.0, 120.1, level.value)
         of_new = CaseSamples(1, (), new, 2, 102.0, 102.1, new.value)
         (found,) = estimate_effects([(of_base, of_new)], LATENCY)
-        assert found.ratio is not None and found.ratio.percent == pytest.approx(2.0, abs=0.1)
+        assert found.ratio is not None
+        assert found.ratio.percent == pytest.approx(2.0, abs=0.1)
         assert found.is_against_levels is is_against

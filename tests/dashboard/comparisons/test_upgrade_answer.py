@@ -140,10 +140,8 @@ def test_as_many_graph_breaks_are_no_regression(count: float) -> None:
 def test_sentence_counts_what_was_measured_by_one_process_a_side() -> None:
     single = {"latency_ms": samples((90.0, 110.0)), "graph_breaks": samples((1.0,))}
     sentence = build_report(side(single), side(single)).overall.answer.sentence
-    assert (
-        "2 of 2 results could still hide a large regression (one process on a side: 1 of them)"
-        in sentence
-    )
+    open_ones = "2 of 2 results could still hide a large regression"
+    assert f"{open_ones} (one process on a side: 1 of them)" in sentence
 
 
 def test_compile_calls_are_shown_and_no_part_of_the_answer() -> None:
@@ -171,11 +169,11 @@ def test_wrong_gradients_are_called_so() -> None:
 def test_family_whose_cases_all_got_better_got_better() -> None:
     """Its mean is not judged by itself; one case that stayed leaves it open."""
     both = {"latency_ms": samples()}
-    base = side(both) | side(both, config="regional")
+    base = {**side(both), **side(both, config="regional")}
     faster = side({"latency_ms": samples(factor=0.8)})
     slightly = side({"latency_ms": samples(factor=0.85)}, config="regional")
     same = side(both, config="regional")
     for other, verdict in ((slightly, "better"), (same, "unknown")):
-        (family,) = build_report(base, faster | other).models
+        (family,) = build_report(base, {**faster, **other}).models
         (mean,) = (each for each in family.means if each.key == "latency_ms")
         assert mean.verdict == verdict
