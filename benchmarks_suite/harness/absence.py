@@ -95,6 +95,19 @@ def has_compression_ratio(job: Job) -> bool:
     return job.on_gpu and job.benchmark.size != "smoke"
 
 
+def why_no_peak(peak_gb: float) -> str:
+    """Why that cannot be an arm's peak memory; empty where it can.
+
+    On a CPU the process can give back, or swap out, more than a small model takes.
+    """
+    if peak_gb > 0:
+        return ""
+    return (
+        f"came out as {peak_gb:.4f} GB: of what the process held before, it gave back more than "
+        "the arm took"
+    )
+
+
 def reasons(job: Job, result: Result) -> dict[str, str]:
     """Why each metric would not be there: the most particular reason wins."""
     of_any = "not measured for this case"

@@ -51,11 +51,11 @@ class Comparison:
         self._job, self._result = job, result
         settle_process(job)
         self._device = torch.device(job.device)
+        self._memory = PeakMemory(self._device)
         self._workload = loading.load(job.benchmark)
         backend = warm_imports.compiler(job)
         if backend is not None:
             torch_versions.import_compiler(backend)
-        self._memory = PeakMemory(self._device)
         self._eager: Arm | None = None
         self._compiled: Arm | None = None
         self._eager_run: observing.Observed | None = None
@@ -63,6 +63,7 @@ class Comparison:
 
     def build(self) -> None:
         """4. Weights, batches, the state that is gone back to."""
+        self._memory.start_counting()
         seed = self._job.measure.seed
         working_copy = WorkingCopy(self._job.benchmark, self._workload, self._job.device, seed)
         self._working_copy = working_copy

@@ -7,6 +7,10 @@ what they load, and that is not the model's. For the same reason pages of files,
 code, are left out: the first step maps tens of MB more of them, and a forked process maps again
 what it uses. 1 GB = 1e9 bytes.
 
+Imports leave some 10 MB of the heap free and still resident. These are given back before the zero
+is read, as before each peak: a zero that counts them makes a small model's memory negative. Before
+the model is loaded, too: weights in memory that the zero counts would not be the model's.
+
 What the suite itself keeps next to an arm is not the arm's: the copy that its state is restored
 from (comparison.py) and the module that wrapped arms are copied from (working_copies.py) are taken
 off, the workspace of a start's untimed matmul is given back before the first step (start.py).
@@ -25,26 +29,33 @@ _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 class PeakMemory:
-    """Made just after the imports, before anything of the model exists in the process."""
+    """Made after the imports, before the model is loaded."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
         self._after_imports = 0.0
         self.why_absent = ""
         if device.type != "cuda":
-            self._after_imports = host_gb()
+            _give_back_free()
             self.why_absent = _why_not_resettable()
+
+    def start_counting(self) -> None:
+        """On a CPU what is resident now is not the arm's: called after whatever else is loaded
+        (the model's code, cuDNN for its version), before the weights are filled.
+        """
+        if self._device.type != "cuda":
+            _give_back_free()
+            self._after_imports = host_gb()
 
     def reset(self) -> None:
         """Gives back what is free, then forgets the peak so far."""
-        gc.collect()
         if self._device.type == "cuda":
+            gc.collect()
             torch.cuda.synchronize(self._device)
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats(self._device)
             return
-        with suppress(OSError, AttributeError):  # another C library than glibc has nothing to trim
-            ctypes.CDLL(None).malloc_trim(0)
+        _give_back_free()
         with suppress(OSError):
             _CLEAR.write_text("5")  # resets the peak resident set: proc(5), Linux 4.0
 
@@ -76,6 +87,12 @@ class PeakMemory:
 def host_gb() -> float:
     """What is resident of this process now, without pages of files."""
     return _without_files_gb("VmRSS")
+
+
+def _give_back_free() -> None:
+    gc.collect()
+    with suppress(OSError, AttributeError):  # another C library than glibc has nothing to trim
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _kept_by_graphs() -> int:

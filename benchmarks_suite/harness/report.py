@@ -136,6 +136,7 @@ def _memory(result: Result, answer: Document) -> None:
 
 
 def _peak(result: Result, key: str, peak_gb: float, why_absent: str) -> None:
+    why_absent = why_absent or absence.why_no_peak(peak_gb)
     if why_absent:
         result.missing(key, why_absent)
     else:

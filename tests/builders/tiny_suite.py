@@ -79,6 +79,19 @@ def _leaks(x: Tensor) -> Tensor:
     return x
 
 
+_BUILT_WITH: list[Tensor] = []
+
+
+def _gives_back(x: Tensor) -> Tensor:
+    _BUILT_WITH.clear()
+    return x
+
+
+def _shrinks() -> Workload:
+    _BUILT_WITH.append(torch.ones(20_000_000))  # 80 MB
+    return a_workload(ChangedLinear(_gives_back))
+
+
 def _unsupported() -> Workload:
     raise Unsupported("torchquux is not installed: pip install torchquux")
 
@@ -96,6 +109,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "oom_when_compiled": lambda: a_workload(ChangedLinear(_oom_when_compiled)),
     "nan_when_compiled": lambda: a_workload(ChangedLinear(_nan_when_compiled)),
     "wrong_when_compiled": lambda: a_workload(ChangedLinear(_wrong_when_compiled)),
+    "shrinks": _shrinks,
     "leaks": lambda: a_workload(ChangedLinear(_leaks)),
     "broken_graph": lambda: a_workload(ChangedLinear(_broken_graph)),
     "unsupported": _unsupported,

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,34 @@ def test_peak_memory_includes_what_was_freed_again() -> None:
     assert memory.peak_gb() - before == pytest.approx(0.1, abs=0.02)
     memory.reset()
     assert memory.peak_gb() - before == pytest.approx(0, abs=0.02)
+
+
+@pytest.fixture
+def freed_heap() -> Iterator[None]:
+    """0.1 GB of the heap is free and still resident; other tests do not find it."""
+    blocks = [b"x" * 10_000 for _ in range(10_000)]
+    del blocks[:-1]  # the last one keeps the heap from shrinking
+    yield
+    PeakMemory(torch.device("cpu")).reset()
+
+
+@pytest.mark.usefixtures("freed_heap")
+def test_what_was_free_before_is_not_taken_off_peak_memory() -> None:
+    memory = PeakMemory(torch.device("cpu"))
+    memory.start_counting()
+    memory.reset()
+    assert memory.peak_gb() == pytest.approx(0, abs=0.02)
+
+
+@pytest.mark.usefixtures("freed_heap")
+def test_peak_memory_includes_weights_that_lie_in_what_was_free_before() -> None:
+    memory = PeakMemory(torch.device("cpu"))
+    weights = [torch.empty(25_000) for _ in range(1_000)]  # 0.1 GB
+    memory.start_counting()
+    memory.reset()
+    for weight in weights:
+        weight.fill_(1)
+    assert memory.peak_gb() == pytest.approx(0.1, abs=0.02)
 
 
 def test_memory_that_a_cuda_graph_keeps_for_its_replays_is_in_use(

@@ -90,6 +90,12 @@ def test_eagers_memory_leaves_out_the_copies_of_the_weights_that_the_suite_keeps
     assert peak_gb == pytest.approx(0.04, abs=0.02)
 
 
+def test_peak_memory_below_zero_is_absent_and_says_why(tmp_path: Path) -> None:
+    result = tiny(tmp_path, "shrinks", config="eager")
+    assert result["status"] == "pass"
+    assert "came out as -0.0" in result["absent"]["peak_memory_gb"]
+
+
 def test_a_model_that_raises_fails_to_run(tmp_path: Path) -> None:
     result = tiny(tmp_path, "raises")
     assert ending(result) == ("fail_to_run", "eager")
