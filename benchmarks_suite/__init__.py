@@ -2,4 +2,4 @@
 libraries, the stdlib.
 """
 
-__version__ = "0.6.0"
+__version__ = "0.7.0"
