@@ -5,8 +5,9 @@ role (`kernel_roles`). What is left over is new or gone, or the one in place of 
 have one purpose, or fuse nearly the same operators. Every kernel is in exactly one row, so the rows
 add up to the difference.
 
-A library's kernel that is called more or less often than before hands work to others, or takes it
-over: it is not matched by its name or role, but with all that have its purpose.
+A kernel of a library, or a copy of PyTorch's, that is called more or less often than before hands
+work to others, or takes it over: it is not matched by its name or role, but with all that have its
+purpose.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -20,7 +21,6 @@ from dashboard.results.core.kernel_roles import likeness, purpose, role
 Match = Literal["source", "name", "role", "replacement", "new", "gone", "not listed"]
 NOT_LISTED = "Kernels beyond the longest ones"
 _ALIKE = 0.75  # of the operators of two fused kernels
-_LIBRARY_KINDS = ("matmul", "convolution", "attention", "communication")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +179,10 @@ def _alike(olds: Sequence[Kernel], news: Sequence[Kernel]) -> list[tuple[Kernel,
 
 
 def _hands_over(change: KernelChange) -> bool:
-    """Whether a library's kernel is called more or less often than before."""
-    return change.kind in _LIBRARY_KINDS and round(change.base_calls) != round(change.new_calls)
+    """Whether it has a purpose that other kernels may have, and is called more or less often."""
+    if change.kind == "triton" or not purpose(change.new[0]):
+        return False
+    return round(change.base_calls) != round(change.new_calls)
 
 
 def _by_key(

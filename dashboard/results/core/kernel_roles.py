@@ -11,6 +11,12 @@ from dashboard.results.core.kernel_profile import Kernel, plain_name
 _TILES = re.compile(r"\d+(?:x\d+)+")
 _NUMBERS = re.compile(r"(?<![A-Za-z0-9])\d+(?:ul|u)?(?![A-Za-z0-9])")
 _BETWEEN_WORDS = re.compile(r"[\W_]+")
+_FLAG = re.compile(r"(_elementwise_kernel<.*), (?:true|false)>$")  # since 2.14.1
+# PyTorch's kernels that copy; each name says which type is written
+_CONVERTING = re.compile(r"converting_copy_kernel_cuda<[^,]+, (.+?)>\(")
+_DIRECT = re.compile(r"direct_copy_kernel_cuda\(.*?\{lambda\(([^()]+)\)#")
+_TO_16_BITS = re.compile(r"\b(b?float16)_copy_kernel_cuda\(")
+_CPP_TYPES = {"c10::BFloat16": "bfloat16", "c10::Half": "float16"}
 _GRADIENT = re.compile(r"dgrad|wgrad|backward", re.IGNORECASE)
 _BACKWARD = re.compile(r"bwd|bprop|backward|cutlassB", re.IGNORECASE)
 _TRITON_FORM = re.compile(r"^triton_(poi|red|per|tem|for|mm)_")  # pointwise, reduction, …
@@ -21,10 +27,10 @@ _COLLECTIVE = re.compile(
 
 
 def role(kernel: Kernel) -> tuple[str, str]:
-    """Its kind, and its name without numbers and sizes: triton_poi_fused_add_mul_3 is
+    """Its kind, and its name without numbers, sizes and flags: triton_poi_fused_add_mul_3 is
     triton_poi_fused_add_mul.
     """
-    return kernel.kind, without_numbers(plain_name(kernel.name))
+    return kernel.kind, without_numbers(_FLAG.sub(r"\1>", plain_name(kernel.name)))
 
 
 def purpose(kernel: Kernel) -> str:
@@ -44,7 +50,7 @@ def purpose(kernel: Kernel) -> str:
         case "triton":
             aten, _, _ = kernel.nodes.partition(" of ")  # "aten.gelu, aten.add of hidden, add_3"
             return without_numbers(aten) or _TRITON_FORM.sub("", role(kernel)[1])
-    return ""
+    return _copy(kernel.name)
 
 
 def likeness(one: Kernel, other: Kernel) -> float:
@@ -55,6 +61,15 @@ def likeness(one: Kernel, other: Kernel) -> float:
         return 0.0
     operators, others = _operators(one), _operators(other)
     return len(operators & others) / len(operators | others) if operators else 0.0
+
+
+def _copy(name: str) -> str:
+    """Into which type it copies, by whichever of PyTorch's kernels; empty for others."""
+    for pattern in (_CONVERTING, _DIRECT, _TO_16_BITS):
+        written = pattern.search(name)
+        if written:
+            return f"copy to {_CPP_TYPES.get(written[1], written[1])}"
+    return ""
 
 
 def _triton_form(kernel: Kernel) -> str:

@@ -14,7 +14,7 @@ ONE_PROFILE = (
 MATCHES: dict[Match, str] = {
     "source": "the same source",
     "name": "the same name",
-    "role": "the same but for numbers in its name",
+    "role": "the same but for numbers and flags in its name",
     "replacement": "one in place of the other",
     "new": "new",
     "gone": "gone",

@@ -15,17 +15,18 @@ from tests.builders.kernels import LAUNCHED
 DEVICE_TIME = GOLDEN.parent / "h100_device_time"
 NEWEST = [GOLDEN.parent / name for name in ("h100_tenth", "h100_eleventh")]
 H200 = GOLDEN.parent / "h200_four_releases"
+UNMATCHED = ("new", "gone")
 EVERY_PAIR = pytest.mark.parametrize(("base", "new"), [(0, 0), (0, 1), (1, 0), (1, 1)])
 
 
-def training_of_gpt2(folders: list[Path]) -> dict[str, list[ArmProfile]]:
-    """Release -> the compiled arm's profile in each process."""
+def training_of_gpt2(folders: list[Path], arm: str = "compiled") -> dict[str, list[ArmProfile]]:
+    """Release -> the arm's profile in each process."""
     by_release: dict[str, list[ArmProfile]] = {}
     for folder in folders:
         for document in recorded.read(folder):
             if document["benchmark"]["name"].startswith("gpt2.standard.training"):
                 release = document["environment"]["torch"]["version"]
-                by_release.setdefault(release, []).append(arm_profiles(document)["compiled"])
+                by_release.setdefault(release, []).append(arm_profiles(document)[arm])
     return by_release
 
 
@@ -66,9 +67,42 @@ def test_the_same_regression_explains_itself_on_another_gpu(
     assert made is not None
     assert 22 < made.ms < 23
     said = sentence(made)
-    assert re.search(r": 9[34]% of the 2[67]\.\d ms added come from three kernels: ", said)
+    assert re.search(r": 9[3-5]% of the 2[5-7]\.\d ms added come from three kernels: ", said)
     # Both kernels of the loss's backward begin with so much that nothing else of them is shown
     assert re.search(r"; triton_red_fused__log_softmax\S+, \+2\.\d+ ms; others save", said)
+
+
+@EVERY_PAIR
+def test_renamed_kernels_of_eager_are_no_saving(base: int, new: int) -> None:
+    """2.14.1 renames elementwise kernels, 2.15.0 copies, of which one kind got faster."""
+    by_release = training_of_gpt2([H200], arm="eager")
+    made = kernel_diff(by_release["2.11.0+cu130"][base], by_release["2.15.0+cu132"][new])
+    assert made is not None
+    assert re.search(
+        r" of the [56]\.\d+ ms saved come from three kernels: copy to float, \S+ \S+ float> in "
+        r"place of unrolled_elementwise_kernel<direct_copy_kernel_cuda, −3\.6\d ms; ",
+        sentence(made),
+    )
+    unmatched = [change.base or change.new for change in made.changes if change.match in UNMATCHED]
+    assert not [kernel for (kernel,) in unmatched if "elementwise_kernel" in kernel.name]
+
+
+@pytest.mark.parametrize("folder", ["h200_four_releases", "h200_own_launches"])
+def test_copies_that_replace_each_other_are_called_as_often(folder: str) -> None:
+    by_case: dict[str, dict[str, ArmProfile]] = {}
+    for document in recorded.read(GOLDEN.parent / folder):
+        releases = by_case.setdefault(document["benchmark"]["name"], {})
+        releases[document["environment"]["torch"]["version"]] = arm_profiles(document)["eager"]
+    made = [kernel_diff(case["2.14.1+cu130"], case["2.15.0+cu132"]) for case in by_case.values()]
+    copies = [
+        change
+        for diff in made
+        if diff is not None
+        for change in diff.changes
+        if change.match == "replacement" and change.role.startswith("copy to ")
+    ]
+    assert len(copies) > 10
+    assert [copy.base_calls for copy in copies] == [copy.new_calls for copy in copies]
 
 
 def test_softmax_that_became_persistent_replaces_the_one_in_a_loop() -> None:

@@ -34,6 +34,34 @@ def test_same_template_of_two_releases_has_one_role() -> None:
     assert role(old) == role(new)
 
 
+def test_elementwise_kernel_has_one_role_with_and_without_its_flag() -> None:
+    """2.13.0's name and that of 2.14.1, as an H200 recorded them."""
+    name = (
+        "void at::native::vectorized_elementwise_kernel<8, at::native::CUDAFunctor_add<c10::Half>, "
+        "std::array<char*, 3ul>{}>(int, at::native::CUDAFunctor_add<c10::Half>)"
+    )
+    assert role(kernel(name.format(" "), 1)) == role(kernel(name.format(", false"), 1))
+
+
+LAMBDAS = "(at::TensorIteratorBase&)::{lambda()#3}::operator()() const::{lambda()#7}::operator()()"
+
+
+@pytest.mark.parametrize(
+    ("copies", "what"),
+    [
+        (f"direct_copy_kernel_cuda{LAMBDAS} const::{{lambda(float)#1}}", "copy to float"),
+        ("converting_copy_kernel_cuda<c10::BFloat16, float>(at::TensorIter", "copy to float"),
+        ("converting_copy_kernel_cuda<float, c10::BFloat16>(at::TensorIter", "copy to bfloat16"),
+        ("bfloat16_copy_kernel_cuda(at::TensorIteratorBase&)", "copy to bfloat16"),
+        ("float16_copy_kernel_cuda(at::TensorIteratorBase&)", "copy to float16"),
+        ("index_copy_kernel_impl<at::native::OpaqueType<2> >(at::TensorIterator&)", ""),
+    ],
+)
+def test_copy_is_known_by_the_type_that_it_writes(copies: str, what: str) -> None:
+    name = f"void at::native::unrolled_elementwise_kernel<at::native::{copies}, "
+    assert purpose(kernel(name, 1, "other")) == what
+
+
 @pytest.mark.parametrize(
     ("name", "what"),
     [
