@@ -12,6 +12,7 @@ Tone = Literal["good", "bad", "none", "unknown"]
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SMALLEST = 1e-300  # of floating point numbers with all their digits
+_NEAR = range(-4, 9)  # powers of ten of numbers that are written with plain digits
 _ABSENT = "–"
 _ATTACHED = ("×", "%")  # units that stand next to their number
 _WHOLE = 100  # percent from here on have no decimals
@@ -64,14 +65,13 @@ def number(value: float | None, low: float | None = None, high: float | None = N
         return _ABSENT
     if abs(value) < _SMALLEST:
         return "0"
-    magnitude = math.floor(math.log10(abs(value)))
-    if _is_far(magnitude):
-        return _as_power(value, magnitude, 2)
+    magnitude = _magnitude(value, 3 if low is None else 4)
+    if magnitude not in _NEAR:
+        return _as_power(value, 2)
     decimals = 2 - magnitude
     if low is not None and high is not None and high > low:
         decimals = min(decimals + 1, 1 - math.floor(math.log10((high - low) / 2)))
-    decimals = max(decimals, 0 if magnitude >= 1 else 1 - magnitude)
-    return grouped(value, decimals)
+    return grouped(value, max(decimals, 0 if magnitude >= 1 else 1 - magnitude))
 
 
 def grouped(value: float, decimals: int = 0) -> str:
@@ -85,12 +85,14 @@ def plural(count: int, one: str, more: str = "") -> str:
     return f"{grouped(count)} {noun}"
 
 
-def _is_far(magnitude: int) -> bool:
-    return magnitude < -4 or magnitude > 8
+def _magnitude(value: float, digits: int) -> int:
+    """The power of ten of its first digit, once it is rounded to so many: 9.996 becomes 10.0."""
+    return int(f"{value:.{digits - 1}e}".partition("e")[2])
 
 
-def _as_power(value: float, magnitude: int, decimals: int) -> str:
-    return f"{value / 10.0**magnitude:.{decimals}f}×10{str(magnitude).translate(_SUPERSCRIPTS)}"
+def _as_power(value: float, decimals: int) -> str:
+    mantissa, exponent = f"{value:.{decimals}e}".split("e")
+    return f"{mantissa}×10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
 
 
 def whole(value: float) -> str:
@@ -141,8 +143,8 @@ def column_decimals(values: Iterable[float], half_widths: Iterable[float] = ()) 
     sizes = [abs(value) for value in values if value and math.isfinite(value)]
     if not sizes:
         return 0
-    magnitude = math.floor(math.log10(min(sizes)))
-    if _is_far(magnitude) or _is_far(math.floor(math.log10(max(sizes)))):
+    magnitude = _magnitude(min(sizes), 3)
+    if magnitude not in _NEAR or _magnitude(max(sizes), 3) not in _NEAR:
         return None
     decimals = 2 - magnitude
     widths = [width for width in half_widths if width > 0]
@@ -322,10 +324,8 @@ def _level(metric: Metric, value: float) -> str:
         return f"{value:.1f}".removesuffix(".0")
     if abs(value) < _SMALLEST:
         return "0"
-    magnitude = math.floor(math.log10(abs(value)))
-    if _is_far(magnitude):
-        return _as_power(value, magnitude, 3)
-    return grouped(value, max(3 - magnitude, 0))
+    magnitude = _magnitude(value, 4)
+    return grouped(value, max(3 - magnitude, 0)) if magnitude in _NEAR else _as_power(value, 3)
 
 
 def duration(seconds: float | None) -> str:

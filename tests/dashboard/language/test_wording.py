@@ -35,6 +35,10 @@ from dashboard.ui.templatetags.compilewatch import breakable, changed
         (1838.1, 1832.0, 1843.4, "1,838"),
         (123456.0, None, None, "123,456"),
         (3.2e-7, None, None, "3.20×10⁻⁷"),
+        (9.996e-6, None, None, "1.00×10⁻⁵"),  # rounded before its power of ten is taken
+        (9.996e-5, None, None, "0.000100"),
+        (99.96, None, None, "100"),
+        (9.996, 9.995, 9.997, "9.996"),
         (0.0, None, None, "0"),
         (-2.5, None, None, "-2.50"),
         (None, None, None, "–"),
