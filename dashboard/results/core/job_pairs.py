@@ -1,17 +1,19 @@
 """Two jobs side by side: what each measured, and what the compiler did differently. Pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dashboard.language.contracts import Document
 from dashboard.language.metrics import METRICS, Metric
-from dashboard.language.wording import ValueChange, change, quantity, quiet
+from dashboard.language.wording import ValueChange, change, is_count, quantity, quiet
+from dashboard.results.core.report import COMPILE_WORK
 
 
 @dataclass(frozen=True, slots=True)
 class MetricPair:
     """One metric of both jobs, as text.
 
-    change: None where one of them lacks it. One process each: only of counts it has a tone.
+    change: None where one of them lacks it. One process each: only of counts it has a tone, and of
+        those of compile work it has none. More kernels may be generated for a faster step.
     """
 
     metric: Metric
@@ -30,10 +32,16 @@ def metric_pairs(first: Document, second: Document) -> list[MetricPair]:
     for key, metric in METRICS.items():
         if key != "passed" and (key in first_metrics or key in second_metrics):
             old, new = first_metrics.get(key, {}), second_metrics.get(key, {})
-            value_change = change(metric, old.get("value"), new.get("value"))
             texts = _text(metric, old), _text(metric, new)
-            pairs.append(MetricPair(metric, *texts, quiet(value_change, metric)))
+            pairs.append(MetricPair(metric, *texts, _change(metric, old, new)))
     return pairs
+
+
+def _change(metric: Metric, old: Document, new: Document) -> ValueChange | None:
+    moved = quiet(change(metric, old.get("value"), new.get("value")), metric)
+    if moved and is_count(metric) and metric.key in COMPILE_WORK:
+        return replace(moved, tone="none")
+    return moved
 
 
 def _text(metric: Metric, entry: Document) -> str:

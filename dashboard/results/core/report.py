@@ -11,6 +11,17 @@ from dashboard.language.contracts import Document
 from dashboard.language.metrics import STARTUPS, Metric, is_artefact
 from dashboard.language.wording import interval, metric_of, number, quantity
 
+COMPILE_WORK = (  # metrics
+    "compile_calls",
+    "guards",
+    "captured_ops",
+    "ir_nodes",
+    "fusions",
+    "generated_kernels",
+    "generated_code_kb",
+    "eager_fallbacks",
+    "cudagraph_skips",
+)
 _GROUPS = {
     "Speed": (
         "speedup",
@@ -70,17 +81,7 @@ _GROUPS = {
         "overhead_us",
         "cache_hits",
     ),
-    "Compile work": (
-        "compile_calls",
-        "guards",
-        "captured_ops",
-        "ir_nodes",
-        "fusions",
-        "generated_kernels",
-        "generated_code_kb",
-        "eager_fallbacks",
-        "cudagraph_skips",
-    ),
+    "Compile work": COMPILE_WORK,
 }
 _STARTS = ("cold", "warm", "restored", "counted", *STARTUPS, "diagnostic")
 _DRIFTS = (

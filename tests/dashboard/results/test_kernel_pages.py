@@ -103,6 +103,12 @@ def test_two_jobs_show_which_kernels_differ(reader: Client) -> None:
     assert f"/jobs/{first.pk}/code/?kernel=" not in page
 
 
+def test_clocks_of_two_profiles_say_when_they_were_read(reader: Client) -> None:
+    first, second = measured(0, compiled=BEFORE), measured(1, compiled=AFTER)
+    page = page_text(reader.get(f"/jobs/pair/?job={first.pk}&job={second.pk}"))
+    assert "The clock right after the last profiled step was 1,980, then 1,980 MHz;" in page
+
+
 def test_pair_chosen_by_a_comparison_says_how(reader: Client) -> None:
     first, second = measured(0, compiled=BEFORE), measured(1, compiled=AFTER)
     pair = f"/jobs/pair/?job={first.pk}&job={second.pk}"

@@ -206,6 +206,15 @@ def test_time_of_one_process_each_is_neither_good_nor_bad() -> None:
     assert pair.change.tone == "unknown"
 
 
+@pytest.mark.parametrize(("count", "tone"), [("generated_kernels", "none"), ("recompiles", "bad")])
+def test_more_compile_work_is_neither_good_nor_bad(count: str, tone: str) -> None:
+    first, second = ({"metrics": {count: {"value": value}}} for value in (2.0, 5.0))
+    (pair,) = job_pairs.metric_pairs(first, second)
+    assert pair.change
+    assert pair.change.text == "3 more"
+    assert pair.change.tone == tone
+
+
 def test_metric_that_one_job_lacks_has_no_change() -> None:
     (pair,) = job_pairs.metric_pairs({"metrics": {"latency_ms": {"value": 10.0}}}, {})
     assert pair.second == "–"
