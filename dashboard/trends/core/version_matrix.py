@@ -88,6 +88,9 @@ def _change_cell(row: ComparisonRow, metric: Metric, failures: str) -> VersionCe
     if row.effect.verdict == "unknown":
         text = f"? {text}"
         about.append(row.effect.lacks or "not known yet")
+    elif row.effect.verdict == "same":
+        text = f"= {text}"
+        about.append("the same within the threshold")
     return VersionCell(text, _heat(row.effect, metric), _with_failures(about, failures))
 
 

@@ -76,6 +76,14 @@ def test_change_between_single_processes_has_a_question_mark(reader: Client) -> 
     assert all(shown.startswith("? ") for shown in single)
 
 
+def test_change_within_the_threshold_has_an_equals_sign(reader: Client, two_releases: None) -> None:
+    page = reader.get("/versions/", {"machine": "h100"}).context
+    cells = [cell for _, of_case in page["rows"] for cell in of_case if cell]
+    same = [cell.text for cell in cells if "the same within the threshold" in cell.about]
+    assert same
+    assert all(shown.startswith("= ") for shown in same)
+
+
 def test_builds_of_the_page_are_judged_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """One change that may be chance, next to nine builds without one."""
     noisy = (100.0, 104.0, 97.0, 102.0, 96.0, 101.0)
