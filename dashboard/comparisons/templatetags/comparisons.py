@@ -153,6 +153,18 @@ def move(base: object, new: object) -> SafeString:
 
 
 @register.filter
+def leading(sentences: Sequence[str]) -> str:
+    """The sentence of an answer that stands for all where there is room for one: what got worse or
+    better for certain comes before what is only suspected.
+    """
+    if sentences[0].startswith("Suspected"):
+        for sentence in sentences:
+            if sentence.startswith(("Worse", "Better")):
+                return sentence
+    return sentences[0]
+
+
+@register.filter
 def urlquery(parameters: dict[str, Any]) -> str:
     """Parameters as a part of an address."""
     return urlencode(parameters)

@@ -11,7 +11,9 @@ from django.test import Client
 from dashboard.alerts.services import triage
 from dashboard.catalog.services.builds import add_variant
 from dashboard.comparisons.core.levels import level_of
+from dashboard.comparisons.core.upgrade_groups import build_report
 from dashboard.comparisons.selectors.versions import SideSource
+from dashboard.comparisons.templatetags.comparisons import leading
 from dashboard.language.metrics import METRICS
 from dashboard.models import BuildLevel, Job, Run, Series, TorchBuild
 from dashboard.trends.core.release_charts import release_figure
@@ -20,7 +22,7 @@ from dashboard.trends.core.version_matrix import VersionCell
 from dashboard.trends.selectors import versions
 from dashboard.ui.charts import SLOTS
 from tests.builders import releases
-from tests.builders.compared import latency
+from tests.builders.compared import latency, samples, side
 from tests.builders.reading import page_text, text
 
 pytestmark = pytest.mark.django_db
@@ -82,6 +84,21 @@ def test_change_within_the_threshold_has_an_equals_sign(reader: Client, two_rele
     same = [cell.text for cell in cells if "the same within the threshold" in cell.about]
     assert same
     assert all(shown.startswith("= ") for shown in same)
+
+
+def test_line_of_the_newest_release_says_what_is_certain_first() -> None:
+    two = (100.0, 100.1)
+    base = {
+        **side({"latency_ms": samples()}),
+        **side({"latency_ms": samples(two)}, "regional"),
+    }
+    new = {
+        **side({"latency_ms": samples(factor=0.9)}),
+        **side({"latency_ms": samples(two, factor=1.4)}, "regional"),
+    }
+    sentences = build_report(base, new).overall.answer.sentences
+    assert any(sentence.startswith("Suspected") for sentence in sentences)
+    assert leading(sentences).startswith("Better: gpt2.training inductor 10.0% faster (")
 
 
 def test_builds_of_the_page_are_judged_together(monkeypatch: pytest.MonkeyPatch) -> None:
