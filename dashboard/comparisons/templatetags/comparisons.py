@@ -153,15 +153,15 @@ def move(base: object, new: object) -> SafeString:
 
 
 @register.filter
-def leading(sentences: Sequence[str]) -> str:
-    """The sentence of an answer that stands for all where there is room for one: what got worse or
-    better for certain comes before what is only suspected.
+def leading(sentences: Sequence[str]) -> list[str]:
+    """The sentence of an answer that stands for all where there is no room for more. One of what is
+    only suspected follows what got better for certain.
     """
-    if sentences[0].startswith("Suspected"):
-        for sentence in sentences:
-            if sentence.startswith(("Worse", "Better")):
-                return sentence
-    return sentences[0]
+    first = sentences[0]
+    if not first.startswith("Suspected"):
+        return [first]
+    better = [sentence for sentence in sentences if sentence.startswith("Better")]
+    return [*better, first]
 
 
 @register.filter

@@ -97,8 +97,10 @@ def test_line_of_the_newest_release_says_what_is_certain_first() -> None:
         **side({"latency_ms": samples(two, factor=1.4)}, "regional"),
     }
     sentences = build_report(base, new).overall.answer.sentences
-    assert any(sentence.startswith("Suspected") for sentence in sentences)
-    assert leading(sentences).startswith("Better: gpt2.training inductor 10.0% faster (")
+    assert sentences[0].startswith("Suspected, not certain: gpt2.training regional 40.0% slower")
+    certain, suspected = leading(sentences)
+    assert certain.startswith("Better: gpt2.training inductor 10.0% faster (")
+    assert suspected == sentences[0]
 
 
 def test_builds_of_the_page_are_judged_together(monkeypatch: pytest.MonkeyPatch) -> None:
