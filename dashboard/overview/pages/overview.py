@@ -33,7 +33,7 @@ def show(request: HttpRequest) -> HttpResponse:
         place = rollup.first_shown(locations, place, request.GET.get("machine", ""))
     looked_at = last_look(request, now)
     since = looked_at or now - _FIRST_LOOK
-    alerts = overview.open_alerts(since)
+    alerts = overview.open_alerts(since, place.machine.pk if place else None)
     workers = overview.fleet(now)
     waiting = {line.machine: line.waiting for line in workers}
     schedules = overview.schedules(now)

@@ -130,22 +130,27 @@ def _mover(case: CaseRollup, metric: Metric) -> Mover | None:
 
 @dataclass(frozen=True, slots=True)
 class OpenAlerts:
-    """Groups that nobody has closed.
+    """Groups that nobody has closed, of all machines.
 
-    first: those to look at first: opened since the last look, then by severity, then by age.
-    opened: how many were opened since then.
+    first: those to look at first: of the chosen machine, then opened since the last look, then by
+        severity, then by age.
+    here: how many are of the chosen machine.
+    opened: how many were opened since the last look.
     untaken: how many of high severity are new and assigned to nobody.
     """
 
     total: int
     first: list[AlertGroup]
+    here: int
     opened: int
     untaken: int
 
 
-def open_alerts(since: datetime) -> OpenAlerts:
+def open_alerts(since: datetime, machine: int | None) -> OpenAlerts:
     """Without what is judged from imports: another system measured it. One query, of the columns
     that are shown.
+
+    since: the last look. machine: the chosen one's id; None where there is none.
     """
     shown = (
         "title",
@@ -155,11 +160,16 @@ def open_alerts(since: datetime) -> OpenAlerts:
         "workflow_state",
         "assignee",
         "created_at",
+        "machine__key",
     )
-    open_groups = alerts.measured_here().select_related(None).only(*shown)
-    groups = sorted(
-        open_groups, key=lambda group: (group.created_at < since, alerts.RANK[group.severity])
-    )
+    open_groups = alerts.measured_here().select_related(None).select_related("machine")
+
+    def order(group: AlertGroup) -> tuple[bool, bool, int]:
+        is_elsewhere = group.machine_id != machine
+        return is_elsewhere, group.created_at < since, alerts.RANK[group.severity]
+
+    groups = sorted(open_groups.only(*shown), key=order)
+    here = sum(group.machine_id == machine for group in groups)
     opened = sum(group.created_at >= since for group in groups)
     untaken = [
         group
@@ -168,7 +178,7 @@ def open_alerts(since: datetime) -> OpenAlerts:
         and group.workflow_state == WorkflowState.NEW
         and group.assignee_id is None
     ]
-    return OpenAlerts(len(groups), groups[:SHOWN_ALERTS], opened, len(untaken))
+    return OpenAlerts(len(groups), groups[:SHOWN_ALERTS], here, opened, len(untaken))
 
 
 @dataclass(frozen=True, slots=True)

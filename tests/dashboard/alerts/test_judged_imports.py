@@ -182,7 +182,7 @@ def test_triage_report_leaves_imports_out() -> None:
 
 def test_overview_and_figures_of_quality_leave_imports_out() -> None:
     imported(history(STEPPED))
-    assert open_alerts(timezone.now() - YEAR).total == 0
+    assert open_alerts(timezone.now() - YEAR, None).total == 0
     assert live_rates.by_month(timezone.now()) == []
     assert verdicts.weekly() == []
 

@@ -12,7 +12,8 @@ from dashboard.comparisons.selectors.newest_release import newest_release
 from dashboard.language.metrics import METRICS
 from dashboard.overview.core.change_drawing import HEIGHT, WIDTH, ChangeDrawing, draw
 from dashboard.overview.pages.last_look import last_look, remember
-from tests.builders import releases
+from dashboard.overview.selectors.overview import open_alerts
+from tests.builders import alerting, releases, site
 from tests.builders.read_data import line as chart_line
 from tests.builders.reading import text
 
@@ -85,6 +86,32 @@ def test_change_without_points_on_both_sides_is_not_drawn() -> None:
     line = chart_line([10.0, 10.1])
     step = Step(int(line.at_ms[0]), 50.0, 48.0, 52.0, "percent")
     assert draw(line, step, LATENCY) is None
+
+
+@pytest.fixture
+def alerts_of_two_machines(db: None) -> None:
+    alerting.group(title="elsewhere", severity="high", machine=site.machine("cpu-1c"))
+    alerting.group(title="here", severity="low", machine=site.machine("cpu-2c"))
+
+
+@pytest.mark.parametrize(
+    ("machine", "titles"), [("cpu-1c", ["elsewhere", "here"]), ("cpu-2c", ["here", "elsewhere"])]
+)
+def test_alerts_of_the_chosen_machine_come_first(
+    alerts_of_two_machines: None, machine: str, titles: list[str]
+) -> None:
+    shown = open_alerts(NOW, site.machine(machine).pk)
+    assert [group.title for group in shown.first] == titles
+    assert shown.here == 1
+
+
+def test_open_alerts_name_their_machines(
+    alerts_of_two_machines: None, two_releases: None, reader: Client
+) -> None:
+    page = text(reader, "/?machine=h100")
+    assert "2 new alerts on all machines" in page
+    assert "None of 2 on h100" in page
+    assert '<span class="key">cpu-1c</span>' in page
 
 
 @pytest.mark.django_db
