@@ -178,7 +178,7 @@ def two_runs(result: Result, difference: str) -> None:
 
 
 def no_reference(result: Result, reason: str) -> None:
-    """Accuracy cannot be checked: reported as such, never as a pass."""
+    """Accuracy cannot be checked: the verdict says so, and the document has no `passed`."""
     result.sections["accuracy"] = {
         "status": "no_reference",
         "reference": reason[:200],

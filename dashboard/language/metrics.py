@@ -148,7 +148,7 @@ METRICS: dict[str, Metric] = {
         Metric("bandwidth_share_percent", "Share of bandwidth ceiling", "%", False, 2, "median", False, "Achieved bytes/s / this machine's measured copy bandwidth."),
         Metric("matmul_ceiling_tflops", "Matmul ceiling", "TFLOP/s", False, 2, "median", False, "The machine's own matmul rate: the canary."),
         Metric("bandwidth_ceiling_gb_s", "Bandwidth ceiling", "GB/s", False, 2, "median", False, "The machine's own copy bandwidth: the canary."),
-        Metric("passed", "Passed", "", False, 0, "share", True, "1 when the case passed, or ran and its accuracy could not be judged; 0 when it failed: the pass rate's source."),
+        Metric("passed", "Passed", "", False, 0, "share", True, "1 when the job ran and nothing failed, also where its accuracy was not judged; 0 when something did; no value where the case is not supported: the pass rate's source."),
     )
 }
 # fmt: on

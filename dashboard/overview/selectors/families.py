@@ -9,6 +9,7 @@ from django.db import connection
 from dashboard.language.metrics import EAGER, METRICS, SUMMARY
 from dashboard.models import Config
 from dashboard.overview.core.summary import Day, FamilyFigure, came_in_turn, newest_build
+from dashboard.results.core.report import ACCURACY_NOT_JUDGED
 from dashboard.results.selectors.rollup import SHOWN
 from dashboard.ui.locations import SeriesLocation
 
@@ -21,12 +22,21 @@ _CONFIGS = """(
     config.name = %(config)s
     OR (%(config)s = '' AND (measured.metric = 'passed' OR config.name <> %(eager)s))
 )"""
+# Such a job says so in its message, which few that passed have: no other document, which is large,
+# is opened.
+_NOT_JUDGED = """
+    measured.metric = 'passed' AND measured.last_value = 1
+    AND (SELECT message <> '' FROM dashboard_job WHERE uuid = measured.last_job_id)
+    AND (SELECT document -> 'accuracy' ->> 'status' = ANY(%(not_judged)s) FROM dashboard_result
+         WHERE job_id = measured.last_job_id)
+"""
 # Where the cases stand: their newest values. The newest datum of `passed` says which ones have
 # failed since: those do not count.
 _NOW = f"""
     SELECT NULL::date, NULL::bigint, benchmark.family, benchmark.mode, measured.metric, count(*), 0,
            avg(CASE WHEN measured.metric = 'passed' THEN measured.last_value
-                    ELSE ln(measured.last_value) END)
+                    ELSE ln(measured.last_value) END),
+           count(*) FILTER (WHERE {_NOT_JUDGED})
     FROM dashboard_series AS measured
     JOIN dashboard_benchmark AS benchmark ON benchmark.id = measured.benchmark_id AND {SHOWN}
     JOIN dashboard_config AS config ON config.id = measured.config_id
@@ -46,7 +56,7 @@ _NOW = f"""
 """  # noqa: S608 - made of constants
 _DAYS = f"""
     SELECT measured.day, measured.build_id, measured.family, measured.mode, measured.metric,
-           sum(measured.count)::int, sum(measured.linked)::int, sum(measured.moved)
+           sum(measured.count)::int, sum(measured.linked)::int, sum(measured.moved), 0
     FROM dashboard_daylevel AS measured
     JOIN dashboard_config AS config ON config.id = measured.config_id
     WHERE measured.machine_id = %(machine)s AND measured.track_id = %(track)s
@@ -66,8 +76,10 @@ class FamilyRow:
 
 @dataclass(frozen=True, slots=True)
 class Families:
-    """passing, cases: of all rows. has_builds: whether the month saw more than one build.
+    """passing, cases: of all rows.
 
+    not_judged: of how many passing ones the accuracy was not judged.
+    has_builds: whether the month saw more than one build.
     in_turn: the place follows no build, and several were measured in turn: nothing moved there from
         one result to the next, and no figure says that it did.
     """
@@ -75,6 +87,7 @@ class Families:
     rows: list[FamilyRow]
     passing: int
     cases: int
+    not_judged: int
     has_builds: bool
     in_turn: bool
 
@@ -84,6 +97,7 @@ def read(place: SeriesLocation, config: str = "") -> Families:
     levels: dict[tuple[str, str], Levels] = defaultdict(dict)
     days: Days = defaultdict(list)
     all_days: list[Day] = []
+    not_judged = 0
     with connection.cursor() as cursor:
         cursor.execute(
             f"{_NOW} UNION ALL {_DAYS} ORDER BY 1 NULLS FIRST",
@@ -93,12 +107,14 @@ def read(place: SeriesLocation, config: str = "") -> Families:
                 "metrics": [*SUMMARY],
                 "config": config,
                 "eager": EAGER,
+                "not_judged": [*ACCURACY_NOT_JUDGED],
                 "since": (place.at.astimezone(UTC) - timedelta(days=DAYS)).date(),
             },
         )
         rollups = cursor.fetchall()
-    for day, build, family, mode, metric, count, linked, total in rollups:
+    for day, build, family, mode, metric, count, linked, total, without_judgement in rollups:
         if day is None:
+            not_judged += without_judgement
             levels[family, mode][metric] = (count, total)
         else:
             entry = Day(day, build, count, linked, total)
@@ -109,17 +125,20 @@ def read(place: SeriesLocation, config: str = "") -> Families:
         days.clear()
     newest = newest_build(all_days)
     rows = [_row(key, levels[key], days, newest) for key in sorted(levels)]
-    return _families(rows, has_builds=newest is not None, in_turn=in_turn)
+    passing, cases = _passing(rows)
+    has_builds = newest is not None
+    return Families(rows, passing, cases, not_judged, has_builds, in_turn)
 
 
-def _families(rows: list[FamilyRow], *, has_builds: bool, in_turn: bool) -> Families:
+def _passing(rows: list[FamilyRow]) -> tuple[int, int]:
+    """How many cases pass, and of how many."""
     passing = cases = 0
     for row in rows:
         passed = row.figures[0]  # `passed` is the first metric of SUMMARY
         if passed is not None:
             cases += passed.cases
             passing += round(passed.cases * (passed.value or 0))
-    return Families(rows, passing, cases, has_builds, in_turn)
+    return passing, cases
 
 
 def _row(key: tuple[str, str], levels: Levels, days: Days, build: int | None) -> FamilyRow:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dashboard.language.contracts import Document
-from dashboard.language.metrics import STARTUPS, Metric, is_artefact
+from dashboard.language.metrics import STARTUPS, STATUS_METRIC, Metric, is_artefact
 from dashboard.language.wording import interval, metric_of, number, quantity
 
 COMPILE_WORK = (  # metrics
@@ -89,6 +89,8 @@ _DRIFTS = (
     ("gradients", "drift_gradients", "eager_drift_gradients"),
     ("loss", "drift_loss", "eager_drift_loss"),
 )
+ACCURACY_NOT_JUDGED = ("no_reference", "not_judged")
+"""The verdicts on accuracy of a job that passed without one."""
 _ENVIRONMENT = {
     "torch": "PyTorch",
     "machine": "Machine",
@@ -161,8 +163,18 @@ def _metric_row(key: str, entry: Document) -> MetricRow:
 
 
 def absent(document: Document) -> list[tuple[Metric, str]]:
-    """Metrics that could not be measured, and why."""
-    return [(metric_of(key), why) for key, why in document.get("absent", {}).items()]
+    """Metrics that could not be measured, and why.
+
+    Without `passed`: a document lacks it where accuracy was not judged, and the site has it of
+    every job (store.datum_values).
+    """
+    reasons = document.get("absent", {}).items()
+    return [(metric_of(key), why) for key, why in reasons if key != STATUS_METRIC]
+
+
+def has_no_judgement(document: Document) -> bool:
+    """Whether it was measured, and its accuracy not judged."""
+    return document.get("accuracy", {}).get("status") in ACCURACY_NOT_JUDGED
 
 
 def drifts(document: Document) -> list[Drift]:

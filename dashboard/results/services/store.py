@@ -256,7 +256,9 @@ def sample_row(job: Job, arm: ArmSamples) -> Row:
 def datum_values(job_result: JobResult) -> list[DatumValue]:
     """The values of one job: every metric of metrics.py, whether it passed, and that it failed.
 
-    `passed` is left out for `unsupported`: the case neither passed nor failed. Metrics that
+    `passed` goes by the status alone: 1 for a job that ran and did not fail, also where its
+    accuracy was not judged and the document has no `passed`. It is left out for `unsupported`: the
+    case neither passed nor failed. Metrics that
     metrics.py does not have (of a newer suite) stay in the stored document only.
     """
     metrics = dict(job_result.result.metrics) if job_result.result else {}

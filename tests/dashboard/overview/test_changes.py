@@ -10,6 +10,7 @@ from django.test import Client, RequestFactory
 from dashboard.alerts.core.alert_charts import Step
 from dashboard.comparisons.selectors.newest_release import newest_release
 from dashboard.language.metrics import METRICS
+from dashboard.models import Job, Series
 from dashboard.overview.core.change_drawing import HEIGHT, WIDTH, ChangeDrawing, draw
 from dashboard.overview.pages.last_look import last_look, remember
 from dashboard.overview.selectors.overview import open_alerts
@@ -112,6 +113,19 @@ def test_open_alerts_name_their_machines(
     assert "2 new alerts on all machines" in page
     assert "None of 2 on h100" in page
     assert '<span class="key">cpu-1c</span>' in page
+
+
+@pytest.mark.parametrize("verdict", ["no_reference", "not_judged"])
+def test_overview_says_of_how_many_passing_cases_accuracy_was_not_judged(
+    two_releases: None, reader: Client, verdict: str
+) -> None:
+    assert "accuracy of " not in text(reader, "/")
+    newest = Series.objects.filter(metric="passed", last_value=1).order_by("pk")[0].last_job
+    assert newest
+    Job.objects.filter(pk=newest.pk).update(message="Measured, but accuracy was not judged: oom")
+    newest.result.document["accuracy"] = {"status": verdict}
+    newest.result.save(update_fields=["document"])
+    assert "accuracy of 1 not judged" in text(reader, "/")
 
 
 @pytest.mark.django_db
