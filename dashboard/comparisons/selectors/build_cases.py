@@ -54,14 +54,14 @@ _FAILED = f"""
 """  # noqa: S608 - made of constants
 
 
-def read(place: SeriesLocation, build: int, metrics: Iterable[str]) -> list[CaseRollup]:
+def read(place: SeriesLocation, build: MeasuredBuild, metrics: Iterable[str]) -> list[CaseRollup]:
     """The cases of a build with its levels of ``metrics``; what only failed with its status word.
     Two queries.
     """
     given: dict[str, Any] = {
         "machine": place.machine.pk,
         "track": place.track.pk,
-        "build": build,
+        "build": build.build,
         "metrics": [*metrics],
     }
     cases: dict[tuple[str, str], CaseRollup] = {}
@@ -69,14 +69,15 @@ def read(place: SeriesLocation, build: int, metrics: Iterable[str]) -> list[Case
         cursor.execute(_LEVELS, given)
         for *named, version, metric, value, job in cursor.fetchall():
             case = _case(cases, named)
-            case.add(metric, Newest(value, None, None, None, "pass", job, None), version)
+            newest = Newest(value, None, None, None, "pass", job, None, build.label)
+            case.add(metric, newest, version)
             case.latest = case.newest.get(metric, case.latest)
         cursor.execute(_FAILED, given)
         for *named, version, status, job in cursor.fetchall():
             case = _case(cases, named)
             if case.latest is None:
                 case.version = version
-                case.latest = Newest(None, None, None, None, status, job, None)
+                case.latest = Newest(None, None, None, None, status, job, None, build.label)
     return list(cases.values())
 
 

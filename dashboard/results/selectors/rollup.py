@@ -28,6 +28,7 @@ class Newest(NamedTuple):
     status: str
     job: str | None
     at_s: float | None  # seconds since 1970: thousands of datetimes would cost more than the query
+    build: str | None = None  # label of the torch build; None where the job is gone
 
     @property
     def at(self) -> datetime | None:
@@ -200,10 +201,13 @@ CASE_COLUMNS = f"""series.metric, benchmark.name, config.name,
            benchmark.family, benchmark.mode, benchmark.dtype, benchmark.size, config.position,
            {_VERSION}, series.last_value, series.last_low, series.last_high, series.previous_value,
            series.last_status, series.last_job_id::text,
-           extract(epoch FROM series.last_at)::float8"""
+           extract(epoch FROM series.last_at)::float8, build.label"""
 CASE_TABLES = """FROM dashboard_series AS series
     JOIN dashboard_benchmark AS benchmark ON benchmark.id = series.benchmark_id
-    JOIN dashboard_config AS config ON config.id = series.config_id"""
+    JOIN dashboard_config AS config ON config.id = series.config_id
+    LEFT JOIN dashboard_job AS job ON job.uuid = series.last_job_id
+    LEFT JOIN dashboard_run AS run ON run.id = job.run_id
+    LEFT JOIN dashboard_torchbuild AS build ON build.id = run.build_id"""
 SHOWN = "(benchmark.imported OR NOT benchmark.retired)"
 _CASES = f"""
     SELECT {CASE_COLUMNS}

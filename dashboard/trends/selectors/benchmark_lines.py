@@ -3,8 +3,9 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from dashboard.language.metrics import EAGER
+from dashboard.language.metrics import EAGER, Metric
 from dashboard.results.selectors.rollup import Newest
+from dashboard.trends.core.heat import change_heat
 from dashboard.trends.selectors.matrix import Matrix, MatrixRow
 from dashboard.trends.selectors.matrix_cells import SPEEDUP, MatrixCell, MatrixQuery, control_cell
 
@@ -18,9 +19,9 @@ class BenchmarkLine:
 
     variant: what tells it apart from the other benchmarks of its model and mode.
     cells: of the table's columns.
-    best: the best of all configs, against a base the one that changed most; None where no two can
-        be compared.
-    tied_with: the config whose interval overlaps that of the best one, or empty.
+    best: the best config of the newest build that measured two or more, against a base the one
+        that changed most; None where no build measured two that can be compared.
+    tied_with: the configs that it is not surely ahead of.
     failed: what failed outside the columns.
     others: what neither the columns nor the best nor the failed ones show.
     """
@@ -29,7 +30,7 @@ class BenchmarkLine:
     variant: str
     cells: list[MatrixCell | None]
     best: MatrixCell | None
-    tied_with: str
+    tied_with: list[str]
     failed: list[MatrixCell]
     others: list[MatrixCell]
     is_open: bool
@@ -124,22 +125,41 @@ def _variant(row: MatrixRow) -> str:
     return " ".join(part for part in parts if part not in (row.mode, _USUAL_SIZE))
 
 
-def _best(row: MatrixRow, query: MatrixQuery) -> tuple[MatrixCell | None, str]:
-    """The best cell of a row, and the config that it is not surely ahead of."""
-    ranked: list[tuple[float, int, MatrixCell]] = []
-    for place, cell in enumerate(row.cells):
-        if cell is None or cell.goodness is None:
-            continue
-        goodness = cell.goodness if query.base is None else abs(cell.goodness)
-        ranked.append((-goodness, place, cell))
-    if len(ranked) < 2:
-        return None, ""
-    ranked.sort()
-    best, second = ranked[0][2], ranked[1][2]
-    metric = query.metric.key
-    if query.base is None and _overlap(best.case.newest[metric], second.case.newest[metric]):
-        return best, second.case.config
-    return best, ""
+def _best(row: MatrixRow, query: MatrixQuery) -> tuple[MatrixCell | None, list[str]]:
+    """The best cell of a row, and the configs that it is not surely ahead of.
+
+    Values of one build alone are compared: what differs between builds is no merit of a config.
+    """
+    cells = _of_one_build(row, query)
+    if not cells:
+        return None, []
+    if query.base is not None:
+        return max(cells, key=lambda cell: abs(cell.goodness or 0.0)), []
+    best = max(cells, key=lambda cell: cell.goodness or 0.0)
+    tied = []
+    for cell in cells:
+        if cell is not best and _is_tie(cell, best, query.metric):
+            tied.append(cell.case.config)
+    return best, tied
+
+
+def _of_one_build(row: MatrixRow, query: MatrixQuery) -> list[MatrixCell]:
+    """The cells with a value of the newest build that has two or more; else none."""
+    of_builds: dict[str | None, list[MatrixCell]] = {}
+    for cell in row.cells:
+        if cell and cell.goodness is not None:
+            build = cell.case.newest[query.metric.key].build
+            of_builds.setdefault(build, []).append(cell)
+    for build in query.builds:
+        if len(of_builds.get(build, [])) > 1:
+            return of_builds[build]
+    return []
+
+
+def _is_tie(cell: MatrixCell, best: MatrixCell, metric: Metric) -> bool:
+    """Whether two intervals overlap, or two values differ by less than the metric's threshold."""
+    one, other = cell.case.newest[metric.key], best.case.newest[metric.key]
+    return _overlap(one, other) or change_heat(metric, one.value or 0.0, other.value or 0.0) == 0
 
 
 def _overlap(one: Newest, other: Newest) -> bool:

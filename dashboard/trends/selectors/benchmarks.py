@@ -71,20 +71,20 @@ class BenchmarksPage:
 def benchmarks_page(place: SeriesLocation, parameters: BenchmarksParameters) -> BenchmarksPage:
     """The page at one place. Two to six queries."""
     builds = build_cases.builds(place)
-    ids = {build.label: build.build for build in builds}
-    build = _existing(parameters.build, ids)
-    base = _existing(parameters.base, ids)
+    by_label = {build.label: build for build in builds}
+    build = _existing(parameters.build, by_label)
+    base = _existing(parameters.base, by_label)
 
     metrics = build_cases.metrics(place)
     metric = METRICS[_existing(parameters.metric, metrics) or _default_metric(metrics)]
     base_cases = None
     if base:
-        rollups = build_cases.read(place, ids[base], [metric.key])
+        rollups = build_cases.read(place, by_label[base], [metric.key])
         base_cases = {(case.benchmark, case.config): case for case in rollups}
-    query = MatrixQuery(metric, base_cases, parameters.status, parameters.order)
+    query = MatrixQuery(metric, base_cases, parameters.status, parameters.order, [*by_label])
 
     if build:
-        cases = build_cases.read(place, ids[build], query.metrics)
+        cases = build_cases.read(place, by_label[build], query.metrics)
     else:
         cases = case_rollups(place, query.metrics)
     choices, chosen = {}, {}
@@ -122,6 +122,7 @@ def export_rows(page: BenchmarksPage) -> list[Sequence[Any]]:
 def _export_row(cell: MatrixCell, page: BenchmarksPage) -> Sequence[Any]:
     case, metric = cell.case, page.query.metric
     newest = None if case.failed else case.newest.get(metric.key)
+    source = newest or case.latest
     return (
         case.benchmark,
         case.family,
@@ -131,7 +132,7 @@ def _export_row(cell: MatrixCell, page: BenchmarksPage) -> Sequence[Any]:
         case.version,
         metric.key,
         metric.unit,
-        page.build or "newest",
+        source and source.build,
         case.status or "pass",
         newest and newest.value,
         newest and newest.low,
@@ -139,5 +140,5 @@ def _export_row(cell: MatrixCell, page: BenchmarksPage) -> Sequence[Any]:
         page.base,
         page.query.base_value(case),
         cell.change and cell.change.percent,
-        case.latest and case.latest.job,
+        source and source.job,
     )

@@ -1,14 +1,14 @@
 """What one cell of the matrix says: a case's value, its change against a base, or its failure."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from dashboard.language.metrics import EAGER, METRICS, Metric
 from dashboard.language.states import label
 from dashboard.language.wording import ValueChange, change, interval, quantity, quiet
-from dashboard.results.selectors.rollup import CaseRollup
+from dashboard.results.selectors.rollup import CaseRollup, Newest
 from dashboard.trends.core.heat import change_heat, speedup_heat
 
 SPEEDUP = METRICS["speedup"]
@@ -21,12 +21,14 @@ class MatrixQuery:
 
     base: the cases of the base build by (benchmark, config); None without a base.
     order: a key of ORDERS, or a config, best first; with "-" before it worst first.
+    builds: the labels of those that were measured at the place, the newest version first.
     """
 
     metric: Metric = SPEEDUP
     base: Mapping[tuple[str, str], CaseRollup] | None = None
     status: str = ""
     order: str = ""
+    builds: Sequence[str] = ()
 
     @property
     def metrics(self) -> set[str]:
@@ -73,18 +75,27 @@ def make_cell(case: CaseRollup, query: MatrixQuery) -> MatrixCell:
     """What the matrix says about one case."""
     metric = query.metric
     if case.failed:
-        return MatrixCell(case, label(case.status), 0, f"the last job ended {case.status}")
+        about = _about(case.latest, f"the last job ended {case.status}")
+        return MatrixCell(case, label(case.status), 0, about)
+    latency = case.newest.get("latency_ms")
     if metric == SPEEDUP and case.config == EAGER:
-        return MatrixCell(case, _latency(case), 0, "the eager control")
+        return MatrixCell(case, _latency(case), 0, _about(latency, "the eager control"))
 
     newest = case.newest.get(metric.key)
     if newest is None or newest.value is None:
-        text = _latency(case) if metric == SPEEDUP else "–"
-        return MatrixCell(case, text, 0, f"no {_label(metric)} was measured")
+        why_not = f"no {_label(metric)} was measured"
+        if metric == SPEEDUP:
+            return MatrixCell(case, _latency(case), 0, _about(latency, why_not))
+        return MatrixCell(case, "–", 0, why_not)
     if query.base is not None:
-        return _change_cell(case, newest.value, query)
-    ends = interval(metric, newest.low, newest.high)
-    return _value_cell(case, newest.value, ends, metric)
+        return _change_cell(case, newest, newest.value, query)
+    return _value_cell(case, newest, newest.value, metric)
+
+
+def _about(newest: Newest | None, *parts: str) -> str:
+    """What a cell's title says of its datum, and last of which build it is."""
+    build = f"PyTorch {newest.build}" if newest and newest.build else ""
+    return "; ".join(filter(None, (*parts, build)))
 
 
 def older_cell(case: CaseRollup, newest_version: int) -> MatrixCell:
@@ -98,40 +109,37 @@ def older_cell(case: CaseRollup, newest_version: int) -> MatrixCell:
 
 def control_cell(case: CaseRollup) -> MatrixCell | None:
     """Eager as the jobs of a compiled case measured it, where eager has no job of its own."""
-    control = case.value(_CONTROL.key)
-    if control is None or case.failed:
+    control = case.newest.get(_CONTROL.key)
+    if control is None or control.value is None or case.failed:
         return None
-    about = f"the eager control in the jobs of {case.config}"
-    return MatrixCell(case, quantity(_CONTROL, control), 0, about)
+    about = _about(control, f"the eager control in the jobs of {case.config}")
+    return MatrixCell(case, quantity(_CONTROL, control.value), 0, about)
 
 
-def _value_cell(case: CaseRollup, value: float, ends: str, metric: Metric) -> MatrixCell:
-    about = []
-    if metric == SPEEDUP:
-        about.append(f"{_latency(case)} per step")
-    elif speedup := _speedup(case):
-        about.append(speedup)
-    if ends:
-        about.append(f"95% interval {ends}")
+def _value_cell(case: CaseRollup, newest: Newest, value: float, metric: Metric) -> MatrixCell:
+    next_to_it = f"{_latency(case)} per step" if metric == SPEEDUP else _speedup(case)
+    ends = interval(metric, newest.low, newest.high)
+    about = _about(newest, next_to_it, f"95% interval {ends}" if ends else "")
 
     heat = speedup_heat(case.value("speedup"))
     goodness = -value if metric.lower_is_better else value
-    return MatrixCell(case, quantity(metric, value), heat, "; ".join(about), goodness)
+    return MatrixCell(case, quantity(metric, value), heat, about, goodness)
 
 
-def _change_cell(case: CaseRollup, value: float, query: MatrixQuery) -> MatrixCell:
+def _change_cell(case: CaseRollup, newest: Newest, value: float, query: MatrixQuery) -> MatrixCell:
     metric = query.metric
     text = quantity(metric, value)
     before = query.base_value(case)
     if before is None:
-        return MatrixCell(case, text, 0, f"{_why_no_base(case, query)}: no change to tell")
+        about = _about(newest, f"{_why_no_base(case, query)}: no change to tell")
+        return MatrixCell(case, text, 0, about)
 
     moved = change(metric, before, value)
     return MatrixCell(
         case,
         text=doubted(moved, metric) or text,
         heat=change_heat(metric, before, value),
-        about=f"{quantity(metric, before)} before, {text} now",
+        about=_about(newest, f"{quantity(metric, before)} before, {text} now"),
         goodness=_improvement(metric, before, value),
         change=moved,
     )

@@ -17,7 +17,7 @@ from dashboard.ui.templatetags.compilewatch import breakable, heat_class
 
 register = template.Library()
 
-_ALONE = "fewer than two configs can be compared"
+_ALONE = "no build measured two configs that can be compared"
 _NOT_MEASURED = '<span class="none" title="not measured">–</span>'
 
 
@@ -127,8 +127,11 @@ def _best(line: BenchmarkLine, address: str) -> str:
     if line.best is None:
         return f'<td><span class="none" title="{_ALONE}">–</span></td>'
     config: str = breakable(line.best.case.config)
-    if line.tied_with:
-        config += f" or {breakable(line.tied_with)}"
+    tied = line.tied_with
+    if len(tied) == 1:
+        config += f" or {breakable(tied[0])}"
+    elif tied:
+        config += f' or <span title="{escape(", ".join(tied))}">{len(tied)} others</span>'
     cell = _cell(line.best, address)
     return f'<td class="best" data-label="best">{cell} <small>{config}</small></td>'
 

@@ -13,7 +13,8 @@ from tests.builders import site
 from tests.builders.read_data import case, newest
 from tests.builders.reading import text
 
-PLAIN = MatrixQuery()
+OLD, NEW = "2.11.0", "2.13.0"
+PLAIN = MatrixQuery(builds=[NEW, OLD])
 NAME = "gpt2.standard.inference.float32.static.b16"
 
 
@@ -22,11 +23,13 @@ def speedup(
     value: float | None,
     half_width: float = 0.01,
     status: str = "pass",
+    build: str = NEW,
 ) -> CaseRollup:
     ends = {}
     if value is not None:
         ends = {"low": value - half_width, "high": value + half_width}
-    rollup = case({"speedup": newest(value, status, **ends)}, config=config, benchmark=NAME)
+    datum = newest(value, status, build=build, **ends)
+    rollup = case({"speedup": datum}, config=config, benchmark=NAME)
     rollup.config_position = len(config)
     return rollup
 
@@ -45,12 +48,37 @@ def test_best_config_is_named() -> None:
     line = only_line(speedup("inductor", 1.5), speedup("regional", 1.8))
     assert line.best
     assert line.best.case.config == "regional"
-    assert line.tied_with == ""
+    assert line.tied_with == []
 
 
 def test_config_whose_interval_overlaps_the_best_is_named_with_it() -> None:
     line = only_line(speedup("inductor", 1.79, 0.05), speedup("regional", 1.8, 0.05))
-    assert line.tied_with == "inductor"
+    assert line.tied_with == ["inductor"]
+
+
+def test_configs_within_the_threshold_of_the_best_are_all_named_with_it() -> None:
+    line = only_line(
+        speedup("inductor", 1.79, 0.001),
+        speedup("regional", 1.8, 0.001),
+        speedup("fullgraph", 1.78, 0.001),
+        speedup("dynamic", 1.7, 0.001),
+    )
+    assert set(line.tied_with) == {"inductor", "fullgraph"}
+
+
+def test_best_is_of_one_build_the_newest_with_two_configs() -> None:
+    line = only_line(
+        speedup("inductor", 1.5, build=OLD),
+        speedup("modular", 1.7, build=OLD),
+        speedup("regional", 1.9, build=NEW),
+    )
+    assert line.best
+    assert line.best.case.config == "modular"
+
+
+def test_configs_of_different_builds_have_no_best() -> None:
+    cases = [speedup("inductor", 1.5, build=OLD), speedup("regional", 1.9, build=NEW)]
+    assert only_line(*cases).best is None
 
 
 def test_one_config_alone_is_not_the_best() -> None:
@@ -64,10 +92,11 @@ def test_imports_without_our_configs_have_columns_of_their_own() -> None:
 
 def test_best_of_a_latency_is_the_lowest_and_may_be_eager() -> None:
     cases = [
-        case({"latency_ms": newest(value)}, config=config)
+        case({"latency_ms": newest(value, build=NEW)}, config=config)
         for config, value in (("eager", 1.0), ("inductor", 2.0))
     ]
-    best = only_line(*cases, query=MatrixQuery(metric=METRICS["latency_ms"])).best
+    query = MatrixQuery(metric=METRICS["latency_ms"], builds=[NEW])
+    best = only_line(*cases, query=query).best
     assert best
     assert best.case.config == "eager"
 
@@ -75,10 +104,10 @@ def test_best_of_a_latency_is_the_lowest_and_may_be_eager() -> None:
 def test_against_a_base_the_largest_change_is_named() -> None:
     base = {("a", config): case({"latency_ms": newest(10.0)}) for config in ("inductor", "x")}
     cases = [
-        case({"latency_ms": newest(value)}, config=config)
+        case({"latency_ms": newest(value, build=NEW)}, config=config)
         for config, value in (("inductor", 9.5), ("x", 14.0))
     ]
-    query = MatrixQuery(metric=METRICS["latency_ms"], base=base)
+    query = MatrixQuery(metric=METRICS["latency_ms"], base=base, builds=[NEW])
     best = only_line(*cases, query=query).best
     assert best
     assert best.case.config == "x"

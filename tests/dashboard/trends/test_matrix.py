@@ -267,6 +267,13 @@ def test_build_is_compared_with_another(two_builds: None, reader: Client) -> Non
     assert "base=2.12.0&amp;new=2.13.0" in shown
 
 
+def test_cell_of_the_newest_results_names_its_build(two_builds: None, reader: Client) -> None:
+    shown = text(reader, "/benchmarks/?configs=all")
+    assert "the newest value of each case, of whatever build" in shown
+    assert "12.0 ms per step; 95% interval 1.50 to 1.50×; PyTorch 2.13.0" in shown
+    assert "the last job ended oom; PyTorch 2.12.0" in shown
+
+
 def test_newest_results_are_compared_with_a_build(two_builds: None, reader: Client) -> None:
     page = text(reader, "/benchmarks/?base=2.12.0")
     assert "25.0% lower" in page
@@ -301,6 +308,13 @@ def test_csv_has_every_case_unrounded_with_its_change(two_builds: None, reader: 
     assert row["status"] == "pass"
     numbers = [float(row[name]) for name in ("value", "base_value", "change_percent")]
     assert numbers == pytest.approx([12, 10, 20])
+
+
+def test_csv_of_the_newest_results_has_the_build_of_each(two_builds: None, reader: Client) -> None:
+    response = reader.get("/benchmarks/export.csv")
+    rows = csv.DictReader(io.StringIO(response.content.decode()))
+    builds = {row["config"]: row["build"] for row in rows}
+    assert builds == {"inductor": "2.13.0", "regional": "2.12.0"}
 
 
 def test_json_keeps_failures_with_their_status(two_builds: None, reader: Client) -> None:
