@@ -1,12 +1,27 @@
-"""Texts without the folders of this machine, so that equal findings are equal texts everywhere."""
+"""Texts without the folders of this machine, so that equal findings are equal texts everywhere; and
+long ones cut where a sentence ends.
+"""
 
 import re
 
 _LOCAL_FOLDERS = re.compile(
     r"""/[^\s"']*/(?:(?:site|dist)-packages/|lib/python3\.\d+/|(?=benchmarks_suite/))"""
 )
+_SENTENCE_END = re.compile(r"[.!?](?=\s)")
 
 
 def portable(text: str) -> str:
     """``text`` with its paths of libraries, Python and this suite cut to what every machine has."""
     return _LOCAL_FOLDERS.sub("", text)
+
+
+def whole_sentences(text: str, most: int) -> str:
+    """``text`` in ``most`` characters: without the sentences that do not fit, or where not even the
+    first one does, without the words.
+    """
+    if len(text) <= most:
+        return text
+    ends = [end.end() for end in _SENTENCE_END.finditer(text[: most + 1])]
+    if ends:
+        return text[: ends[-1]]
+    return f"{text[: most - 1].rpartition(' ')[0]}…"

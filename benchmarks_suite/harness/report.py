@@ -18,6 +18,7 @@ from benchmarks_suite.harness import (
 from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.harness.job import Job, Measure
 from benchmarks_suite.harness.outcome import CaseOutcome
+from benchmarks_suite.harness.portable_text import whole_sentences
 from benchmarks_suite.harness.result import Result
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ def no_reference(result: Result, reason: str) -> None:
     """Accuracy cannot be checked: the verdict says so, and the document has no `passed`."""
     result.sections["accuracy"] = {
         "status": "no_reference",
-        "reference": reason[:200],
+        "reference": whole_sentences(reason, 200),
         "tensors": {},
     }
     for key in ("drift", "eager_drift", *absence.OF_TRAINING, "passed"):

@@ -16,7 +16,7 @@ from benchmarks_suite.harness import contract
 from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.harness.job import Job, measure_fields
 from benchmarks_suite.harness.outcome import CaseOutcome
-from benchmarks_suite.harness.portable_text import portable
+from benchmarks_suite.harness.portable_text import portable, whole_sentences
 from benchmarks_suite.harness.progress import announce
 
 
@@ -71,7 +71,7 @@ class Result:
     def missing(self, key: str, reason: str) -> None:
         """A metric that could not be measured, and why. The first reason stays."""
         if key not in self.metrics:
-            self.absent.setdefault(key, reason[:500])
+            self.absent.setdefault(key, whole_sentences(reason, 500))
 
     def mark(self, kind: str, detail: str) -> None:
         """Interference that was seen while measuring."""

@@ -12,6 +12,7 @@ from torch._inductor import exc
 
 from benchmarks_suite.harness import outcome
 from benchmarks_suite.harness.caches import ToolchainError
+from benchmarks_suite.harness.portable_text import whole_sentences
 from benchmarks_suite.workload import Unsupported
 
 
@@ -25,6 +26,18 @@ def raised_by(action: object) -> BaseException:
     except Exception as error:
         return error
     raise AssertionError("nothing was raised")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Memory ran out.", "Memory ran out."),
+        ("Memory ran out. Tried to allocate 2.25 GiB of 139.80 GiB.", "Memory ran out."),
+        ("float64 could not be had: memory ran out", "float64 could not be…"),
+    ],
+)
+def test_long_text_ends_with_a_sentence_or_says_that_it_goes_on(text: str, shown: str) -> None:
+    assert whole_sentences(text, 24) == shown
 
 
 def test_too_little_cpu_memory_is_oom() -> None:

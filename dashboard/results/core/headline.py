@@ -1,5 +1,6 @@
 """The few numbers of a result document that its page begins with. Pure."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +16,13 @@ _EAGER_OF = {  # metric -> what the same job measured of eager
     "device_ms": "eager_device_ms",
     "drift": "eager_drift",
 }
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 _MOST = 3  # numbers of a document that has none of the first ones, such as a canary's
 
 
 @dataclass(frozen=True, slots=True)
 class HeadlineNumber:
-    """note: eager's value, the interval, or why there is no value."""
+    """note: eager's value, the interval, or why there is no value: of that the first sentence."""
 
     metric: Metric
     text: str
@@ -35,7 +37,8 @@ def headline(document: Document) -> list[HeadlineNumber]:
         if key in metrics:
             numbers.append(_number(key, metrics))
         elif key in absent and document.get("status") == "pass":
-            numbers.append(HeadlineNumber(metric_of(key), "–", str(absent[key])))
+            why_not = _SENTENCE_END.split(str(absent[key]), 1)[0]
+            numbers.append(HeadlineNumber(metric_of(key), "–", why_not))
     if document.get("status") != "pass" or any(number.text != "–" for number in numbers):
         return numbers
     others = [key for key in metrics if key != STATUS_METRIC]

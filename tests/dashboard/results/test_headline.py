@@ -30,6 +30,14 @@ def test_missing_number_has_its_reason() -> None:
     assert texts(result)["device_ms"] == ("–", "no profiler on this device")
 
 
+def test_long_reason_is_cut_after_its_first_sentence() -> None:
+    reason = (
+        "there is no eager arm: Memory ran out. Use a smaller batch. Tried to allocate 2.2 GiB."
+    )
+    result = document(latency_ms=2.0) | {"absent": {"speedup": reason}}
+    assert texts(result)["speedup"] == ("–", "there is no eager arm: Memory ran out.")
+
+
 def test_failed_job_has_no_side_numbers() -> None:
     assert headline(document("fail_to_run", passed=0.0, toolchain_s=67.0)) == []
 

@@ -112,21 +112,6 @@ def test_job_whose_case_was_compiled_ahead_says_so(busy_site: Run, reader: Clien
     assert note in text(reader, f"/jobs/{job.pk}/")
 
 
-def test_job_whose_accuracy_was_not_judged_says_so(busy_site: Run, reader: Client) -> None:
-    job, message = full_job(), "Measured, but accuracy was not judged: out of memory"
-    assert "accuracy not judged" not in text(reader, f"/jobs/{job.pk}/")
-    Job.objects.filter(pk=job.pk).update(message=message)
-    Result.objects.filter(job=job).update(
-        document=job.result.document
-        | {"accuracy": {"status": "no_reference"}, "absent": {"passed": "no reference"}}
-    )
-    shown = text(reader, f"/jobs/{job.pk}/")
-    assert "accuracy not judged" in shown
-    assert message in shown
-    assert "Passed: Measured" not in shown
-    assert "Not measured, and why" not in shown
-
-
 def test_overview_shows_families_runs_and_workers(busy_site: Run, reader: Client) -> None:
     shown = text(reader, "/")
     assert shown.count('class="spark"') >= 8

@@ -1,0 +1,59 @@
+"""The page of one job: what it says of accuracy, of samples, and of what was not measured."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from dashboard.results.services.ingest import ingest
+from tests.builders import site
+from tests.builders.reading import text
+
+pytestmark = pytest.mark.django_db
+MESSAGE = "Measured, but accuracy was not judged: out of memory"
+NO_REFERENCE = {"status": "no_reference", "reference": "float64 could not be had.", "tensors": {}}
+SAMPLING = {"stopped_by": "budget", "half_width_percent": 2.5, "pairs": 6}
+
+
+def job_page(reader: Client, metrics: Mapping[str, float] | None = None, /, **fields: Any) -> str:
+    """The page of a job whose result document has these metrics and fields."""
+    worker = site.worker()
+    job = site.claim(site.queued_job(configs=("inductor",)), worker)
+    result = site.result(job, metrics, **fields)
+    ingest(job_id=job.pk, worker=worker, body=site.delivery(job, result))
+    return text(reader, f"/jobs/{job.pk}/")
+
+
+def test_accuracy_that_was_judged_names_its_reference(reader: Client) -> None:
+    judged = {"status": "pass", "reference": "float64, eager", "tensors": {}}
+    page = job_page(reader, accuracy=judged)
+    assert "passed, against float64, eager" in page
+    assert "accuracy not judged" not in page
+
+
+@pytest.mark.parametrize("verdict", ["no_reference", "not_judged"])
+def test_job_whose_accuracy_was_not_judged_says_so(verdict: str, reader: Client) -> None:
+    page = job_page(reader, accuracy=NO_REFERENCE | {"status": verdict}, message=MESSAGE)
+    assert "accuracy not judged" in page
+    assert MESSAGE in page
+    assert "Passed: Measured" not in page
+
+
+def test_accuracy_without_a_reference_is_not_against_one(reader: Client) -> None:
+    page = job_page(reader, accuracy=NO_REFERENCE)
+    assert "Float64 could not be had." in page
+    assert ", against" not in page
+
+
+def test_passed_is_not_among_what_was_not_measured(reader: Client) -> None:
+    page = job_page(reader, absent={"passed": "no reference", "drift": "no reference"})
+    assert "<small>1 metric</small>" in page
+
+
+@pytest.mark.parametrize(("eager", "unit"), [({"eager_latency_ms": 3.0}, "pairs"), ({}, "samples")])
+def test_samples_are_pairs_where_eager_was_sampled_too(
+    eager: dict[str, float], unit: str, reader: Client
+) -> None:
+    page = job_page(reader, {"latency_ms": 2.0} | eager, sampling=SAMPLING)
+    assert f"6 {unit}, ended by the time budget" in page
