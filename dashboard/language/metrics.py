@@ -65,6 +65,13 @@ def is_artefact(metric: str, device: str, size: str) -> bool:
     return metric == "compression_ratio" and (device == "cpu" or size == "smoke")
 
 
+def is_grain(metric: Metric, least: float) -> bool:
+    """Whether memory is too little to say anything: a few kB drown in the process's own, and come
+    out below zero as well. least: the smallest of the values.
+    """
+    return metric.unit == "GB" and least <= 0
+
+
 def comparable_metrics(*devices: str) -> list[Metric]:
     """What builds can be compared in that were measured on such kinds of devices."""
     metrics = []

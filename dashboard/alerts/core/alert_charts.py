@@ -63,14 +63,14 @@ def change_figure(line: ChartLine, control: ChartLine | None, step: Step, metric
     """The points of a series and of its eager control around a change.
 
     They are drawn as change from the median before it, in percent; counts, and series whose median
-    is 0, in their own unit. Lines are the medians of the points before and after, the first point
-    of the new level a vertical line.
+    is not above 0, in their own unit, and no control whose median is not. Lines are the medians of
+    the points before and after, the first point of the new level a vertical line.
     """
     level = median_before(line, step)
-    if step.unit == "percent" and level:
+    if step.unit == "percent" and level is not None and level > 0:
         points = [_points(line, metric, level, line.slot, "solid")]
         control_level = median_before(control, step) if control is not None else None
-        if control is not None and control_level:
+        if control is not None and control_level is not None and control_level > 0:
             points.append(_points(control, metric, control_level, _CONTROL_SLOT, "dot"))
         levels = _levels(line, step, level)
         layout = _layout("change from the level before, %", "%", step)

@@ -87,7 +87,7 @@ def _elsewhere(facts: ChangeFacts) -> list[Evidence]:
                 says = f"{witness.text}, {why}."
                 evidence.append(Evidence(fact, says, "machine", proof=True))
             elif witness.stayed_while(facts.change):
-                evidence.append(Evidence(fact, f"{witness.steady_text}, {why}."))
+                evidence.append(Evidence(fact, f"{witness.steady_text(facts.change)}, {why}."))
     return evidence
 
 
@@ -144,10 +144,13 @@ def _control(facts: ChangeFacts) -> list[Evidence]:
         proof = not facts.same_build
         return [Evidence("eager control", says, "eager", proof=proof)]
     if facts.control.stayed_while(facts.change):
-        moved = "only the compiled arm moved"
-        if facts.control.is_certain:
-            moved = "the compiled arm moved more"
-        return [Evidence("eager control", f"{facts.control.steady_text}: {moved}.")]
+        follows = "only the compiled arm moved"
+        if not facts.control.stayed_both_ways(facts.change):
+            follows = "eager does not explain the change"
+        elif facts.control.is_certain:
+            follows = "the compiled arm moved more"
+        says = f"{facts.control.steady_text(facts.change)}: {follows}."
+        return [Evidence("eager control", says)]
     return []
 
 

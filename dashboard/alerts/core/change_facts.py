@@ -36,23 +36,35 @@ class ObservedChange:
         return same_direction and self.is_certain and large
 
     def stayed_while(self, other: "ObservedChange") -> bool:
-        """It did not move by half as much, for certain."""
+        """It did not move in the same direction by half as much, for certain."""
         limit = AS_MUCH * abs(other.effect)
         if other.effect > 0:
             return self.high < limit
         return self.low > -limit
+
+    def stayed_both_ways(self, other: "ObservedChange") -> bool:
+        """It did not move by half as much in either direction, for certain."""
+        return max(abs(self.low), abs(self.high)) < AS_MUCH * abs(other.effect)
 
     @property
     def text(self) -> str:
         verb = "rose" if self.effect > 0 else "fell"
         return f"{self.name} {verb} by {abs(self.effect):.1f}%{self._interval}"
 
-    @property
-    def steady_text(self) -> str:
-        """Of what did not move: "The eager control shows no change (−0.8 to +1.2%)"."""
+    def steady_text(self, other: "ObservedChange") -> str:
+        """Of what stayed while another moved: "The eager control shows no change (−0.8 to
+        +1.2%)".
+        """
         if abs(self.low) < EXACT_PERCENT and abs(self.high) < EXACT_PERCENT:
             return f"{self.name} stayed exactly as it was"
-        says = "did not move as much" if self.is_certain else "shows no change"
+        if self.stayed_both_ways(other):
+            says = "did not move as much" if self.is_certain else "shows no change"
+        elif self.is_certain:
+            says = "moved the other way"
+        elif other.effect > 0:
+            says = "did not rise as much, and may have fallen"
+        else:
+            says = "did not fall as much, and may have risen"
         return f"{self.name} {says}{self._interval}"
 
     @property

@@ -132,7 +132,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
         context |= {
             "collected": collected_evidence.of_group(group, [row.alert for row in rows]),
             "seen": seen,
-            "has_control": alert_data.has_control(main.alert),
+            "has_control": alert_data.control_around(main.alert, seen.step) is not None,
             "points": alert_page.points(seen),
             "command": command,
             "can_bisect": since_which_build.can_bisect(main.alert, command),

@@ -2,14 +2,16 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from math import inf
 from typing import Any
 
 import numpy as np
-from django.db.models import QuerySet
 
 from dashboard.alerts.core.alert_charts import Process, Step
 from dashboard.alerts.selectors.facts import same_case
 from dashboard.alerts.selectors.pairs import is_warm_up
+from dashboard.language.metrics import is_grain
+from dashboard.language.wording import metric_of
 from dashboard.models import (
     Alert,
     Confirmation,
@@ -50,10 +52,11 @@ def around(alert: Alert) -> AroundChange:
 
 def control_around(alert: Alert, step: Step) -> ChartLine | None:
     """What the chart shows of the eager control; None where it has none. Three queries."""
-    controls = _controls(alert)
-    series = None if controls is None else controls.select_related("config").first()
+    series = _control_series(alert)
     line = line_around(series, step) if series else None
-    return replace(line, name="eager control") if line else None
+    if line is None or is_grain(metric_of(alert.series.metric), float(line.value.min(initial=inf))):
+        return None
+    return replace(line, name="eager control")
 
 
 def step_of(alert: Alert) -> Step:
@@ -83,21 +86,16 @@ def _neighbours(alert: Alert) -> tuple[datetime | None, datetime | None]:
     return max(before, default=None), min(after, default=None)
 
 
-def has_control(alert: Alert) -> bool:
-    """Whether the chart shows an eager control. One query at most."""
-    controls = _controls(alert)
-    return controls is not None and controls.exists()
-
-
-def _controls(alert: Alert) -> QuerySet[Series] | None:
-    """The series of what only eager moves, in the same jobs: one at most. None where the chart has
-    no place for it.
+def _control_series(alert: Alert) -> Series | None:
+    """The series of what only eager moves, in the same jobs. None where there is none, or the chart
+    has no place for it. One query at most.
     """
     series = alert.series
     metric = CHARTED_CONTROLS.get(series.metric)
     if metric is None or series.config.name == "eager" or alert.unit != "percent":
         return None
-    return Series.objects.filter(**same_case(series), metric=metric, count__gt=0)
+    controls = Series.objects.filter(**same_case(series), metric=metric, count__gt=0)
+    return controls.select_related("config").first()
 
 
 def line_around(series: Series, step: Step) -> ChartLine | None:

@@ -15,7 +15,7 @@ from dashboard.alerts.core import attribution
 from dashboard.alerts.core.change_facts import ChangeFacts, ObservedChange
 from dashboard.alerts.selectors import documents
 from dashboard.detection import compare_levels
-from dashboard.language.metrics import EAGER, METRICS, STATUS_METRIC
+from dashboard.language.metrics import EAGER, METRICS, STATUS_METRIC, is_grain
 from dashboard.language.wording import metric_of
 from dashboard.models import Alert, AlertGroup, Cause, Confirmation, Datum, Series, Track
 from dashboard.results.core.series_points import settings_of
@@ -150,6 +150,8 @@ def observed_change(
     None where that cannot be said in percent with an interval.
     """
     if not before or not after or metric == STATUS_METRIC:
+        return None
+    if is_grain(metric_of(metric), min(*before, *after)):
         return None
     difference = compare_levels(before, after, settings_of(metric_of(metric)))
     is_bounded = isfinite(difference.low) and isfinite(difference.high)

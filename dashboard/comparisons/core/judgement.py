@@ -28,7 +28,7 @@ from dashboard.comparisons.core.matching import (
 )
 from dashboard.comparisons.core.means import MetricMean, means_of
 from dashboard.comparisons.core.metric_effects import Effect, EffectVerdict, judge, pool_samples
-from dashboard.language.metrics import METRICS, Metric
+from dashboard.language.metrics import METRICS, Metric, is_grain
 
 TableKey = TypeVar("TableKey")  # a metric's key, or the id of a build
 State = Literal["passed", "regression", "unknown"]
@@ -193,8 +193,9 @@ def judge_sides(
 
     findings: list[Finding] = []
     for table in tables.values():
-        rows = (row for row in table.rows if not _is_grain(row.effect))
-        findings += [Finding(table.metric, row) for row in rows]
+        for row in table.rows:
+            if not is_grain(table.metric, min(row.effect.base.least, row.effect.new.least)):
+                findings.append(Finding(table.metric, row))
     findings = _with_device_decisions(findings, base, new)
     breaks, undecided = newly_failing(base, new)
     repairs, _ = newly_failing(new, base)
@@ -254,10 +255,3 @@ def _table(base: Side, new: Side, metric: Metric, *, any_libraries: bool) -> Tab
 def _on_gpus(side: Side) -> Side:
     """The cases of which the GPU's own time is known; a CPU's is judged by the latency alone."""
     return {key: measured for key, measured in side.items() if measured.samples.get(DEVICE_SHARE)}
-
-
-def _is_grain(effect: Effect) -> bool:
-    """A few kB of memory drown in the process's own, and come out below zero as well: that says
-    nothing, ever.
-    """
-    return effect.metric.unit == "GB" and min(effect.base.least, effect.new.least) <= 0

@@ -17,6 +17,7 @@ from dashboard.language.metrics import METRICS
 from tests.builders.read_data import line
 
 LATENCY, BREAKS = METRICS["latency_ms"], METRICS["graph_breaks"]
+MEMORY = METRICS["peak_memory_gb"]
 
 
 def step(of: object, index: int = 3, effect: float = 20.0, unit: str = "percent") -> Step:
@@ -56,6 +57,22 @@ def test_the_control_is_percent_of_its_own_level() -> None:
     shown = change_figure(points, control, step(points), LATENCY)["data"][-1]
     assert shown["name"] == "eager control"
     assert shown["y"] == pytest.approx([0, 0, 0, 1])
+
+
+def test_control_with_a_level_below_zero_is_left_out() -> None:
+    points = line([10.0, 10.0, 10.0, 12.0])
+    control = line([-0.003, -0.003, -0.003, 0.0003], name="eager control")
+    names = [
+        trace["name"] for trace in change_figure(points, control, step(points), MEMORY)["data"]
+    ]
+    assert names == ["level before", "level after", "inductor"]
+
+
+def test_level_below_zero_is_drawn_in_its_own_unit() -> None:
+    points = line([-0.003, -0.003, -0.003, 0.001])
+    figure = change_figure(points, None, step(points), MEMORY)
+    assert list(figure["data"][-1]["y"]) == [-0.003, -0.003, -0.003, 0.001]
+    assert figure["layout"]["yaxis"]["title"]["text"] == "Peak memory, GB"
 
 
 def test_long_pause_is_left_out_of_the_axis_and_labelled() -> None:

@@ -205,6 +205,33 @@ def test_control_that_moved_a_little_for_certain_is_not_called_unchanged() -> No
     assert evidence.says == expected
 
 
+@pytest.mark.parametrize(
+    ("control", "says"),
+    [
+        (
+            ObservedChange("The eager control", -50.0, -60.0, -40.0),
+            "The eager control moved the other way (−60.0 to −40.0%)",
+        ),
+        (
+            ObservedChange("The eager control", -4.0, -9.0, 1.0),
+            "The eager control did not rise as much, and may have fallen (−9.0 to +1.0%)",
+        ),
+    ],
+)
+def test_control_that_may_have_moved_the_other_way_is_not_called_unchanged(
+    control: ObservedChange, says: str
+) -> None:
+    _, (evidence, *_) = attribute(replace(COMPILED, control=control))
+    assert evidence.says == f"{says}: eager does not explain the change."
+
+
+def test_control_that_may_have_risen_while_the_series_fell_is_not_called_unchanged() -> None:
+    fell = ObservedChange("Latency", -10.0, -12.0, -8.0)
+    rose = ObservedChange("The eager control", 4.0, -1.0, 9.0)
+    _, (evidence, *_) = attribute(replace(COMPILED, change=fell, control=rose))
+    assert evidence.says.startswith("The eager control did not fall as much, and may have risen")
+
+
 def test_evidence_names_the_stage_that_the_ablation_blames() -> None:
     facts = replace(
         COMPILED, metric="passed", unit="", change=None, eager_passes=True, stage="inductor"

@@ -7,6 +7,7 @@ from unittest import mock
 
 import pytest
 
+from dashboard.alerts.selectors.alert_data import control_around, step_of
 from dashboard.alerts.selectors.facts import facts_of, likely_cause
 from dashboard.alerts.services import alert_groups, detection
 from dashboard.models import Alert, AlertGroup, Benchmark, Track
@@ -69,6 +70,19 @@ def test_a_control_that_moved_as_much_blames_eager() -> None:
         then={"compile": code("bbbb")},
     )
     assert cause()[0] == "eager"
+
+
+@pytest.mark.parametrize(("eager_gb", "is_reported"), [(0.8, True), (-0.003, False)])
+def test_control_of_memory_below_zero_is_not_reported(eager_gb: float, is_reported: bool) -> None:
+    for hour, factor in enumerate(noise(BEFORE + AFTER, level=1.0)):
+        is_new = hour >= BEFORE
+        level = 0.5 if is_new else 1.0
+        values = {"peak_memory_gb": level * factor, "eager_peak_memory_gb": eager_gb}
+        measure(values, hour, build=NEW if is_new else site.BUILD)
+    detection.detect_due()
+    alert = Alert.objects.get()
+    assert (facts_of(alert).control is not None) is is_reported
+    assert (control_around(alert, step_of(alert)) is not None) is is_reported
 
 
 def test_code_that_differs_from_job_to_job_blames_nobody() -> None:
