@@ -19,6 +19,7 @@ from dashboard.ui.downsampling import Floats
 _CONTROL_SLOT = 0  # eager's colour on every page
 _FEWEST_APART = 4  # points: fewer are seen however far apart they are
 _BASE_POINTS = 64  # newest points before the change that make the level before it
+_MARGIN = 0.05  # of the drawn values, above and below them
 _MOST_TICKS = 3  # of "23:59:59", side by side on a phone
 _SHORT_MS = 1_800_000  # of a time axis, whose ticks have seconds
 _PAUSE_MARGIN = 0.1  # of the time that is drawn: what is left of a pause on either side
@@ -78,8 +79,31 @@ def change_figure(line: ChartLine, control: ChartLine | None, step: Step, metric
         points = [_points(line, metric, None, line.slot, "solid")]
         levels = _levels(line, step, None)
         layout = _layout(axis_title(metric), "", step)
+    layout["yaxis"] |= _range_of_levels(points, step)
     _skip_pause(layout, line)
     return {"data": [*levels, *points], "layout": layout}
+
+
+def _range_of_levels(points: Sequence[dict[str, Any]], step: Step) -> dict[str, Any]:
+    """The axis of values fits the two levels, so that another change of the series does not squash
+    this one; nothing where each point belongs to one of them.
+    """
+    if step.since_ms is None and step.until_ms is None:
+        return {}
+    compared = []
+    for trace in points:
+        of_levels = np.ones(len(trace["x"]), dtype=bool)
+        if step.since_ms is not None:
+            of_levels &= trace["x"] >= step.since_ms
+        if step.until_ms is not None:
+            of_levels &= trace["x"] < step.until_ms
+        compared.append(trace["y"][of_levels & ~np.isnan(trace["y"])])
+    values = np.concatenate(compared)
+    if not len(values):
+        return {}
+    low, high = float(values.min()), float(values.max())
+    margin = _MARGIN * (high - low or abs(high) or 1.0)
+    return {"range": [low - margin, high + margin]}
 
 
 def _skip_pause(layout: dict[str, Any], line: ChartLine) -> None:

@@ -75,6 +75,20 @@ def test_level_below_zero_is_drawn_in_its_own_unit() -> None:
     assert figure["layout"]["yaxis"]["title"]["text"] == "Peak memory, GB"
 
 
+def test_axis_of_values_fits_the_two_levels_and_not_other_ones() -> None:
+    points = line([50.0, 50.0, 50.0, 10.0, 10.0, 11.0, 11.0, 80.0])
+    between = replace(
+        step(points, index=5), since_ms=int(points.at_ms[3]), until_ms=int(points.at_ms[7])
+    )
+    axis = change_figure(points, None, between, LATENCY)["layout"]["yaxis"]
+    assert axis["range"] == pytest.approx([-0.5, 10.5])
+
+
+def test_axis_of_values_shows_each_point_where_the_series_changed_once() -> None:
+    points = line([10.0, 10.0, 10.0, 12.0])
+    assert "range" not in change_figure(points, None, step(points), LATENCY)["layout"]["yaxis"]
+
+
 def test_long_pause_is_left_out_of_the_axis_and_labelled() -> None:
     points = line([10.0] * 6)
     minutes = np.array([0, 1, 2, 200, 201, 202])
