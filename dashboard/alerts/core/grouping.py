@@ -26,6 +26,8 @@ SEVERITIES: tuple[Severity, ...] = ("low", "medium", "high")
 GREAT = 5.0
 """An effect of so many `Metric.severity_percent` is of high severity; half of it of medium."""
 MANY_CASES = 5
+WIDE = 3.0
+"""Times its near end: from there on an interval's far end says how little the estimate does."""
 _NAMED = {  # metrics whose words alone do not say what changed
     "cold_start_s": "cold start",
     "warm_start_s": "warm start",
@@ -79,6 +81,18 @@ class Suspicion:
         if self.unit != "percent" or not measured_in:
             return GREAT / 2
         return abs(self.effect or 0.0) / measured_in
+
+    @property
+    def least(self) -> float | None:
+        """The near end of an interval in percent that is too wide for its estimate to say how much
+        it is; None where it is narrow, not known, or reads as reaching no change.
+        """
+        if self.unit != "percent" or self.low is None or self.high is None:
+            return None
+        near, far = sorted((self.low, self.high), key=abs)
+        if round(near, 1) == 0 or near * far < 0 or abs(far) <= WIDE * abs(near):
+            return None
+        return near
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,13 +234,19 @@ def _worst_first(suspicion: Suspicion) -> tuple[bool, float]:
 
 
 def sentence(suspicion: Suspicion) -> str:
-    """What changed: "6.2% slower", "accuracy failed (was passed)", "2 more graph breaks"."""
+    """What changed: "6.2% slower", "at least 79.3% slower", "accuracy failed (was passed)", "2 more
+    graph breaks".
+    """
     if suspicion.words is not None:
         before, after = map(states.label, suspicion.words)
         return f"{after} (was {before})" if before else after
     metric = metric_of(suspicion.metric)
-    change = effect(metric, suspicion.effect, None, None, suspicion.unit)
+    least = suspicion.least
+    amount = suspicion.effect if least is None else least
+    change = effect(metric, amount, None, None, suspicion.unit)
     text = change.text if change else "changed"
+    if least is not None:
+        text = f"at least {text}"
     if suspicion.unit != "percent":
         return f"{text} {metric.label.lower()}"
     if suspicion.metric in _NAMED:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.utils import timezone
 
+from dashboard.alerts.selectors.evidence import surest
 from dashboard.language.metrics import EAGER
 from dashboard.models import (
     Alert,
@@ -152,8 +153,7 @@ def alerts_of(group: AlertGroup) -> list[Alert]:
 
 def alert_to_diagnose(alerts: Sequence[Alert]) -> Alert | None:
     """Of the confirmed alerts the one that moved most; of all where none is confirmed."""
-    confirmed = [alert for alert in alerts if alert.confirmation == EvidenceState.CONFIRMED]
-    return max(confirmed or alerts, key=_size, default=None)
+    return max(surest(alerts), key=_size, default=None)
 
 
 def _size(alert: Alert) -> float:

@@ -1,8 +1,20 @@
-"""What grouping needs of an alert: the suspicion, how many series could alert, the build before."""
+"""What grouping needs of alerts: the suspicion, which of them count, how many series could alert,
+the build before.
+"""
+
+from collections.abc import Sequence
 
 from dashboard.alerts.core.grouping import Suspicion
 from dashboard.language.metrics import METRICS
-from dashboard.models import Alert, AlertGroup, Purpose, Run, Series, TorchBuild
+from dashboard.models import (
+    Alert,
+    AlertGroup,
+    EvidenceState,
+    Purpose,
+    Run,
+    Series,
+    TorchBuild,
+)
 
 ALERTING = [metric.key for metric in METRICS.values() if metric.alerts]
 
@@ -27,6 +39,12 @@ def suspicion_of(alert: Alert) -> Suspicion:
         words=(words[0], words[1]) if words else None,
         cause=alert.decision.get("cause", "unknown"),
     )
+
+
+def surest(alerts: Sequence[Alert]) -> list[Alert]:
+    """The confirmed ones, of a group's alerts; all where none is."""
+    confirmed = [alert for alert in alerts if alert.confirmation == EvidenceState.CONFIRMED]
+    return confirmed or list(alerts)
 
 
 def alerting_series_count(group: AlertGroup) -> int:

@@ -6,7 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from dashboard.alerts.core import grouping
-from dashboard.alerts.selectors.evidence import alerting_series_count, suspicion_of
+from dashboard.alerts.selectors.evidence import alerting_series_count, surest, suspicion_of
 from dashboard.alerts.services import due_dates
 from dashboard.alerts.services.history import lock
 from dashboard.models import Alert, AlertGroup, Kind
@@ -29,10 +29,12 @@ def _describe(group: AlertGroup) -> None:
     alerts = list(related.order_by("planned_at"))
     if not alerts or group.kind == Kind.SILENCE:
         return
-    standing = [alert for alert in alerts if alert.recovered_at is None]
-    suspicions = [suspicion_of(alert) for alert in standing or alerts]
+    standing = [alert for alert in alerts if alert.recovered_at is None] or alerts
+    suspicions = [suspicion_of(alert) for alert in standing]
     significant = grouping.significant(suspicions, alerting_series_count(group))
-    group.title = grouping.title(suspicions, since(group, alerts[0]))
+    # Next to what is confirmed, the rest would read as if it were as well
+    named = [suspicion_of(alert) for alert in surest(standing)]
+    group.title = grouping.title(named, since(group, alerts[0]))
     group.direction = grouping.direction_of(suspicions)
     group.severity = grouping.severity_of(suspicions, passing=bool(significant))
     due_dates.set_due(group, timezone.now())

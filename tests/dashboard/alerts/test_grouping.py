@@ -92,6 +92,12 @@ def test_several_configs_are_listed_and_many_are_counted() -> None:
         ),
         (replace(SLOWER, metric="drift", effect=120.0), "output 120% less accurate"),
         (FAILS, "accuracy failed (was passed)"),
+        (replace(SLOWER, effect=455.0, low=79.3, high=1616.0), "at least 79.3% slower"),
+        (replace(LIGHTER, effect=-12.8, low=-21.3, high=-3.5), "at least 3.5% less memory"),
+        (replace(SLOWER, effect=20.0, low=10.0, high=30.0), "20.0% slower"),
+        (replace(SLOWER, effect=6.2, low=-1.0, high=13.4), "6.2% slower"),
+        (replace(SLOWER, effect=6.2, low=0.01, high=12.4), "6.2% slower"),
+        (replace(SLOWER, low=None, high=None), "6.2% slower"),
     ],
 )
 def test_each_metric_has_its_own_sentence(suspicion: Suspicion, expected: str) -> None:
