@@ -116,6 +116,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
         "sides": alerts.by_direction(rows),
         "rows": rows,
         "main": main,
+        "gain": alerts.gain_of(rows, main),
         "events": alert_page.events(group),
         "confirmation": getattr(group, "confirmation", None),
         "may_triage": request.user.has_perm(TRIAGE),

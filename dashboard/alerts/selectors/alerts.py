@@ -8,6 +8,8 @@ from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
 from django.db.models.functions import JSONObject
 from django.utils import timezone
 
+from dashboard.alerts.core import grouping
+from dashboard.alerts.selectors.evidence import surest, suspicion_of
 from dashboard.language import states
 from dashboard.language.metrics import Metric
 from dashboard.language.wording import (
@@ -268,7 +270,7 @@ def summarize(alert: Alert) -> AlertSummary:
 
 
 def alerts_of(groups: Iterable[int]) -> list[AlertSummary]:
-    """Every alert of the groups: what was measured again first, then by size. One query."""
+    """Every alert of the groups, `in_order`. One query."""
     alerts = Alert.objects.filter(group__in=list(groups)).select_related("group")
     return in_order(_summaries(alerts))
 
@@ -283,10 +285,15 @@ def _summaries(alerts: QuerySet[Alert]) -> Iterable[AlertSummary]:
 
 
 def in_order(rows: Iterable[AlertSummary]) -> list[AlertSummary]:
-    """What was measured again first, then by size."""
+    """What got worse first, then what was measured again, then by size."""
     return sorted(
         rows,
-        key=lambda row: (not row.alert.confirmation, not row.words, -row.size),
+        key=lambda row: (
+            row.alert.direction != Direction.REGRESSION,
+            not row.alert.confirmation,
+            not row.words,
+            -row.size,
+        ),
     )
 
 
@@ -296,6 +303,21 @@ def main_of(rows: Sequence[AlertSummary], key: str = "") -> AlertSummary | None:
         if str(row.alert.pk) == key:
             return row
     return rows[0] if rows else None
+
+
+def gain_of(rows: Sequence[AlertSummary], main: AlertSummary | None) -> str:
+    """What got better in the case whose main change got worse: "12.8% less memory".
+
+    Empty where nothing did, or that is not confirmed and other alerts are. rows: in order.
+    """
+    if main is None or main.alert.direction != Direction.REGRESSION:
+        return ""
+    case = suspicion_of(main.alert).case
+    for alert in surest([row.alert for row in rows]):
+        suspicion = suspicion_of(alert)
+        if suspicion.case == case and alert.direction == Direction.IMPROVEMENT:
+            return grouping.sentence(suspicion)
+    return ""
 
 
 def changes_of(series: int) -> list[AlertSummary]:

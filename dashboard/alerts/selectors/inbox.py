@@ -136,12 +136,14 @@ class InboxRow:
     """One group as a line.
 
     main: the alert that stands for it, as on its page; None where it has none.
-    others: how many more series changed with it.
+    gain: what got better next to it, as on its page.
+    others: how many more series changed with these.
     cause: the likely cause in words.
     """
 
     group: AlertGroup
     main: AlertSummary | None
+    gain: str
     others: int
     cause: str
 
@@ -156,7 +158,8 @@ def rows(groups: Iterable[AlertGroup]) -> list[InboxRow]:
     inbox = []
     for group in listed:
         summaries = by_group[group.pk]
-        main = summaries[0] if summaries else None
-        cause = facts.cause_in_words(group)
-        inbox.append(InboxRow(group, main, max(len(summaries) - 1, 0), cause))
+        main = alerts.main_of(summaries)
+        gain = alerts.gain_of(summaries, main)
+        others = max(len(summaries) - (2 if gain else 1), 0)
+        inbox.append(InboxRow(group, main, gain, others, facts.cause_in_words(group)))
     return inbox

@@ -1,5 +1,6 @@
 """The inbox: which alerts it lists, in what words, and its filters."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -98,6 +99,43 @@ def test_line_of_the_inbox_says_what_how_much_and_why(reader: Client) -> None:
     assert "6.2% slower</span> <small>5.1 to 7.4% slower</small>" in shown
     assert "and 1 more series" in shown
     assert "Compiler" in shown
+
+
+def trade_off(**of_the_loss: str) -> AlertGroup:
+    """Confirmed: 12.8% less memory and a faster cold start, and 1.8% more compile calls."""
+    group = alerting.group(state="confirmed", direction="trade_off")
+    memory = {"effect": -12.8, "low": -14.0, "high": -11.6, "direction": "improvement"}
+    alerting.alert(group, "peak_memory_gb", confirmation="confirmed", **memory)
+    alerting.alert(group, "cold_start_s", **memory)
+    calls = {"effect": 1.8, "low": 1.7, "high": 1.9}
+    alerting.alert(group, "compile_calls", **calls, **of_the_loss)
+    return group
+
+
+def test_line_of_a_trade_off_begins_with_what_was_lost(reader: Client) -> None:
+    trade_off(confirmation="confirmed")
+    shown = text(reader, "/alerts/")
+    assert re.search("Compile calls .*1.8% higher.*but 12.8% less memory.*and 1 more series", shown)
+    assert "not confirmed" not in shown
+
+
+def test_line_of_a_confirmed_trade_off_says_that_its_loss_is_not_confirmed(reader: Client) -> None:
+    trade_off()
+    assert "this change itself is not confirmed" in text(reader, "/alerts/")
+
+
+def test_page_of_a_trade_off_begins_with_what_was_lost(reader: Client) -> None:
+    page = reader.get(trade_off(confirmation="confirmed").get_absolute_url())
+    assert page.context["main"].metric.key == "compile_calls"
+    assert "but 12.8% less memory" in page.text
+
+
+def test_gain_of_another_case_is_not_the_other_side_of_a_loss() -> None:
+    group = alerting.group(direction="trade_off")
+    alerting.alert(group)
+    alerting.alert(group, config="eager", direction="improvement", effect=-9.0)
+    row, *_ = inbox.rows([group])
+    assert (row.gain, row.others) == ("", 1)
 
 
 def test_the_tally_counts_by_severity_and_cause() -> None:
