@@ -8,8 +8,10 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from dashboard.alerts.core.grouping import sentence
 from dashboard.alerts.selectors import pairs
 from dashboard.alerts.selectors.alerts import summarize
+from dashboard.alerts.selectors.evidence import suspicion_of
 from dashboard.alerts.selectors.pairs import is_warm_up
 from dashboard.alerts.services import conclusions, confirmations, detection, triage
 from dashboard.models import (
@@ -119,7 +121,7 @@ def test_real_change_that_was_estimated_too_large_is_confirmed_smaller() -> None
     assert alert.is_smaller
     assert alert.size.effect == pytest.approx(3.0, abs=1.0)
     assert "confirmed, smaller than first estimated (+" in group.confirmation.message
-    assert f" {alert.size.effect:.1f}% slower" in group.title
+    assert sentence(suspicion_of(alert)) in group.title
     assert "; first estimated " in summarize(alert).sentence
 
 
