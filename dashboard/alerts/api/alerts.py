@@ -192,7 +192,8 @@ class AlertDetail(AlertOut):
     """
 
     changes: list[Change] = Field(
-        description="Every series of the alert, what was measured again first, then by size."
+        description="Every series of the alert: what got worse first, then what was measured "
+        "again, then by size."
     )
     evidence: list[dict[str, Any]] = Field(
         description="What was looked at for the cause: `fact` (which), `says` (in words), "

@@ -1,12 +1,14 @@
 """The title of a group: which of its alerts it names."""
 
+from typing import Any
+
 import pytest
 
 from dashboard.alerts.services.descriptions import describe
 from tests.builders import alerting, site
 
 pytestmark = pytest.mark.django_db
-FASTER = {"direction": "improvement", "effect": -8.6, "low": -9.6, "high": -7.6}
+FASTER: dict[str, Any] = {"direction": "improvement", "effect": -8.6, "low": -9.6, "high": -7.6}
 
 
 @pytest.mark.parametrize(

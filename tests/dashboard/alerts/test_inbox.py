@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -101,14 +102,14 @@ def test_line_of_the_inbox_says_what_how_much_and_why(reader: Client) -> None:
     assert "Compiler" in shown
 
 
-def trade_off(**of_the_loss: str) -> AlertGroup:
-    """Confirmed: 12.8% less memory and a faster cold start, and 1.8% more compile calls."""
+def trade_off(**of_the_loss: Any) -> AlertGroup:
+    """12.8% less memory, confirmed, a faster cold start, not confirmed; 1.8% more compile calls."""
     group = alerting.group(state="confirmed", direction="trade_off")
-    memory = {"effect": -12.8, "low": -14.0, "high": -11.6, "direction": "improvement"}
-    alerting.alert(group, "peak_memory_gb", confirmation="confirmed", **memory)
-    alerting.alert(group, "cold_start_s", **memory)
-    calls = {"effect": 1.8, "low": 1.7, "high": 1.9}
-    alerting.alert(group, "compile_calls", **calls, **of_the_loss)
+    gains: dict[str, Any] = {"effect": -12.8, "low": -14.0, "high": -11.6}
+    gains["direction"] = "improvement"
+    alerting.alert(group, "peak_memory_gb", confirmation="confirmed", **gains)
+    alerting.alert(group, "cold_start_s", **gains)
+    alerting.alert(group, "compile_calls", effect=1.8, low=1.7, high=1.9, **of_the_loss)
     return group
 
 
