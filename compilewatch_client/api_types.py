@@ -363,8 +363,8 @@ class ReportedCaseDocument(TypedDict):
 
 
 class CaseKernelsDocument(TypedDict):
-    """Which kernels account for the change of one case, by one job of each side: that whose device
-    time is nearest the median."""
+    """Which kernels account for the change of one case, by one job of each side, whose device time
+    is near the median."""
 
     benchmark: str
     config: str
