@@ -650,7 +650,8 @@ class AlertDetailDocument(TypedDict):
     created_at: str
     # Null while it is open.
     closed_at: str | None
-    # Every series of the alert: what got worse first, then what was measured again, then by size.
+    # Every series of the alert: what got worse first, then what was measured again, then by size;
+    # last what did not come again when it was.
     changes: list[ChangeDocument]
     # What was looked at for the cause: `fact` (which), `says` (in words), `supports` (the cause
     # that it speaks for; empty: none).

@@ -24,4 +24,5 @@ def whole_sentences(text: str, most: int) -> str:
     ends = [end.end() for end in _SENTENCE_END.finditer(text[: most + 1])]
     if ends:
         return text[: ends[-1]]
-    return f"{text[: most - 1].rpartition(' ')[0]}…"
+    cut = text[: most - 1]
+    return f"{cut.rpartition(' ')[0] or cut}…"

@@ -34,6 +34,7 @@ def raised_by(action: object) -> BaseException:
         ("Memory ran out.", "Memory ran out."),
         ("Memory ran out. Tried to allocate 2.25 GiB of 139.80 GiB.", "Memory ran out."),
         ("float64 could not be had: memory ran out", "float64 could not be…"),
+        ("/a/path/of/more/than/24/characters", "/a/path/of/more/than/24…"),
     ],
 )
 def test_long_text_ends_with_a_sentence_or_says_that_it_goes_on(text: str, shown: str) -> None:

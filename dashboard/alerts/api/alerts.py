@@ -193,7 +193,7 @@ class AlertDetail(AlertOut):
 
     changes: list[Change] = Field(
         description="Every series of the alert: what got worse first, then what was measured "
-        "again, then by size."
+        "again, then by size; last what did not come again when it was."
     )
     evidence: list[dict[str, Any]] = Field(
         description="What was looked at for the cause: `fact` (which), `says` (in words), "

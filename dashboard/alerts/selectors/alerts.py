@@ -285,10 +285,13 @@ def _summaries(alerts: QuerySet[Alert]) -> Iterable[AlertSummary]:
 
 
 def in_order(rows: Iterable[AlertSummary]) -> list[AlertSummary]:
-    """What got worse first, then what was measured again, then by size."""
+    """What got worse first, then what was measured again, then by size; last what did not come
+    again when it was.
+    """
     return sorted(
         rows,
         key=lambda row: (
+            row.alert.confirmation == EvidenceState.NOT_REPRODUCED,
             row.alert.direction != Direction.REGRESSION,
             not row.alert.confirmation,
             not row.words,

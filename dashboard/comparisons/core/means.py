@@ -18,9 +18,10 @@ from dashboard.comparisons.core.ratios import Ratio, geomean
 from dashboard.language.metrics import EAGER, METRICS, Metric
 from dashboard.language.wording import ValueChange, span
 
+_CONTROL = "eager_latency_ms"
 _NAMES = {
     "latency_ms": "compiled steps",
-    "eager_latency_ms": "eager steps",
+    _CONTROL: "eager steps",
     "device_ms": "device time",
     "cold_start_s": "cold start",
     "peak_memory_gb": "peak memory",
@@ -54,16 +55,18 @@ class MetricMean:
     @property
     def p(self) -> float:
         """NaN where it is not judged: of one case it is that case, and eager decides nothing."""
-        is_judged = self.matched > 1 and self.key != "eager_latency_ms"
+        is_judged = self.matched > 1 and self.key != _CONTROL
         return self.ratio.p if is_judged else math.nan
 
     @property
     def verdict(self) -> EffectVerdict:
         """A mean of several counts as changed from half of a case's threshold on, and from so many
         processes on that their modes (CERTAIN_PROCESSES) average out; and where each case did.
+        Eager's never does.
         """
         of_each = {effect.verdict for effect in self.effects}
-        if self.matched == 1 or (len(of_each) == 1 and of_each <= {*CHANGED}):
+        agree = self.matched == 1 or (len(of_each) == 1 and of_each <= {*CHANGED})
+        if agree and self.key != _CONTROL:
             return self.effects[0].verdict
         half = replace(self.metric, threshold_percent=self.metric.threshold_percent / 2)
         verdict = interval_verdict(self.ratio, half)
@@ -100,7 +103,7 @@ def means_of(tables: Mapping[str, Table]) -> list[MetricMean]:
     for key, table in tables.items():
         means.append((key, [row.effect for row in table.rows if row.case.config != EAGER]))
         if key == "latency_ms":
-            means.append(("eager_latency_ms", _controls(table.rows)))
+            means.append((_CONTROL, _controls(table.rows)))
     return [mean for key, effects in means if (mean := _mean(key, effects))]
 
 

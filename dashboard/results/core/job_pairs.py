@@ -7,13 +7,15 @@ from dashboard.language.metrics import METRICS, Metric
 from dashboard.language.wording import ValueChange, change, is_count, quantity, quiet
 from dashboard.results.core.report import COMPILE_WORK
 
+_LEFT_OUT = ("eager_fallbacks", "cudagraph_skips")  # work that the compiler did not do
+
 
 @dataclass(frozen=True, slots=True)
 class MetricPair:
     """One metric of both jobs, as text.
 
     change: None where one of them lacks it. One process each: only of counts it has a tone, and of
-        those of compile work it has none. More kernels may be generated for a faster step.
+        those of compile work only where less was compiled: more kernels may make a faster step.
     """
 
     metric: Metric
@@ -39,7 +41,7 @@ def metric_pairs(first: Document, second: Document) -> list[MetricPair]:
 
 def _change(metric: Metric, old: Document, new: Document) -> ValueChange | None:
     moved = quiet(change(metric, old.get("value"), new.get("value")), metric)
-    if moved and is_count(metric) and metric.key in COMPILE_WORK:
+    if moved and is_count(metric) and metric.key in COMPILE_WORK and metric.key not in _LEFT_OUT:
         return replace(moved, tone="none")
     return moved
 

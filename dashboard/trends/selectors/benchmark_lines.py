@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from dashboard.language.metrics import EAGER, Metric
+from dashboard.language.metrics import EAGER, Metric, is_grain
 from dashboard.results.selectors.rollup import Newest
 from dashboard.trends.core.heat import change_heat
 from dashboard.trends.selectors.matrix import Matrix, MatrixRow
@@ -148,8 +148,9 @@ def _of_one_build(row: MatrixRow, query: MatrixQuery) -> list[MatrixCell]:
     of_builds: dict[str | None, list[MatrixCell]] = {}
     for cell in row.cells:
         if cell and cell.goodness is not None:
-            build = cell.case.newest[query.metric.key].build
-            of_builds.setdefault(build, []).append(cell)
+            newest = cell.case.newest[query.metric.key]
+            if not is_grain(query.metric, newest.value or 0.0):
+                of_builds.setdefault(newest.build, []).append(cell)
     for build in query.builds:
         if len(of_builds.get(build, [])) > 1:
             return of_builds[build]

@@ -117,12 +117,20 @@ def test_line_of_a_trade_off_begins_with_what_was_lost(reader: Client) -> None:
     trade_off(confirmation="confirmed")
     shown = text(reader, "/alerts/")
     assert re.search("Compile calls .*1.8% higher.*but 12.8% less memory.*and 1 more series", shown)
-    assert "not confirmed" not in shown
+    assert "this change itself" not in shown
 
 
-def test_line_of_a_confirmed_trade_off_says_that_its_loss_is_not_confirmed(reader: Client) -> None:
-    trade_off()
-    assert "this change itself is not confirmed" in text(reader, "/alerts/")
+def test_confirmed_trade_off_says_that_its_loss_is_not_confirmed(reader: Client) -> None:
+    group = trade_off()
+    for address in ("/alerts/", group.get_absolute_url()):
+        assert "this change itself: not measured again" in text(reader, address)
+    assert "this change of it is not" in text(reader, f"{group.get_absolute_url()}issue/")
+
+
+def test_loss_that_did_not_come_again_does_not_head_its_alert() -> None:
+    row, *_ = inbox.rows([trade_off(confirmation="not_reproduced")])
+    assert row.main is not None
+    assert row.main.metric.key == "peak_memory_gb"
 
 
 def test_page_of_a_trade_off_begins_with_what_was_lost(reader: Client) -> None:

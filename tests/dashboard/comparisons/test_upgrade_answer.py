@@ -8,6 +8,7 @@ from dashboard.comparisons.core.gate import decide
 from dashboard.comparisons.core.matching import (
     CaseMeasurements,
     ComparedCase,
+    Key,
     Side,
 )
 from dashboard.comparisons.core.upgrade_groups import build_report
@@ -177,3 +178,18 @@ def test_family_whose_cases_all_got_better_got_better() -> None:
         (family,) = build_report(base, {**faster, **other}).models
         (mean,) = (each for each in family.means if each.key == "latency_ms")
         assert mean.verdict == verdict
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.1])
+@pytest.mark.parametrize("configs", [("inductor",), ("inductor", "regional")])
+def test_eager_that_changed_decides_nothing(configs: tuple[str, ...], factor: float) -> None:
+    """All of eager's controls moved, and no compiled step did: the speedups make up for it."""
+    base: dict[Key, CaseMeasurements] = {}
+    new: dict[Key, CaseMeasurements] = {}
+    for config in configs:
+        both = {"latency_ms": samples(), "speedup": samples((2.0,) * 6)}
+        base |= side({**both, "eager_latency_ms": samples(factor=2)}, config=config)
+        moved = {"eager_latency_ms": samples(factor=2 * factor)}
+        new |= side({**both, **moved, "speedup": samples((2.0 * factor,) * 6)}, config=config)
+    answer = build_report(base, new).overall.answer
+    assert answer.word == "No change"

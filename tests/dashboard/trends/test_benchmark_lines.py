@@ -101,6 +101,17 @@ def test_best_of_a_latency_is_the_lowest_and_may_be_eager() -> None:
     assert best.case.config == "eager"
 
 
+def test_memory_below_zero_is_not_the_best() -> None:
+    cases = [
+        case({"peak_memory_gb": newest(value, build=NEW)}, config=config)
+        for config, value in (("eager", -0.003), ("inductor", 0.02), ("regional", 0.03))
+    ]
+    line = only_line(*cases, query=MatrixQuery(METRICS["peak_memory_gb"], builds=[NEW]))
+    assert line.best
+    assert line.best.case.config == "inductor"
+    assert line.tied_with == []
+
+
 def test_against_a_base_the_largest_change_is_named() -> None:
     base = {("a", config): case({"latency_ms": newest(10.0)}) for config in ("inductor", "x")}
     cases = [

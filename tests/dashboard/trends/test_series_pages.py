@@ -206,7 +206,10 @@ def test_time_of_one_process_each_is_neither_good_nor_bad() -> None:
     assert pair.change.tone == "unknown"
 
 
-@pytest.mark.parametrize(("count", "tone"), [("generated_kernels", "none"), ("recompiles", "bad")])
+@pytest.mark.parametrize(
+    ("count", "tone"),
+    [("generated_kernels", "none"), ("recompiles", "bad"), ("cudagraph_skips", "bad")],
+)
 def test_more_compile_work_is_neither_good_nor_bad(count: str, tone: str) -> None:
     first, second = ({"metrics": {count: {"value": value}}} for value in (2.0, 5.0))
     (pair,) = job_pairs.metric_pairs(first, second)
