@@ -15,7 +15,7 @@ from dashboard.comparisons.core.metric_effects import CHANGED, CaseSamples, Effe
 from dashboard.language.metrics import Metric
 from dashboard.language.states import label
 from dashboard.language.wording import plural, quantity
-from dashboard.trends.core.heat import speedup_heat
+from dashboard.trends.core.heat import change_heat
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,8 @@ def _with_failures(about: list[str], failures: str) -> str:
 
 
 def _heat(effect: Effect, metric: Metric) -> int:
-    if effect.verdict not in CHANGED or effect.ratio is None:
+    if effect.verdict not in CHANGED:
         return 0
-    ratio = 1 + effect.ratio.percent / 100
-    return speedup_heat(1 / ratio if metric.lower_is_better else ratio)
+    if effect.ratio is None:
+        return change_heat(metric, effect.base.mean, effect.new.mean)
+    return change_heat(metric, 1.0, 1 + effect.ratio.percent / 100)

@@ -11,6 +11,7 @@ from django.test import Client
 from dashboard.alerts.services import triage
 from dashboard.catalog.services.builds import add_variant
 from dashboard.comparisons.core.levels import level_of
+from dashboard.comparisons.core.matching import compare
 from dashboard.comparisons.core.upgrade_groups import build_report
 from dashboard.comparisons.selectors.versions import SideSource
 from dashboard.comparisons.templatetags.comparisons import leading
@@ -18,7 +19,7 @@ from dashboard.language.metrics import METRICS
 from dashboard.models import BuildLevel, Job, Run, Series, TorchBuild
 from dashboard.trends.core.release_charts import release_figure
 from dashboard.trends.core.release_lines import Release, ReleaseLine, short_names
-from dashboard.trends.core.version_matrix import VersionCell
+from dashboard.trends.core.version_matrix import VersionCell, version_rows
 from dashboard.trends.selectors import versions
 from dashboard.ui.charts import SLOTS
 from tests.builders import releases
@@ -67,6 +68,26 @@ def test_failure_of_the_base_is_not_shown_under_other_builds(
     assert failed.text == "failed to compile"
     assert passed is not None
     assert not passed.is_failed
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "factor", "heat"),
+    [
+        ("device_ms", (93.30, 93.34) * 3, 1.015, -1),  # its threshold is 1%
+        ("latency_ms", (93.30, 93.34) * 3, 1.015, 0),
+        ("latency_ms", (93.30, 93.34) * 3, 0.97, 1),
+        ("graph_breaks", (1.0,) * 6, 3.0, -1),
+    ],
+)
+def test_certain_change_is_coloured_from_its_metrics_threshold_on(
+    metric: str, values: tuple[float, ...], factor: float, heat: int
+) -> None:
+    base = side({metric: samples(values)})
+    new = side({metric: samples(values, factor=factor)})
+    table = compare(base, new, METRICS[metric])
+    ((_, (cell,)),) = version_rows([table.rows[0].case], [(new, table)], METRICS[metric])
+    assert cell is not None
+    assert cell.heat == heat
 
 
 def test_change_between_single_processes_has_a_question_mark(reader: Client) -> None:
