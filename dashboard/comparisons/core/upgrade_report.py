@@ -44,8 +44,9 @@ METHOD = (
     "Ratios are of geometric means over processes, above all of those measured in turn on one "
     "device; intervals are 95%, from the spread between processes, that of each case moderated by "
     "the others'. Significant: false discovery rate 5% over all cases and metrics, and six "
-    "processes a side; with fewer a change is suspected. Two are enough where they agree: of "
-    "memory, of drift, and of a device time that changes by 10% or more.",
+    "processes a side; with fewer a change is suspected. Two are enough of memory and drift "
+    "that repeat within 0.1%, of compile calls that repeat within 0.2%, and of a device time that "
+    "changes by 10% or more where the processes of each side agree within a twentieth of it.",
 )
 NEAREST_MEDIAN = (
     f"Kernels: of each side a job whose device time is near the median of its jobs. {ONE_PROFILE}"
@@ -73,10 +74,12 @@ class CaseKernels:
 
     @property
     def text(self) -> str:
+        """The sentence is of two jobs, where the row that it stands in is of all."""
+        of_two = f"In one job of each side, {self.sentence[0].lower()}{self.sentence[1:]}"
         if self.evened is None:
-            return self.sentence
+            return of_two
         processes = f"{self.evened.processes} processes a side"
-        return f"{self.sentence} Device time with launches evened out, of {processes}: {self.left}."
+        return f"{of_two} Device time with launches evened out, of {processes}: {self.left}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,8 @@ def _number(key: str, metrics: Mapping[str, Any]) -> HeadlineNumber:
     metric, entry = metric_of(key), metrics[key]
     low, high = entry.get("low"), entry.get("high")
     note = interval(metric, low, high)
+    if key == "speedup" and not note and entry.get("n", 1) > 1:
+        note = f"the median of {entry['n']} pairs, too few for an interval"
     eager = metrics.get(_EAGER_OF.get(key, ""))
     if eager is not None:
         note = f"eager {quantity(metric, eager['value'], eager.get('low'), eager.get('high'))}"

@@ -44,3 +44,9 @@ def test_failed_job_has_no_side_numbers() -> None:
 
 def test_document_without_the_usual_metrics_shows_its_own() -> None:
     assert list(texts(document(passed=1.0, tflops=50.0))) == ["tflops"]
+
+
+def test_speedup_without_an_interval_says_of_how_few_pairs_it_is() -> None:
+    of = document("pass")
+    of["metrics"]["speedup"] = {"value": 1.57, "low": None, "high": None, "n": 4}
+    assert texts(of)["speedup"][1] == "the median of 4 pairs, too few for an interval"
