@@ -81,7 +81,7 @@ def test_track_of_another_kind_of_machine_is_warned_about(form: Page) -> None:
 
 def test_choice_that_starts_nothing_says_why(form: Page) -> None:
     form.locator("#id_build").select_option("")
-    expect(cost(form)).to_contain_text("Build: This field is required.")
+    expect(cost(form)).to_contain_text("Still to choose: build.")
     assert not Run.objects.exists()
 
 

@@ -66,16 +66,22 @@ def preview_response(
     request: HttpRequest, form: forms.BaseForm, sentences: Callable[[], Sentences]
 ) -> HttpResponse:
     """What the posted form would do, as lines of HTML; the reasons why it would do nothing."""
-    if form.is_valid():
-        lines = sentences()
-    else:
-        reasons = []
-        for name, errors in form.errors.items():
-            label = f"{form[name].label}: " if name in form.fields else ""
-            reasons += [f"{label}{reason}" for reason in errors]
-        lines = Sentences(reasons)
+    lines = sentences() if form.is_valid() else Sentences(_reasons(form))
     context = {"sentences": lines.facts, "warnings": lines.warnings}
     return render(request, "admin/preview.html", context)
+
+
+def _reasons(form: forms.BaseForm) -> list[str]:
+    """Why the form does nothing: what is not filled in yet as one line, and what is wrong."""
+    missing, reasons = list[str](), list[str]()
+    for name, errors in form.errors.as_data().items():
+        label = str(form[name].label) if name in form.fields else ""
+        for error in errors:
+            if error.code == "required":
+                missing.append(label.lower())
+            else:
+                reasons += [f"{label}: {text}" if label else text for text in error.messages]
+    return [f"Still to choose: {', '.join(missing)}.", *reasons] if missing else reasons
 
 
 class WithoutHiddenForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments at run time

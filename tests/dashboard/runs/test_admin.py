@@ -166,6 +166,13 @@ def test_jobs_and_minutes_are_told_before_the_button(admin_client: Client) -> No
     assert not Run.objects.exists()
 
 
+def test_form_that_is_not_filled_in_says_what_is_still_to_choose(admin_client: Client) -> None:
+    site.living_worker()
+    form = run_now_form(families=["toy"], machine="", build="")
+    cost = admin_client.post(reverse("admin:run_cost"), form).text
+    assert "<p>Still to choose: machine, build.</p>" in cost
+
+
 def test_track_of_another_machine_is_warned_about(admin_client: Client) -> None:
     site.living_worker()
     site.living_worker("gpu", on="h200")
