@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import combinations
+from itertools import combinations, groupby
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dashboard.language.metrics import Metric, is_artefact
 from dashboard.language.wording import ValueChange, change, effect, is_count, quiet
 from dashboard.models import Benchmark, Config, Series
-from dashboard.ui.charts import ChartLine
+from dashboard.ui.charts import TREND_PURPOSES, ChartLine
 from dashboard.ui.downsampling import Floats
 from dashboard.ui.locations import SeriesLocation
 
@@ -148,8 +148,9 @@ class LineSummary:
 
     newest, low, high: the last value that is not a failure. since_previous: with its 95% interval
     where repeats show the spread between processes. previous_build: of the value before, where it
-    is another build than the newest's. since_first: median of the last five
-    against the first five. A change that the spread may explain has no good or bad tone.
+    is another build than the newest's. since_first: median of the last five against the first
+    five, re-measurements left out; None where builds were measured in turn: that is not a trend.
+    A change that the spread may explain has no good or bad tone.
     between_percent: robust standard deviation between processes as percent of the value, over
     builds with repeats; None without repeats. repeats: how many data those builds have.
     """
@@ -161,6 +162,7 @@ class LineSummary:
     since_previous: ValueChange | None
     previous_build: str | None
     since_first: ValueChange | None
+    in_turn: bool  # a build was measured again after another one
     between_percent: float | None
     repeats: int
     failed: int
@@ -175,9 +177,12 @@ def summary(line: ChartLine, metric: Metric) -> LineSummary:
     good = np.flatnonzero(~np.isnan(line.value))
     values = line.value[good]
     between = _between_processes(line, good)
+    # Confirmations and bisections measure old builds again
+    in_trend = [at for at in good.tolist() if line.purpose[at] in TREND_PURPOSES]
+    in_turn = _came_in_turn(line.build[at] for at in in_trend)
     since_first = None
-    if len(values) >= 2 * _END:
-        since_first = _since_first(metric, values, line.at_ms[good])
+    if len(in_trend) >= 2 * _END and not in_turn:
+        since_first = _since_first(metric, line.value[in_trend], line.at_ms[in_trend])
 
     last = int(good[-1]) if len(good) else None
     return LineSummary(
@@ -188,6 +193,7 @@ def summary(line: ChartLine, metric: Metric) -> LineSummary:
         since_previous=_since_previous(metric, line, good, between),
         previous_build=_previous_build(line, good),
         since_first=since_first,
+        in_turn=in_turn,
         between_percent=between.percent,
         repeats=between.repeats,
         failed=len(line.value) - len(values),
@@ -198,6 +204,12 @@ def _number_at(values: Floats, index: int | None) -> float | None:
     if index is None or np.isnan(values[index]):
         return None
     return float(values[index])
+
+
+def _came_in_turn(builds: Iterable[str]) -> bool:
+    """Whether a build was measured again after another one."""
+    blocks = [build for build, _ in groupby(builds)]
+    return len(blocks) > len(set(blocks))
 
 
 class _Spread(NamedTuple):

@@ -97,6 +97,23 @@ def test_step_of_two_crowds_of_one_day_each_is_not_shown() -> None:
     assert summary.tone == "unknown"
 
 
+def test_builds_measured_in_turn_are_not_a_trend() -> None:
+    summary = trend.summary(line([10.0, 12.0] * 10, build=["2.12", "2.13"] * 10), LATENCY)
+    assert summary.in_turn
+    assert summary.since_first is None
+
+
+def test_old_build_measured_again_to_confirm_leaves_the_trend_as_it_is() -> None:
+    points = line(
+        [10.0] * 10 + [12.0] * 5 + [10.0] * 5,
+        build=["2.12"] * 10 + ["2.13"] * 5 + ["2.12"] * 5,
+        purpose=["scheduled"] * 15 + ["confirmation"] * 5,
+    )
+    change = trend.summary(points, LATENCY).since_first
+    assert change
+    assert change.text == "20.0% slower"
+
+
 def test_step_from_one_point_to_the_next_is_not_shown() -> None:
     # Intervals within one process that do not overlap
     summary = trend.summary(line([10.0, 12.0], build=["2.12", "2.13"]), LATENCY).since_previous

@@ -186,6 +186,17 @@ def test_new_driver_is_marked_but_not_a_new_build(reader: Client) -> None:
     assert moves == ["machine.driver: 580.1 → 590.2"]
 
 
+def test_statistics_say_where_builds_were_measured_in_turn(reader: Client) -> None:
+    worker = site.worker()
+    for torch in ("2.12.0", "2.13.0", "2.12.0"):
+        job = site.running_job(worker, build=site.build(torch).label)
+        result = site.result(job)
+        ingest(job_id=job.pk, worker=worker, body=site.delivery(job, result))
+    page = page_text(reader.get(f"/series/{site.MLP}/"))
+    assert "builds were measured in turn" in page
+    assert "compare two builds" in page
+
+
 # --- Two jobs
 def test_time_of_one_process_each_is_neither_good_nor_bad() -> None:
     first, second = (
