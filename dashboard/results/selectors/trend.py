@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import combinations, groupby
 from statistics import median
@@ -259,8 +259,12 @@ def _since_previous(
     percent, low, high = (
         100 * math.expm1(end) for end in (ratio, ratio - half_width, ratio + half_width)
     )
-    moved = effect(metric, percent, low, high, "percent")
-    return quiet(moved, metric, is_shown=low > 0 or high < 0)
+    is_shown = low > 0 or high < 0
+    moved = quiet(effect(metric, percent, low, high, "percent"), metric, is_shown=is_shown)
+    reaches_threshold = max(-low, high) >= metric.threshold_percent
+    if moved and moved.tone == "none" and reaches_threshold and not is_shown:
+        return replace(moved, tone="unknown")  # the change may as well be a large one
+    return moved
 
 
 def _repeats_span_days(line: ChartLine, good: NDArray[np.intp], days: NDArray[np.int64]) -> bool:

@@ -129,9 +129,9 @@ def test_step_names_the_build_it_is_held_against_where_that_is_another() -> None
     assert previous("2.13", "2.12", "2.13") is None
 
 
-def repeated(last: float) -> Any:
-    """One build, measured on forty days with a spread of 1%, and once more with ``last``."""
-    values = 10 * np.exp(np.random.default_rng(1).normal(0, 0.01, 40))
+def repeated(last: float, spread: float = 0.01) -> Any:
+    """One build, measured on forty days with that spread, and once more with ``last``."""
+    values = 10 * np.exp(np.random.default_rng(1).normal(0, spread, 40))
     values[-1] = 10
     points = line([*values.tolist(), last], build=["2.12"] * 41)
     return trend.summary(points, LATENCY).since_previous
@@ -147,6 +147,16 @@ def test_step_whose_interval_includes_none_is_not_shown() -> None:
     summary = repeated(10.21)
     assert "faster to" in summary.text
     assert summary.tone == "unknown"
+
+
+def test_small_step_whose_interval_reaches_the_threshold_is_not_shown() -> None:
+    summary = repeated(10.02)
+    assert summary.text.startswith("0.2% slower (")
+    assert summary.tone == "unknown"
+
+
+def test_small_step_whose_interval_is_within_the_threshold_has_no_tone() -> None:
+    assert repeated(10.02, spread=0.002).tone == "none"
 
 
 def test_spread_of_one_day_says_nothing_of_a_step_to_the_next() -> None:
