@@ -825,7 +825,8 @@ class HitDocument(TypedDict):
     kind: str
     # Its name, label or number, as other calls take it.
     key: str
-    # What it is, in words; titles and labels are people's.
+    # What it is, in words; titles and labels are people's. Of a build: its channel, and the machine
+    # that measured it last; others may have measured it, too.
     text: str
     url: str
 

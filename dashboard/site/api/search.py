@@ -29,7 +29,10 @@ class SearchText(Schema):
 class Hit(Schema):
     kind: str = Field(description="model, benchmark, config, build, alert or run.")
     key: str = Field(description="Its name, label or number, as other calls take it.")
-    text: str = Field(description="What it is, in words; titles and labels are people's.")
+    text: str = Field(
+        description="What it is, in words; titles and labels are people's. Of a build: its "
+        "channel, and the machine that measured it last; others may have measured it, too."
+    )
     url: str
 
 
@@ -71,7 +74,7 @@ def _hits(results: SearchResults) -> list[dict[str, str]]:
 
 def _build_text(build: Any) -> str:
     """build: with `machine`, as the search gives it."""
-    where = f"measured on {build.machine}" if build.machine else "not measured yet"
+    where = f"last measured on {build.machine}" if build.machine else "not measured yet"
     return f"{build.channel}, {where}"
 
 

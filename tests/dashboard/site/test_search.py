@@ -6,6 +6,7 @@ from django.test import Client
 from dashboard.models import AlertGroup, AlertState, Benchmark, Config, Run, Series
 from dashboard.site.selectors.search import SearchResults, search
 from tests.builders import alerting, site
+from tests.builders.api import Caller, token
 from tests.builders.reading import page_text, text
 
 pytestmark = pytest.mark.django_db
@@ -77,6 +78,15 @@ def test_config_is_found_by_its_name(run: Run) -> None:
 def test_build_leads_to_where_it_was_measured_last(run: Run) -> None:
     (build,) = results("2.13").builds
     assert (build.label, build.machine, build.track) == (site.BUILD, "cpu-2c", "local")  # type: ignore[attr-defined]
+
+
+def test_build_of_two_machines_names_the_one_that_measured_it_last(
+    run: Run, reader: Client
+) -> None:
+    site.run(machine=site.machine("h200").key)
+    (hit,) = Caller(token()).get("search", q=site.BUILD)["hits"][:1]
+    assert hit["text"].endswith(", last measured on h200")
+    assert "last measured on h200" in text(reader, f"/search/?q={site.BUILD}")
 
 
 def test_open_alerts_come_before_closed_ones() -> None:
