@@ -2,6 +2,7 @@
 of its jobs.
 """
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -184,6 +185,14 @@ def test_new_driver_is_marked_but_not_a_new_build(reader: Client) -> None:
     notes = reader.get(f"/series/{site.MLP}/data.json").json()["layout"]["annotations"]
     moves = [note["hovertext"] for note in notes if "hovertext" in note]
     assert moves == ["machine.driver: 580.1 → 590.2"]
+
+
+def test_legend_names_the_lines_at_new_builds_and_environments(
+    reader: Client, address: str
+) -> None:
+    page = page_text(reader.get(address))
+    legend = re.sub("<[^>]+>", "", page.partition("How to read this chart")[2])
+    assert "Upright lines, dotted: the first point of a torch build; in long dashes: the" in legend
 
 
 def test_statistics_say_where_builds_were_measured_in_turn(reader: Client) -> None:
