@@ -12,6 +12,17 @@ Aggregate = Literal["geomean", "median", "sum", "share"]
 
 STATUS_METRIC = "passed"  # every job that ended has this datum, whatever its status
 EAGER = "eager"  # the config that every other one is compared with
+# Measured to learn something (does it compile again? break the graph? what do other shapes cost?):
+# nobody would run a model this way to save time
+CHECK_CONFIGS = frozenset(
+    {
+        "inductor_fullgraph",
+        "inductor_fail_on_recompile",
+        "inductor_disabled_block",
+        "inductor_sweep",
+        "inductor_dynamic_sweep",
+    }
+)
 Start = Literal["cold", "warm", "restored"]
 # The metric of each way to start a process
 STARTS: dict[Start, str] = {

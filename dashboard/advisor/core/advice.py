@@ -22,10 +22,10 @@ from dashboard.comparisons.core.running_costs import (
     interval,
     steps_done,
 )
-from dashboard.language.metrics import EAGER, Start
+from dashboard.language.metrics import CHECK_CONFIGS, EAGER, Start
 from dashboard.ui.downsampling import Floats
 
-ExclusionReason = Literal["failed", "start", "step", "memory"]
+ExclusionReason = Literal["check", "failed", "start", "step", "memory"]
 
 # Of the draws, before a config's step counts as shorter: the upper end of a 95% interval is finite
 SURE = 0.975
@@ -127,6 +127,8 @@ def advise(
 
 def _incomplete(option: Option, start: Start) -> ExcludedConfig:
     """Why what was measured of an option does not make it a candidate."""
+    if option.config in CHECK_CONFIGS:
+        return ExcludedConfig(option.config, "check", "a check, not a way to run")
     if option.failed:
         return ExcludedConfig(option.config, "failed", option.failed)
     if option.config == EAGER or not {"speedup", "latency_ms"} & option.levels.keys():

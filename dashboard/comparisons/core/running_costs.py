@@ -15,7 +15,7 @@ import numpy as np
 
 from dashboard.comparisons.core.levels import Level, merge_levels
 from dashboard.comparisons.core.ratios import standard_errors
-from dashboard.language.metrics import EAGER, STARTS, Start
+from dashboard.language.metrics import CHECK_CONFIGS, EAGER, STARTS, Start
 from dashboard.ui.downsampling import Floats
 
 CostBasis = Literal["repeats", "within", "assumed"]
@@ -106,7 +106,9 @@ class _Estimate(NamedTuple):
 def candidates(
     options: Sequence[Option], start: Start, rng: np.random.Generator
 ) -> list[Candidate]:
-    """Every option whose start of that kind and whose step are known, eager first."""
+    """Every option whose start of that kind and whose step are known, eager first; no checks, of
+    which only the spread and eager's control count.
+    """
     speedups = _estimates(options, "speedup", ASSUMED_STEP_ERROR, rng)
     own_steps = _estimates(options, "latency_ms", ASSUMED_STEP_ERROR, rng)
     starts = _estimates(options, STARTS[start], ASSUMED_START_ERROR, rng)
@@ -119,7 +121,7 @@ def candidates(
             speedup = speedups[config]
             value, draws = eager.value / speedup.value, eager.draws / speedup.draws
             step = _Estimate(value, draws, speedup.basis)
-        if step and config in starts and config != EAGER:
+        if step and config in starts and config not in {EAGER, *CHECK_CONFIGS}:
             usable.append(_candidate(option, starts[config], step, _peaks(option, _MEMORY)))
     return usable
 

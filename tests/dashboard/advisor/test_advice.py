@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from benchmarks_suite.configs import CONFIGS
 from dashboard.advisor.core import advice_charts
 from dashboard.advisor.core.advice import Advice, advise, by_steps, by_time
 from dashboard.advisor.core.advice_text import (
@@ -18,7 +19,7 @@ from dashboard.advisor.core.advice_text import (
 )
 from dashboard.comparisons.core.levels import Level, level_of
 from dashboard.comparisons.core.running_costs import COST_METRICS, Option
-from dashboard.language.metrics import Start
+from dashboard.language.metrics import CHECK_CONFIGS, Start
 
 EAGER_MS = 100.0
 
@@ -199,6 +200,16 @@ def test_failed_config_is_left_out_with_its_status() -> None:
     advice = make_advice(Option("inductor", 1, {}, "it ended in fail_accuracy"))
     assert advice.left_out[0].reason == "failed"
     assert sentence(advice) == "Stay in eager: nothing else that was measured can be used."
+
+
+def test_check_is_never_advised_however_fast() -> None:
+    advice = make_advice(REGIONAL, option("inductor_fail_on_recompile", 50, 40))
+    assert used(advice) == ["eager", "regional"]
+    assert advice.left_out[0].text == "a check, not a way to run"
+
+
+def test_every_check_is_a_config_of_the_suite() -> None:
+    assert {*CONFIGS} >= CHECK_CONFIGS
 
 
 def test_nothing_measured_gives_no_advice() -> None:
