@@ -56,11 +56,11 @@ def advice_list(build: AdvisedBuild, start: Start, order: str) -> dict[str, Any]
 
     without_advice: those of which too little was measured. alone: how many leave no choice.
     """
-    rng = np.random.default_rng(_SEED)
     measured = selector.read_options(build)
     rows = []
     for name, options in measured.items():
         if any(option.config != EAGER and option.levels for option in options):
+            rng = np.random.default_rng(_SEED)
             rows.append(advice_row(name, advise(options, start, rng)))
     return {
         "rows": ordered([row for row in rows if row.config], order),

@@ -74,6 +74,14 @@ def test_list_has_config_break_even_and_gain_and_links_to_the_page(reader: Clien
     assert f'href="/advisor/{site.MLP}/?machine=cpu-2c"' in page
 
 
+def test_list_has_the_intervals_of_each_benchmarks_own_page(measured: None, reader: Client) -> None:
+    job = site.running_job(site.worker("late"), benchmarks=[site.GPT2], configs=("inductor",))
+    ingest_result(job, site.result(job, FAST))
+    for row in reader.get("/advisor/").context["rows"]:
+        page = reader.get(f"/advisor/{row.benchmark}/")
+        assert page.context["advice"].ranges[-1].from_steps == row.break_even
+
+
 @pytest.mark.usefixtures("measured")
 def test_list_names_apart_what_was_measured_without_a_start(reader: Client) -> None:
     page = text(reader, "/advisor/?start=warm")
