@@ -95,8 +95,8 @@ def _assumptions(advice: Advice) -> list[str]:
         )
     if "within" in step_bases:
         sentences.append(
-            "Steps were measured in one process each: how much processes differ is not in the "
-            "intervals."
+            "Where steps were measured in one process only, how much processes differ is not in "
+            "the intervals."
         )
     return sentences
 

@@ -18,6 +18,7 @@ from dashboard.comparisons.core.ratios import standard_errors
 from dashboard.language.metrics import CHECK_CONFIGS, EAGER, STARTS, Start
 from dashboard.ui.downsampling import Floats
 
+# Repeats; one process, with an interval of its own; one process, without
 CostBasis = Literal["repeats", "within", "assumed"]
 
 _MEMORY = ("peak_memory_gb", "compile_peak_memory_gb")
@@ -139,8 +140,9 @@ def _estimates(
         if math.isnan(error):
             basis: CostBasis = "assumed"
             scores = assumed * rng.standard_normal(_DRAWS)
-        elif math.isinf(df):  # the error comes from within a process
-            basis, scores = "within", error * rng.standard_normal(_DRAWS)
+        elif math.isinf(df):  # the error within a process is the larger, or the only one
+            basis = "within" if level.n == 1 else "repeats"
+            scores = error * rng.standard_normal(_DRAWS)
         else:
             basis, scores = "repeats", error * rng.standard_t(df, _DRAWS)
         draws = level.value * np.exp(scores.clip(-_MAX_LOG, _MAX_LOG))

@@ -131,6 +131,13 @@ def test_spread_between_processes_is_used_where_there_are_repeats() -> None:
     assert regional.candidate.bases[0] == "repeats"
 
 
+def test_repeats_that_agree_are_repeats_though_the_spread_within_each_is_wider() -> None:
+    levels = {**REGIONAL.levels, "speedup": level_of([1.25, 1.2501], [0.02, 0.02])}
+    advice = make_advice(Option("regional", 1, levels))
+    assert advice.ranges[1].candidate.bases[1] == "repeats"
+    assert "in one process" not in " ".join(certainty(advice))
+
+
 def test_start_that_was_measured_once_is_not_taken_as_exact() -> None:
     levels = {**REGIONAL.levels, "cold_start_s": level_of([10.0])}
     advice = make_advice(Option("regional", 1, levels))
