@@ -8,7 +8,7 @@
    reason.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -16,19 +16,24 @@ import numpy as np
 
 from dashboard.comparisons.core.running_costs import (
     Candidate,
+    Estimate,
     Interval,
     Option,
     candidates,
     interval,
+    peak_gb,
+    step_estimates,
     steps_done,
 )
-from dashboard.language.metrics import CHECK_CONFIGS, EAGER, Start
+from dashboard.language.metrics import CHECK_CONFIGS, EAGER, METRICS, Start
 from dashboard.ui.downsampling import Floats
 
 ExclusionReason = Literal["check", "failed", "start", "step", "memory"]
 
 # Of the draws, before a config's step counts as shorter: the upper end of a 95% interval is finite
 SURE = 0.975
+# A step that is shorter by less is not worth a word
+_LEAST_PERCENT = METRICS["latency_ms"].threshold_percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,18 @@ class Doubt:
 
 
 @dataclass(frozen=True, slots=True)
+class UnrankedConfig:
+    """A config whose step is shorter than that of the last advised one, but whose start was not
+    measured. percent: by how much, at the best estimate.
+    """
+
+    config: str
+    than: str
+    step_ms: float
+    percent: float
+
+
+@dataclass(frozen=True, slots=True)
 class Advice:
     """ranges: from few steps to many; empty where nothing can be used."""
 
@@ -73,6 +90,7 @@ class Advice:
     candidates: list[Candidate] = field(default_factory=list)
     left_out: list[ExcludedConfig] = field(default_factory=list)
     doubts: list[Doubt] = field(default_factory=list)
+    unranked: list[UnrankedConfig] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,19 +119,15 @@ def advise(
 
     memory_limit_gb: None where whatever ran on the machine fits.
     """
-    measured = candidates(options, start, rng)
+    steps = step_estimates(options, rng)
+    measured = candidates(options, start, steps, rng)
     fitting = []
     too_large = []
     for candidate in measured:
-        memory_gb = candidate.memory_gb
-        if memory_limit_gb is None or (memory_gb is not None and memory_gb <= memory_limit_gb):
-            fitting.append(candidate)
-            continue
-        if memory_gb is None:
-            text = "its peak memory was not measured, so it is not known whether it fits"
+        if text := _too_large(candidate.memory_gb, memory_limit_gb):
+            too_large.append(ExcludedConfig(candidate.config, "memory", text))
         else:
-            text = f"it needs {memory_gb:.3g} GB, and {memory_limit_gb:.3g} GB are allowed"
-        too_large.append(ExcludedConfig(candidate.config, "memory", text))
+            fitting.append(candidate)
 
     usable = {candidate.config for candidate in measured}
     incomplete = [_incomplete(option, start) for option in options if option.config not in usable]
@@ -121,8 +135,26 @@ def advise(
     if not fitting:
         return Advice(start, left_out=left_out)
     ranges = _ranges(fitting)
-    doubts = _doubts(fitting, ranges[-1].candidate)
-    return Advice(start, ranges, fitting, left_out, doubts)
+    last = ranges[-1].candidate
+    without_start = {each.config for each in left_out if each.reason == "start"}
+    startless = [
+        option
+        for option in options
+        if option.config in without_start and not _too_large(peak_gb(option), memory_limit_gb)
+    ]
+    unranked = _unranked(startless, steps, last)
+    return Advice(start, ranges, fitting, left_out, _doubts(fitting, last), unranked)
+
+
+def _too_large(memory_gb: float | None, limit_gb: float | None) -> str:
+    """Why a config does not fit, in words; empty where it does."""
+    if limit_gb is None:
+        return ""
+    if memory_gb is None:
+        return "its peak memory was not measured, so it is not known whether it fits"
+    if memory_gb > limit_gb:
+        return f"it needs {memory_gb:.3g} GB, and {limit_gb:.3g} GB are allowed"
+    return ""
 
 
 def _incomplete(option: Option, start: Start) -> ExcludedConfig:
@@ -185,6 +217,19 @@ def _doubts(fitting: Sequence[Candidate], last: Candidate) -> list[Doubt]:
             drawn = 100 * (1 - candidate.steps / last.steps)
             doubts.append(Doubt(candidate.config, last.config, interval(percent, drawn)))
     return doubts
+
+
+def _unranked(
+    startless: Sequence[Option], steps: Mapping[str, Estimate], last: Candidate
+) -> list[UnrankedConfig]:
+    """Of the configs without a start those whose step is shorter, the shortest first."""
+    unranked = []
+    for option in startless:
+        step_ms = steps[option.config].value
+        percent = 100 * (1 - step_ms / (1000 * last.step_s))
+        if percent > _LEAST_PERCENT:
+            unranked.append(UnrankedConfig(option.config, last.config, step_ms, percent))
+    return sorted(unranked, key=lambda each: each.step_ms)
 
 
 def by_steps(advice: Advice, steps: float) -> list[RankedCandidate]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dashboard.advisor.core.advice import Advice, Doubt, StepRange
-from dashboard.advisor.core.advice_text import rough_steps
+from dashboard.advisor.core.advice_text import lacks_starts, no_other, rough_steps
 from dashboard.comparisons.core.running_costs import Candidate, CostBasis, Interval, interval
 from dashboard.language.metrics import EAGER
 
@@ -28,6 +28,7 @@ class AdviceRow:
     gain_percent: how much shorter its step is than eager's; None where eager was not measured.
     evidence: how often its start and its step were measured.
     reason: why there is no other config than eager, or none at all.
+    unranked: which config has a shorter step, but no start that was measured; or empty.
     """
 
     benchmark: str
@@ -37,6 +38,7 @@ class AdviceRow:
     gain_percent: Interval | None = None
     evidence: str = ""
     reason: str = ""
+    unranked: str = ""
 
     @property
     def model(self) -> str:
@@ -79,17 +81,31 @@ def advice_row(benchmark: str, advice: Advice) -> AdviceRow:
         break_even=last.from_steps,
         gain_percent=gain,
         evidence=_evidence(last.candidate),
+        unranked=_unranked(advice),
     )
 
 
 def _eager_row(benchmark: str, advice: Advice) -> AdviceRow:
+    config = EAGER
     if advice.doubts:
-        return AdviceRow(benchmark, EAGER, [], reason=_doubted(advice.doubts[0]))
-    if len(advice.candidates) > 1:
-        return AdviceRow(benchmark, EAGER, [], reason="no other config is faster")
-    if any(excluded.reason == "start" for excluded in advice.left_out):
-        return AdviceRow(benchmark, "", [], reason=f"no {advice.start} start was measured")
-    return AdviceRow(benchmark, EAGER, [], reason="no other config can be used")
+        reason = _doubted(advice.doubts[0])
+    elif len(advice.candidates) > 1:
+        reason = f"{no_other(advice)} is faster"
+    elif lacks_starts(advice):
+        config, reason = "", f"no {advice.start} start was measured"
+    else:
+        reason = "no other config can be used"
+    return AdviceRow(benchmark, config, [], reason=reason, unranked=_unranked(advice))
+
+
+def _unranked(advice: Advice) -> str:
+    if not advice.unranked:
+        return ""
+    shortest = advice.unranked[0]
+    return (
+        f"{shortest.config}: {shortest.percent:.0f}% shorter, "
+        f"its {advice.start} start was not measured"
+    )
 
 
 def _doubted(doubt: Doubt) -> str:

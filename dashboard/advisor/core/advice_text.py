@@ -2,14 +2,20 @@
 
 import math
 
-from dashboard.advisor.core.advice import Advice, Doubt, RankedCandidate, StepRange
+from dashboard.advisor.core.advice import (
+    Advice,
+    Doubt,
+    RankedCandidate,
+    StepRange,
+    UnrankedConfig,
+)
 from dashboard.comparisons.core.running_costs import (
     ASSUMED_START_ERROR,
     ASSUMED_STEP_ERROR,
     Candidate,
 )
-from dashboard.language.metrics import EAGER
-from dashboard.language.wording import duration, grouped, whole
+from dashboard.language.metrics import EAGER, Start
+from dashboard.language.wording import duration, grouped, number, whole
 
 _NOTHING = "Nothing that was measured can be used: the reasons are below."
 _LEAST_CHANCE = 0.025  # of being the best, before the runner-up is named
@@ -34,10 +40,20 @@ def _only(advice: Advice, candidate: Candidate) -> str:
     if candidate.config != EAGER:
         return f"Use {candidate.config} from the first step."
     if len(advice.candidates) > 1:
-        return "Stay in eager: no other config is surely faster."
-    if any(excluded.reason == "start" for excluded in advice.left_out):
+        return f"Stay in eager: {no_other(advice)} is surely faster."
+    if lacks_starts(advice):
         return f"Not known: no config has a {advice.start} start that was measured."
     return "Stay in eager: nothing else that was measured can be used."
+
+
+def lacks_starts(advice: Advice) -> bool:
+    """Whether a config is left out only because its start was not measured."""
+    return any(excluded.reason == "start" for excluded in advice.left_out)
+
+
+def no_other(advice: Advice) -> str:
+    """Of which configs nothing was faster, as the subject of a sentence."""
+    return "no config with a measured start" if lacks_starts(advice) else "no other config"
 
 
 def rough_steps(count: float) -> str:
@@ -49,7 +65,8 @@ def certainty(advice: Advice) -> list[str]:
     """How sure each break-even is, what may be better, and what the intervals assume."""
     break_evens = map(_break_even, advice.ranges[1:])
     doubts = map(_doubt, advice.doubts)
-    return [*break_evens, *doubts, *_assumptions(advice)]
+    unranked = [_unranked(each, advice.start) for each in advice.unranked]
+    return [*break_evens, *doubts, *unranked, *_assumptions(advice)]
 
 
 def _break_even(step_range: StepRange) -> str:
@@ -71,6 +88,15 @@ def _doubt(doubt: Doubt) -> str:
         f"by {doubt.percent.value:.1f}% at the best estimate, "
         f"but what was measured does not show it (95% interval {ends}%): "
         "measure it more often."
+    )
+
+
+def _unranked(unranked: UnrankedConfig, start: Start) -> str:
+    """start: the kind that was not measured."""
+    return (
+        f"A step of {unranked.config} takes {number(unranked.step_ms)} ms, "
+        f"{unranked.percent:.0f}% less than one of {unranked.than}; "
+        f"its {start} start was not measured, so it is not ranked."
     )
 
 

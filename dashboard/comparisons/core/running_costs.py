@@ -96,7 +96,7 @@ class Candidate:
         return self.starts + (steps - 1) * self.steps
 
 
-class _Estimate(NamedTuple):
+class Estimate(NamedTuple):
     """A value, (draws,) of what it may be, and where their spread comes from."""
 
     value: float
@@ -104,32 +104,42 @@ class _Estimate(NamedTuple):
     basis: CostBasis
 
 
+def step_estimates(options: Sequence[Option], rng: np.random.Generator) -> dict[str, Estimate]:
+    """Each config's step in ms, where it is known. Eager's own is known from its control, too."""
+    speedups = _estimates(options, "speedup", ASSUMED_STEP_ERROR, rng)
+    steps = _estimates(options, "latency_ms", ASSUMED_STEP_ERROR, rng)
+    eager = _eager_step(options, rng)
+    if eager is None:
+        return steps
+    for config, speedup in speedups.items():
+        value, draws = eager.value / speedup.value, eager.draws / speedup.draws
+        steps[config] = Estimate(value, draws, speedup.basis)
+    return {**steps, EAGER: eager}
+
+
 def candidates(
-    options: Sequence[Option], start: Start, rng: np.random.Generator
+    options: Sequence[Option],
+    start: Start,
+    steps: Mapping[str, Estimate],
+    rng: np.random.Generator,
 ) -> list[Candidate]:
     """Every option whose start of that kind and whose step are known, eager first; no checks, of
     which only the spread and eager's control count.
+
+    steps: `step_estimates`.
     """
-    speedups = _estimates(options, "speedup", ASSUMED_STEP_ERROR, rng)
-    own_steps = _estimates(options, "latency_ms", ASSUMED_STEP_ERROR, rng)
     starts = _estimates(options, STARTS[start], ASSUMED_START_ERROR, rng)
-    eager = _eager_step(options, rng)
-    usable = _eager_candidate(options, eager)
+    usable = _eager_candidate(options, steps.get(EAGER))
     for option in options:
         config = option.config
-        step = own_steps.get(config)
-        if eager and config in speedups:
-            speedup = speedups[config]
-            value, draws = eager.value / speedup.value, eager.draws / speedup.draws
-            step = _Estimate(value, draws, speedup.basis)
-        if step and config in starts and config not in {EAGER, *CHECK_CONFIGS}:
-            usable.append(_candidate(option, starts[config], step, _peaks(option, _MEMORY)))
+        if config in starts and config in steps and config not in {EAGER, *CHECK_CONFIGS}:
+            usable.append(_candidate(option, starts[config], steps[config], peak_gb(option)))
     return usable
 
 
 def _estimates(
     options: Sequence[Option], metric: str, assumed: float, rng: np.random.Generator
-) -> dict[str, _Estimate]:
+) -> dict[str, Estimate]:
     """Values of one metric by config; the configs share one spread between processes."""
     levels = {option.config: option.levels[metric] for option in options if metric in option.levels}
     if not levels:
@@ -146,11 +156,11 @@ def _estimates(
         else:
             basis, scores = "repeats", error * rng.standard_t(df, _DRAWS)
         draws = level.value * np.exp(scores.clip(-_MAX_LOG, _MAX_LOG))
-        estimates[config] = _Estimate(level.value, draws, basis)
+        estimates[config] = Estimate(level.value, draws, basis)
     return estimates
 
 
-def _eager_step(options: Sequence[Option], rng: np.random.Generator) -> _Estimate | None:
+def _eager_step(options: Sequence[Option], rng: np.random.Generator) -> Estimate | None:
     """Eager's step in ms, from its own jobs and from the controls of all others; None where neither
     was measured.
     """
@@ -165,12 +175,17 @@ def _eager_step(options: Sequence[Option], rng: np.random.Generator) -> _Estimat
     return _estimates([together], "latency_ms", ASSUMED_STEP_ERROR, rng)[EAGER]
 
 
+def peak_gb(option: Option) -> float | None:
+    """The highest peak of compiling and running; None where it was not measured."""
+    return max(_peaks(option, _MEMORY), default=None)
+
+
 def _peaks(option: Option, metrics: Sequence[str]) -> list[float]:
     return [option.levels[metric].value for metric in metrics if metric in option.levels]
 
 
 def _candidate(
-    option: Option, start: _Estimate, step: _Estimate, peaks_gb: Sequence[float]
+    option: Option, start: Estimate, step: Estimate, memory_gb: float | None
 ) -> Candidate:
     """start: in seconds. step: in ms."""
     return Candidate(
@@ -178,14 +193,14 @@ def _candidate(
         option.position,
         start.value,
         step.value / 1000,
-        max(peaks_gb, default=None),
+        memory_gb,
         start.draws,
         step.draws / 1000,
         (start.basis, step.basis),
     )
 
 
-def _eager_candidate(options: Sequence[Option], step: _Estimate | None) -> list[Candidate]:
+def _eager_candidate(options: Sequence[Option], step: Estimate | None) -> list[Candidate]:
     """Eager, whose start is one step; empty where it failed or its step is not known."""
     own = next((option for option in options if option.config == EAGER), Option(EAGER, 0, {}))
     if step is None or own.failed:
@@ -193,8 +208,8 @@ def _eager_candidate(options: Sequence[Option], step: _Estimate | None) -> list[
     peaks = _peaks(own, ["peak_memory_gb"])
     for option in options:
         peaks += _peaks(option, ["eager_peak_memory_gb"])
-    start = _Estimate(step.value / 1000, step.draws / 1000, step.basis)
-    return [_candidate(own, start, step, peaks)]
+    start = Estimate(step.value / 1000, step.draws / 1000, step.basis)
+    return [_candidate(own, start, step, max(peaks, default=None))]
 
 
 def steps_done(seconds: float, start: float | Floats, step: float | Floats) -> Floats:

@@ -169,6 +169,35 @@ def test_start_that_was_not_measured_is_reported_missing() -> None:
     assert excluded.text == "its warm start was not measured"
 
 
+def without_start(name: str, step_ms: float, **more: float) -> Option:
+    levels = option(name, step_ms, 1.0, **more).levels
+    kept = {key: level for key, level in levels.items() if key != "cold_start_s"}
+    return Option(name, 2, kept)
+
+
+def test_shorter_step_without_a_measured_start_is_named_and_not_ranked() -> None:
+    advice = make_advice(INDUCTOR, without_start("graphs", 20))
+    assert used(advice) == ["eager", "inductor"]
+    text = "A step of graphs takes 20.0 ms, 60% less than one of inductor; its cold start was not"
+    assert text in " ".join(certainty(advice))
+
+
+def test_eager_is_compared_only_with_configs_of_measured_start() -> None:
+    advice = make_advice(option("slow", 150, 10), without_start("graphs", 20))
+    assert sentence(advice) == "Stay in eager: no config with a measured start is surely faster."
+
+
+def test_longer_step_without_a_measured_start_is_not_named() -> None:
+    assert make_advice(INDUCTOR, without_start("graphs", 60)).unranked == []
+
+
+def test_config_without_a_start_that_does_not_fit_is_not_named() -> None:
+    greedy = without_start("graphs", 20, peak_memory_gb=30.0)
+    small = eager(peak_memory_gb=1.0)
+    advice = advise([small, greedy], "cold", np.random.default_rng(1), 24.0)
+    assert advice.unranked == []
+
+
 def test_config_beyond_the_memory_limit_is_left_out() -> None:
     advice = make_advice(
         option("regional", 80, 10, peak_memory_gb=30.0),

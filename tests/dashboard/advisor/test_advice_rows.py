@@ -4,7 +4,13 @@ import pytest
 
 from dashboard.advisor.core.advice_rows import AdviceRow, advice_row, ordered
 from dashboard.comparisons.core.running_costs import Interval
-from tests.dashboard.advisor.test_advice import INDUCTOR, REGIONAL, make_advice, option
+from tests.dashboard.advisor.test_advice import (
+    INDUCTOR,
+    REGIONAL,
+    make_advice,
+    option,
+    without_start,
+)
 
 
 def test_row_names_the_config_of_a_long_run_and_what_comes_before() -> None:
@@ -29,6 +35,13 @@ def test_eager_has_a_reason_and_no_break_even() -> None:
     assert row.config == "eager"
     assert row.break_even is None
     assert row.reason == "no other config is faster"
+
+
+def test_shorter_step_without_a_measured_start_is_named() -> None:
+    options = option("slow", 150, 10), without_start("graphs", 20)
+    row = advice_row("gpt2", make_advice(*options))
+    assert row.reason == "no config with a measured start is faster"
+    assert row.unranked == "graphs: 80% shorter, its cold start was not measured"
 
 
 def test_without_a_start_nothing_is_recommended() -> None:
