@@ -34,6 +34,9 @@ ExclusionReason = Literal["check", "failed", "start", "step", "memory"]
 SURE = 0.975
 # A step that is shorter by less is not worth a word
 _LEAST_PERCENT = METRICS["latency_ms"].threshold_percent
+# A break-even whose interval's ends are so many times apart says nothing
+_MOST_APART = 100
+_FEW_STEPS = 10  # a lower end below it counts as so many: who runs fewer?
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,11 @@ class StepRange:
     @property
     def config(self) -> str:
         return self.candidate.config
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the interval of ``from_steps`` says anything."""
+        return self.from_steps.high <= _MOST_APART * max(self.from_steps.low, _FEW_STEPS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +99,14 @@ class Advice:
     left_out: list[ExcludedConfig] = field(default_factory=list)
     doubts: list[Doubt] = field(default_factory=list)
     unranked: list[UnrankedConfig] = field(default_factory=list)
+
+    @property
+    def undecided(self) -> Doubt | None:
+        """What may be faster than eager, and not by little, where nothing surely is; the most."""
+        if not self.ranges or self.ranges[-1].config != EAGER:
+            return None
+        doubts = [doubt for doubt in self.doubts if doubt.percent.value > _LEAST_PERCENT]
+        return max(doubts, key=lambda doubt: doubt.percent.value, default=None)
 
 
 @dataclass(frozen=True, slots=True)

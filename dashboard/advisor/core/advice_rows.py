@@ -24,11 +24,13 @@ class AdviceRow:
     """What the advisor says of one benchmark.
 
     config: for a long run; empty where nothing is known. earlier: what to use before it, but for
-        eager. break_even: steps from which on it is ahead of what comes before; None for eager.
+        eager. break_even: steps from which on it is ahead of what comes before; None for eager,
+        and where its interval says nothing.
     gain_percent: how much shorter its step is than eager's; None where eager was not measured.
     evidence: how often its start and its step were measured.
     reason: why there is no other config than eager, or none at all.
     unranked: which config has a shorter step, but no start that was measured; or empty.
+    is_decided: whether nothing else may well be faster.
     """
 
     benchmark: str
@@ -39,6 +41,7 @@ class AdviceRow:
     evidence: str = ""
     reason: str = ""
     unranked: str = ""
+    is_decided: bool = True
 
     @property
     def model(self) -> str:
@@ -52,17 +55,16 @@ class AdviceRow:
 
     @property
     def steps(self) -> str:
-        return rough_steps(self.break_even.value) if self.break_even else ""
+        if self.break_even:
+            return rough_steps(self.break_even.value)
+        return "" if self.config == EAGER else "not known"
 
     @property
     def steps_interval(self) -> str:
         """The ends of the break-even's interval."""
         if self.break_even is None:
             return ""
-        low, high = self.break_even.low, self.break_even.high
-        if math.isinf(high):
-            return f"{rough_steps(low)} to ∞"
-        return f"{rough_steps(low)} to {rough_steps(high)}"
+        return f"{rough_steps(self.break_even.low)} to {rough_steps(self.break_even.high)}"
 
 
 def advice_row(benchmark: str, advice: Advice) -> AdviceRow:
@@ -78,7 +80,7 @@ def advice_row(benchmark: str, advice: Advice) -> AdviceRow:
         benchmark,
         last.config,
         earlier=[_earlier(step_range) for step_range in before if step_range.config != EAGER],
-        break_even=last.from_steps,
+        break_even=last.from_steps if all(each.is_known for each in advice.ranges) else None,
         gain_percent=gain,
         evidence=_evidence(last.candidate),
         unranked=_unranked(advice),
@@ -88,14 +90,21 @@ def advice_row(benchmark: str, advice: Advice) -> AdviceRow:
 def _eager_row(benchmark: str, advice: Advice) -> AdviceRow:
     config = EAGER
     if advice.doubts:
-        reason = _doubted(advice.doubts[0])
+        reason = _doubted(max(advice.doubts, key=lambda doubt: doubt.percent.value))
     elif len(advice.candidates) > 1:
         reason = f"{no_other(advice)} is faster"
     elif lacks_starts(advice):
         config, reason = "", f"no {advice.start} start was measured"
     else:
         reason = "no other config can be used"
-    return AdviceRow(benchmark, config, [], reason=reason, unranked=_unranked(advice))
+    return AdviceRow(
+        benchmark,
+        config,
+        [],
+        reason=reason,
+        unranked=_unranked(advice),
+        is_decided=advice.undecided is None,
+    )
 
 
 def _unranked(advice: Advice) -> str:
@@ -114,6 +123,8 @@ def _doubted(doubt: Doubt) -> str:
 
 
 def _earlier(step_range: StepRange) -> str:
+    if not step_range.is_known:
+        return step_range.config
     return f"{step_range.config} from {rough_steps(step_range.from_steps.value)}"
 
 

@@ -1,6 +1,8 @@
 """Advice in sentences that a person can act on. Pure."""
 
 import math
+from collections.abc import Sequence
+from itertools import takewhile
 
 from dashboard.advisor.core.advice import (
     Advice,
@@ -28,6 +30,17 @@ def sentence(advice: Advice) -> str:
     first, *later = advice.ranges
     if not later:
         return _only(advice, first.candidate)
+    known = list(takewhile(lambda step_range: step_range.is_known, later))
+    sentences = [_by_steps(first, known)] if known else []
+    if len(known) < len(later):
+        sentences.append(
+            f"In the long run {later[-1].config} pays off; after how many steps is not known: "
+            "measure more often."
+        )
+    return " ".join(sentences)
+
+
+def _by_steps(first: StepRange, later: Sequence[StepRange]) -> str:
     ends = [rough_steps(step_range.from_steps.value) for step_range in later]
     use = "stay in eager" if first.config == EAGER else f"use {first.config}"
     parts = [f"Below {ends[0]} steps {use}"]
@@ -39,6 +52,9 @@ def sentence(advice: Advice) -> str:
 def _only(advice: Advice, candidate: Candidate) -> str:
     if candidate.config != EAGER:
         return f"Use {candidate.config} from the first step."
+    if doubt := advice.undecided:
+        percent = f"{doubt.percent.value:.1f}% at the best estimate"
+        return f"Not decided: {doubt.config} may be faster ({percent})."
     if len(advice.candidates) > 1:
         return f"Stay in eager: {no_other(advice)} is surely faster."
     if lacks_starts(advice):
@@ -73,8 +89,11 @@ def _break_even(step_range: StepRange) -> str:
     steps = step_range.from_steps
     running = duration(step_range.candidate.seconds(steps.value).value)
     ends = f"95% interval {rough_steps(steps.low)} to {rough_steps(steps.high)} steps"
-    if math.isinf(steps.high):
-        ends = f"surely not before {rough_steps(steps.low)} steps, and it is not sure when"
+    if not step_range.is_known:
+        return (
+            f"{step_range.config} is ahead from {rough_steps(steps.value)} steps on at the best "
+            f"estimate, but what was measured does not show when ({ends}): measure it more often."
+        )
     return (
         f"From {rough_steps(steps.value)} steps on, after {running} of running, "
         f"{step_range.config} is ahead: {ends}."
@@ -173,4 +192,6 @@ def range_start(step_range: StepRange) -> str:
     value, low, high = step_range.from_steps
     if value <= 1:
         return "the first step"
+    if not step_range.is_known:
+        return "not known"
     return f"{rough_steps(value)} steps ({rough_steps(low)} to {rough_steps(high)})"

@@ -103,6 +103,42 @@ def test_step_that_may_be_shorter_is_a_doubt_and_not_advised() -> None:
     assert "measure it more often" in " ".join(certainty(advice))
 
 
+def test_step_that_may_be_much_shorter_leaves_the_advice_open() -> None:
+    levels = {**INDUCTOR.levels, "speedup": measured(2.0, error=0.5)}
+    advice = make_advice(Option("inductor", 1, levels))
+    assert sentence(advice) == ("Not decided: inductor may be faster (50.0% at the best estimate).")
+
+
+def vague(name: str, step_ms: float, cold_start_s: float) -> Option:
+    """Two starts that differ by half: how long a start takes is hardly known."""
+    levels = option(name, step_ms, cold_start_s).levels
+    starts = level_of([cold_start_s / 1.5, cold_start_s * 1.5], [1e-4] * 2)
+    return Option(name, 1, {**levels, "cold_start_s": starts})
+
+
+def test_break_even_whose_interval_says_nothing_is_not_given() -> None:
+    advice = make_advice(vague("inductor", 50, 40))
+    assert sentence(advice) == (
+        "In the long run inductor pays off; after how many steps is not known: measure more often."
+    )
+    assert range_start(advice.ranges[1]) == "not known"
+    assert "what was measured does not show when" in certainty(advice)[0]
+
+
+def test_break_even_that_is_known_is_given_before_one_that_is_not() -> None:
+    ranges = make_advice(REGIONAL).ranges
+    late = make_advice(vague("inductor", 50, 40)).ranges[1:]
+    assert sentence(Advice("cold", ranges + late)) == (
+        "Below 500 steps stay in eager; above, use regional. "
+        "In the long run inductor pays off; after how many steps is not known: measure more often."
+    )
+
+
+def test_figure_does_not_mark_a_break_even_that_is_not_known() -> None:
+    traces = advice_charts.figure(make_advice(vague("inductor", 50, 40)))["data"]
+    assert "break-even" not in [trace.get("name") for trace in traces]
+
+
 def test_break_even_interval_covers_the_truth_as_often_as_it_says() -> None:
     """Start and speedup measured with known errors around 10 s and 80 ms; the truth is 496
     steps.

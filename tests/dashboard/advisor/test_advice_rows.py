@@ -3,12 +3,14 @@
 import pytest
 
 from dashboard.advisor.core.advice_rows import AdviceRow, advice_row, ordered
-from dashboard.comparisons.core.running_costs import Interval
+from dashboard.comparisons.core.running_costs import Interval, Option
 from tests.dashboard.advisor.test_advice import (
     INDUCTOR,
     REGIONAL,
     make_advice,
+    measured,
     option,
+    vague,
     without_start,
 )
 
@@ -56,9 +58,18 @@ def test_usual_size_is_not_said() -> None:
     assert row.variant == "training b16"
 
 
-def test_break_even_that_may_never_come_has_an_open_interval() -> None:
-    row = AdviceRow("a", "x", [], break_even=Interval(500.0, 400.0, float("inf")))
-    assert row.steps_interval == "400 to ∞"
+def test_break_even_whose_interval_says_nothing_is_not_known() -> None:
+    row = advice_row("gpt2", make_advice(vague("inductor", 50, 40)))
+    assert row.config == "inductor"
+    assert row.steps == "not known"
+    assert row.steps_interval == ""
+
+
+def test_eager_is_not_decided_where_another_may_well_be_faster() -> None:
+    levels = {**INDUCTOR.levels, "speedup": measured(2.0, error=0.5)}
+    row = advice_row("gpt2", make_advice(Option("inductor", 1, levels)))
+    assert not row.is_decided
+    assert row.reason.startswith("inductor: 50.0% shorter, not sure")
 
 
 @pytest.mark.parametrize(
