@@ -1,7 +1,7 @@
 """Advice in sentences that a person can act on. Pure."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from dashboard.advisor.core.advice import (
@@ -81,7 +81,7 @@ def certainty(advice: Advice) -> list[str]:
     """How sure each break-even is, what may be better, and what the intervals assume."""
     break_evens = map(_break_even, advice.ranges[1:])
     doubts = map(_doubt, advice.doubts)
-    unranked = [_unranked(each, advice.start) for each in advice.unranked]
+    unranked = _unranked(advice.unranked, advice.start)
     return [*break_evens, *doubts, *unranked, *_assumptions(advice)]
 
 
@@ -110,13 +110,22 @@ def _doubt(doubt: Doubt) -> str:
     )
 
 
-def _unranked(unranked: UnrankedConfig, start: Start) -> str:
-    """start: the kind that was not measured."""
-    return (
-        f"A step of {unranked.config} takes {number(unranked.step_ms)} ms, "
-        f"{unranked.percent:.0f}% less than one of {unranked.than}; "
+def _unranked(unranked: Sequence[UnrankedConfig], start: Start) -> Iterator[str]:
+    """Of the shortest one how much shorter it is, of the rest their names.
+
+    start: the kind that was not measured.
+    """
+    if not unranked:
+        return
+    shortest, *others = unranked
+    yield (
+        f"A step of {shortest.config} takes {number(shortest.step_ms)} ms, "
+        f"{shortest.percent:.0f}% less than one of {shortest.than}; "
         f"its {start} start was not measured, so it is not ranked."
     )
+    if others:
+        names = ", ".join(each.config for each in others)
+        yield f"Steps of these are shorter, too, and not ranked for the same reason: {names}."
 
 
 def _assumptions(advice: Advice) -> list[str]:

@@ -73,6 +73,7 @@ def advice_page(selection: AdviceSelection) -> dict[str, Any]:
     """The advice for one benchmark, by the names of its template. Five queries."""
     advice = selection.advice()
     measured = {option.config for option in selection.options}
+    advised = {candidate.config for candidate in advice.candidates}  # eager by the others' control
     defaults = selection.benchmark.default_configs
     return {
         **place_choices(selection.builds, selection.build),
@@ -84,7 +85,7 @@ def advice_page(selection: AdviceSelection) -> dict[str, Any]:
         "ahead": {row.config: advice_text.range_start(row) for row in advice.ranges},
         "totals": total_times(advice),
         # Of the default run, those of which this build has nothing at all
-        "missing": [config for config in defaults if config not in measured],
+        "missing": [config for config in defaults if config not in {*measured, *advised}],
         "jobs": selector.newest_jobs(selection.build, selection.benchmark),
         **_plans(selection, advice),
     }

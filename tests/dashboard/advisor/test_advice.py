@@ -212,6 +212,14 @@ def test_shorter_step_without_a_measured_start_is_named_and_not_ranked() -> None
     assert text in " ".join(certainty(advice))
 
 
+def test_of_several_without_a_start_the_shortest_is_told_and_the_rest_are_named() -> None:
+    advice = make_advice(INDUCTOR, without_start("graphs", 20), without_start("wrapper", 30))
+    said = " ".join(certainty(advice))
+    assert "A step of graphs takes 20.0 ms" in said
+    assert "A step of wrapper" not in said
+    assert "not ranked for the same reason: wrapper." in said
+
+
 def test_eager_is_compared_only_with_configs_of_measured_start() -> None:
     advice = make_advice(option("slow", 150, 10), without_start("graphs", 20))
     assert sentence(advice) == "Stay in eager: no config with a measured start is surely faster."
