@@ -146,8 +146,8 @@ def advise(
             fitting.append(candidate)
 
     usable = {candidate.config for candidate in measured}
-    incomplete = [_incomplete(option, start) for option in options if option.config not in usable]
-    left_out = incomplete + too_large
+    rest = [option for option in options if option.config not in usable]
+    left_out = [_incomplete(option, start, steps) for option in rest] + too_large
     if not fitting:
         return Advice(start, left_out=left_out)
     ranges = _ranges(fitting)
@@ -173,13 +173,13 @@ def _too_large(memory_gb: float | None, limit_gb: float | None) -> str:
     return ""
 
 
-def _incomplete(option: Option, start: Start) -> ExcludedConfig:
+def _incomplete(option: Option, start: Start, steps: Mapping[str, Estimate]) -> ExcludedConfig:
     """Why what was measured of an option does not make it a candidate."""
     if option.config in CHECK_CONFIGS:
         return ExcludedConfig(option.config, "check", "a check, not a way to run")
     if option.failed:
         return ExcludedConfig(option.config, "failed", option.failed)
-    if option.config == EAGER or not {"speedup", "latency_ms"} & option.levels.keys():
+    if option.config not in steps:
         return ExcludedConfig(option.config, "step", "the time of its steps was not measured")
     return ExcludedConfig(option.config, "start", f"its {start} start was not measured")
 

@@ -112,7 +112,7 @@ def _unranked(advice: Advice) -> str:
         return ""
     shortest = advice.unranked[0]
     return (
-        f"{shortest.config}: {shortest.percent:.0f}% shorter, "
+        f"{shortest.config}: {shortest.percent:.0f}% shorter at the best estimate, "
         f"its {advice.start} start was not measured"
     )
 

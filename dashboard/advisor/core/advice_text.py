@@ -59,6 +59,8 @@ def _only(advice: Advice, candidate: Candidate) -> str:
         return f"Stay in eager: {no_other(advice)} is surely faster."
     if lacks_starts(advice):
         return f"Not known: no config has a {advice.start} start that was measured."
+    if all(excluded.reason == "check" for excluded in advice.left_out):
+        return "Not known: beside eager only checks were measured."
     return "Stay in eager: nothing else that was measured can be used."
 
 
@@ -120,12 +122,13 @@ def _unranked(unranked: Sequence[UnrankedConfig], start: Start) -> Iterator[str]
     shortest, *others = unranked
     yield (
         f"A step of {shortest.config} takes {number(shortest.step_ms)} ms, "
-        f"{shortest.percent:.0f}% less than one of {shortest.than}; "
+        f"{shortest.percent:.0f}% less than one of {shortest.than} at the best estimate; "
         f"its {start} start was not measured, so it is not ranked."
     )
     if others:
         names = ", ".join(each.config for each in others)
-        yield f"Steps of these are shorter, too, and not ranked for the same reason: {names}."
+        text = "Steps of these may be shorter, too, and are not ranked for the same reason"
+        yield f"{text}: {names}."
 
 
 def _assumptions(advice: Advice) -> list[str]:

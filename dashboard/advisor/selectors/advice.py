@@ -12,16 +12,18 @@ from dashboard.comparisons.core.metric_effects import pool_samples
 from dashboard.comparisons.core.running_costs import COST_METRICS, Option
 from dashboard.comparisons.selectors.measured_builds import measured_builds
 from dashboard.comparisons.selectors.versions import SideSource, by_build
-from dashboard.language.metrics import EAGER
+from dashboard.language.metrics import CHECK_CONFIGS, EAGER
 from dashboard.models import Benchmark, BuildLevel, Environment, TorchBuild
+
+NO_CHOICE = (EAGER, *CHECK_CONFIGS)  # what alone leaves nothing to advise
 
 
 @dataclass(frozen=True, slots=True)
 class AdvisedBuild:
     """A build that has numbers of a benchmark on a machine.
 
-    compiled: how many configs other than eager. own: whether it measured here, and is not only
-    imported.
+    compiled: how many configs other than eager and checks. own: whether it measured here, and is
+    not only imported.
     """
 
     machine: int
@@ -44,7 +46,7 @@ def advised_builds(benchmark: Benchmark | None = None) -> list[AdvisedBuild]:
     if benchmark:
         levels = levels.filter(series__benchmark=benchmark)
     places = levels.values_list("series__machine", "series__machine__key", "build")
-    compiled = Count("series__config", filter=~Q(series__config__name=EAGER), distinct=True)
+    compiled = Count("series__config", filter=~Q(series__config__name__in=NO_CHOICE), distinct=True)
 
     measured = measured_builds()
     own = {tested.machine for tested in measured if tested.own}

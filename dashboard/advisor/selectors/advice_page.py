@@ -13,7 +13,7 @@ from dashboard.advisor.core.advice_rows import advice_row, ordered
 from dashboard.advisor.selectors import advice as selector
 from dashboard.advisor.selectors.advice import AdvisedBuild
 from dashboard.comparisons.core.running_costs import Option
-from dashboard.language.metrics import EAGER, STARTS, Start
+from dashboard.language.metrics import STARTS, Start
 from dashboard.models import Benchmark
 
 _SEED = 20261121  # one for all: page, chart and export show the same intervals
@@ -59,7 +59,7 @@ def advice_list(build: AdvisedBuild, start: Start, order: str) -> dict[str, Any]
     measured = selector.read_options(build)
     rows = []
     for name, options in measured.items():
-        if any(option.config != EAGER and option.levels for option in options):
+        if any(option.config not in selector.NO_CHOICE and option.levels for option in options):
             rng = np.random.default_rng(_SEED)
             rows.append(advice_row(name, advise(options, start, rng)))
     return {

@@ -42,9 +42,10 @@ def suspicion_of(alert: Alert) -> Suspicion:
 
 
 def surest(alerts: Sequence[Alert]) -> list[Alert]:
-    """The confirmed ones, of a group's alerts; all where none is."""
+    """The confirmed ones, of a group's alerts; where none is, those that may yet be; else all."""
     confirmed = [alert for alert in alerts if alert.confirmation == EvidenceState.CONFIRMED]
-    return confirmed or list(alerts)
+    gone = EvidenceState.NOT_REPRODUCED
+    return confirmed or [each for each in alerts if each.confirmation != gone] or list(alerts)
 
 
 def alerting_series_count(group: AlertGroup) -> int:

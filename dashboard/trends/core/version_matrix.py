@@ -104,6 +104,7 @@ def _with_failures(about: list[str], failures: str) -> str:
 def _heat(effect: Effect, metric: Metric) -> int:
     if effect.verdict not in CHANGED:
         return 0
-    if effect.ratio is None:
-        return change_heat(metric, effect.base.mean, effect.new.mean)
+    if effect.ratio is None:  # of a value that was 0 there is no share
+        least = 1 if effect.verdict == "better" else -1
+        return change_heat(metric, effect.base.mean, effect.new.mean) or least
     return change_heat(metric, 1.0, 1 + effect.ratio.percent / 100)

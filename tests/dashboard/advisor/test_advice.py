@@ -208,7 +208,7 @@ def without_start(name: str, step_ms: float, **more: float) -> Option:
 def test_shorter_step_without_a_measured_start_is_named_and_not_ranked() -> None:
     advice = make_advice(INDUCTOR, without_start("graphs", 20))
     assert used(advice) == ["eager", "inductor"]
-    text = "A step of graphs takes 20.0 ms, 60% less than one of inductor; its cold start was not"
+    text = "A step of graphs takes 20.0 ms, 60% less than one of inductor at the best estimate; its"
     assert text in " ".join(certainty(advice))
 
 
@@ -217,7 +217,20 @@ def test_of_several_without_a_start_the_shortest_is_told_and_the_rest_are_named(
     said = " ".join(certainty(advice))
     assert "A step of graphs takes 20.0 ms" in said
     assert "A step of wrapper" not in said
-    assert "not ranked for the same reason: wrapper." in said
+    assert "are not ranked for the same reason: wrapper." in said
+
+
+def test_speedup_without_eagers_step_is_no_time() -> None:
+    """As an import may have it."""
+    timed = Option("inductor", 1, {"latency_ms": measured(50), "cold_start_s": measured(40)})
+    ratio = Option("regional", 2, {"speedup": measured(1.5)})
+    advice = advise([timed, ratio], "cold", np.random.default_rng(1))
+    assert [each.reason for each in advice.left_out] == ["step"]
+
+
+def test_benchmark_that_only_a_check_measured_has_no_advice() -> None:
+    advice = make_advice(option("inductor_fullgraph", 60, 30))
+    assert sentence(advice) == "Not known: beside eager only checks were measured."
 
 
 def test_eager_is_compared_only_with_configs_of_measured_start() -> None:

@@ -10,6 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from dashboard.alerts.selectors import alerts, inbox
+from dashboard.alerts.selectors.evidence import surest
 from dashboard.models import AlertGroup, Run
 from tests.builders import alerting, site
 from tests.builders.reading import text
@@ -137,6 +138,13 @@ def test_page_of_a_trade_off_begins_with_what_was_lost(reader: Client) -> None:
     page = reader.get(trade_off(confirmation="confirmed").get_absolute_url())
     assert page.context["main"].metric.key == "compile_calls"
     assert "but 12.8% less memory" in page.text
+
+
+def test_change_that_did_not_come_again_is_not_among_the_surest() -> None:
+    group = alerting.group()
+    alerting.alert(group, "compile_calls", confirmation="not_reproduced")
+    open_one = alerting.alert(group, confirmation="inconclusive")
+    assert surest([*group.alerts.all()]) == [open_one]
 
 
 def test_gain_of_another_case_is_not_the_other_side_of_a_loss() -> None:

@@ -90,6 +90,14 @@ def test_certain_change_is_coloured_from_its_metrics_threshold_on(
     assert cell.heat == heat
 
 
+def test_certain_drift_from_nothing_is_coloured() -> None:
+    base, new = (side({"drift": samples((value,) * 6)}) for value in (0.0, 1e-3))
+    table = compare(base, new, METRICS["drift"])
+    ((_, (cell,)),) = version_rows([table.rows[0].case], [(new, table)], METRICS["drift"])
+    assert cell is not None
+    assert cell.heat == -1
+
+
 def test_change_between_single_processes_has_a_question_mark(reader: Client) -> None:
     releases.import_two_releases(models=["gpt2"], repeats=1, machine="a100")
     page = reader.get("/versions/", {"machine": "a100"}).context
