@@ -137,9 +137,8 @@ def _memory(result: Result, answer: Document) -> None:
 
 
 def _peak(result: Result, key: str, peak_gb: float, why_absent: str) -> None:
-    why_absent = why_absent or absence.why_no_peak(peak_gb)
-    if why_absent:
-        result.missing(key, why_absent)
+    if why_missing := why_absent or absence.why_no_peak(peak_gb):
+        result.missing(key, why_missing)
     else:
         result.measured(key, peak_gb)
 

@@ -46,8 +46,9 @@ def figure(advice: Advice, *, relative: bool = False, horizon: float | None = No
         bands.append(_band(candidate, steps, base))
         lines.append(_line(candidate, steps, base))
     traces = bands + lines
-    if known := [step_range for step_range in advice.ranges[1:] if step_range.is_known]:
-        traces.append(_break_evens(known, base))
+    known_ranges = [step_range for step_range in advice.ranges[1:] if step_range.is_known]
+    if known_ranges:
+        traces.append(_break_evens(known_ranges, base))
     return {"data": traces, "layout": _layout(relative=base is not None, horizon=horizon)}
 
 

@@ -30,9 +30,9 @@ def sentence(advice: Advice) -> str:
     first, *later = advice.ranges
     if not later:
         return _only(advice, first.candidate)
-    known = list(takewhile(lambda step_range: step_range.is_known, later))
-    sentences = [_by_steps(first, known)] if known else []
-    if len(known) < len(later):
+    known_ranges = list(takewhile(lambda step_range: step_range.is_known, later))
+    sentences = [_by_steps(first, known_ranges)] if known_ranges else []
+    if len(known_ranges) < len(later):
         sentences.append(
             f"In the long run {later[-1].config} pays off; after how many steps is not known: "
             "measure more often."
@@ -59,8 +59,10 @@ def _only(advice: Advice, candidate: Candidate) -> str:
         return f"Stay in eager: {no_other(advice)} is surely faster."
     if lacks_starts(advice):
         return f"Not known: no config has a {advice.start} start that was measured."
-    if all(excluded.reason == "check" for excluded in advice.left_out):
-        return "Not known: beside eager only checks were measured."
+    reasons = {excluded.reason for excluded in advice.left_out}
+    if reasons <= {"check"}:
+        what = "besides eager only checks were" if reasons else "only eager was"
+        return f"Not known: {what} measured."
     return "Stay in eager: nothing else that was measured can be used."
 
 

@@ -220,19 +220,6 @@ def test_of_several_without_a_start_the_shortest_is_told_and_the_rest_are_named(
     assert "are not ranked for the same reason: wrapper." in said
 
 
-def test_speedup_without_eagers_step_is_no_time() -> None:
-    """As an import may have it."""
-    timed = Option("inductor", 1, {"latency_ms": measured(50), "cold_start_s": measured(40)})
-    ratio = Option("regional", 2, {"speedup": measured(1.5)})
-    advice = advise([timed, ratio], "cold", np.random.default_rng(1))
-    assert [each.reason for each in advice.left_out] == ["step"]
-
-
-def test_benchmark_that_only_a_check_measured_has_no_advice() -> None:
-    advice = make_advice(option("inductor_fullgraph", 60, 30))
-    assert sentence(advice) == "Not known: beside eager only checks were measured."
-
-
 def test_eager_is_compared_only_with_configs_of_measured_start() -> None:
     advice = make_advice(option("slow", 150, 10), without_start("graphs", 20))
     assert sentence(advice) == "Stay in eager: no config with a measured start is surely faster."
