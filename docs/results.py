@@ -30,6 +30,8 @@ from results_releases import (  # noqa: E402
     evened_in_turn,
     launch_spread,
     singles,
+    starts,
+    starts_in_turn,
     upgrades,
 )
 from results_sentences import (  # noqa: E402
@@ -62,9 +64,9 @@ from benchmarks_suite.registry import BENCHMARKS  # noqa: E402
 from tests.perf.kernel_choices import LIMIT_PERCENT  # noqa: E402
 
 PHASES = ("dynamo", "aot", "inductor", "triton")
-STARTS = ("cold", "warm", "restored")
 IN_TURN = ("h200_four_releases", "h200_own_launches")  # four releases took turns there
-TWO_OF_THEM = "h200_decided"  # the oldest and the newest of them took turns
+TWO_OF_THEM = ("h200_decided", "h200_answered")  # the oldest and the newest of them took turns
+STARTS_IN_TURN = "h200_starts"  # they did, too, with cold and warm starts alone
 GPU = "H100"  # of the tables that show values: those of two kinds of GPU have no common median
 FIRST_RELEASE, NAMES_RELEASE = "2.11.0", "2.15.0"  # in which PyTorch's own lists were measured
 DISTRIBUTED = "distributed"  # the family that spans GPUs
@@ -90,14 +92,14 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
     every_gpu = grouped(each for each in plain if each["benchmark"]["family"] != DISTRIBUTED)
     groups = _of_gpu(every_gpu, GPU)
     several_gpus = grouped(each for each in plain if each["benchmark"]["family"] == DISTRIBUTED)
-    took_turns = [each for name in IN_TURN for each in sessions[RECORDED / name]]
+    took_turns, two_of_them = _of(sessions, IN_TURN), _of(sessions, TWO_OF_THEM)
     yardstick = _printed(sessions, "yardstick.md", "python tests/perf/yardstick.py RESULTS")
     return TEMPLATE.read_text().format(
         **figures(places(groups, grouped(took_turns), sessions)),
         **work_figures(),
         summary=summary(documents),
         gpus=gpus(documents),
-        evened=table(evened_in_turn(took_turns, sessions[RECORDED / TWO_OF_THEM])),
+        evened=table(evened_in_turn(took_turns, two_of_them)),
         device_times_h200=table(upgrades(_of_gpu(every_gpu, "H200"), "device_ms")),
         launch_spread=launch_spread(sessions[RECORDED / IN_TURN[1]]),
         agree=f"{LIMIT_PERCENT:g}%",
@@ -112,6 +114,7 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
         choices=table(choices(groups)),
         names=table(names(groups)),
         starts=table(starts(groups)),
+        starts_in_turn=table(starts_in_turn(grouped(sessions[RECORDED / STARTS_IN_TURN]))),
         phases=table(phases(groups)),
         spread=table(spread(groups)),
         distributed=table(distributed(several_gpus)),
@@ -128,6 +131,10 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
         **device_goal(),
         drill=(RECORDED / "h100_drill" / "drill.md").read_text().strip(),
     )
+
+
+def _of(sessions: Mapping[Path, Sequence[Document]], names: Sequence[str]) -> list[Document]:
+    return list(chain(*(sessions[RECORDED / name] for name in names)))
 
 
 def places(
@@ -239,22 +246,6 @@ def _library(by_release: ByRelease) -> str | None:
 
 def _model(benchmark: str) -> str:
     return benchmark.partition(".")[0]
-
-
-def starts(groups: Groups) -> Iterator[Sequence[str]]:
-    """The processes that had all three starts."""
-    yield "benchmark", "config", "torch", "cold", "warm", "restored", "artifacts, MB"
-    for (benchmark, config), by_release in groups.items():
-        for release, processes in sorted(by_release.items()):
-            complete = [each for each in processes if set(STARTS) <= each.get("starts", {}).keys()]
-            if complete:
-                yield (
-                    short_name(benchmark),
-                    config,
-                    release,
-                    *(median_cell(complete, f"{kind}_start_s", 3) for kind in STARTS),
-                    median_cell(complete, "artifact_size_mb", 3),
-                )
 
 
 def phases(groups: Groups) -> Iterator[Sequence[str]]:

@@ -18,7 +18,6 @@ CALLS = "compile_calls"
 COUNTED = RECORDED / "releases_on_cpu"
 COUNTED_ON_GPU = RECORDED / "h200_counted"
 GPU_RELEASES = ("2.11.0", "2.15.0")
-TIMING = "InductorBenchmarker.benchmark_gpu"  # in most as often as fitted into 25 ms
 REINDEXING = "Scheduler._try_reindex_pointwise_for_reduction"
 
 
@@ -44,12 +43,12 @@ def compile_work(groups: Groups) -> Iterator[Sequence[str]]:
 
 
 def _compile_work_on_gpu() -> Iterator[Sequence[str]]:
-    """Calls in millions in two releases, Inductor's timing of kernels left out, and those of the
-    second below the function that is new in it; the largest growth first.
+    """Calls in millions in two releases, and those of the second below the function that is new in
+    it; the largest growth first.
     """
     yield "benchmark, config", *GPU_RELEASES, "of it below the reindexing"
     for case, (old, new) in sorted(_on_gpu().items(), key=lambda each: -_growth(*each[1])):
-        before, after = _without_timing(old), _without_timing(new)
+        before, after = old.calls.total(), new.calls.total()
         cell = f"{_millions(after)} ({_percent(before, after)})"
         yield case, _millions(before), cell, _millions(_below_function(new, REINDEXING))
 
@@ -57,7 +56,8 @@ def _compile_work_on_gpu() -> Iterator[Sequence[str]]:
 def _growth_on_gpu() -> str:
     """How much all of these cases together grew."""
     old, new = (
-        sum(map(_without_timing, tables)) for tables in zip(*_on_gpu().values(), strict=True)
+        sum(each.calls.total() for each in tables)
+        for tables in zip(*_on_gpu().values(), strict=True)
     )
     return _percent(old, new).removeprefix("+")
 
@@ -65,8 +65,14 @@ def _growth_on_gpu() -> str:
 def _reindexed_share() -> str:
     """How much of their growth lies below the function that is new."""
     pairs = _on_gpu().values()
-    added = sum(_without_timing(new) - _without_timing(old) for old, new in pairs)
+    added = sum(new.calls.total() - old.calls.total() for old, new in pairs)
     return f"{sum(_below_function(new, REINDEXING) for _, new in pairs) / added:.0%}"
+
+
+def _counted_on_gpu() -> Groups:
+    """What was counted on a GPU with nothing switched off, by case and release."""
+    documents = recorded.read(COUNTED_ON_GPU)
+    return grouped(each for each in documents if not each["job"].get("variant"))
 
 
 @cache
@@ -81,12 +87,8 @@ def _on_gpu() -> dict[str, tuple[CallTable, CallTable]]:
     return tables
 
 
-def _without_timing(calls: CallTable) -> int:
-    return calls.calls.total() - _below_function(calls, TIMING)
-
-
 def _growth(old: CallTable, new: CallTable) -> float:
-    return _without_timing(new) / _without_timing(old)
+    return new.calls.total() / old.calls.total()
 
 
 def _below_function(calls: CallTable, function: str) -> int:
@@ -98,14 +100,15 @@ def work_figures() -> dict[str, Figures | str]:
 
     work: how much of ResNet-50's, on a CPU, came or went at and below what a function calls, as the
     site names it: `OLD NEW FUNCTION`. below: how much of a case's, on a GPU, lay below a function,
-    its own calls among them: `CASE RELEASE FUNCTION`. counted: all of a case's there, Inductor's
-    timing left out: `CASE RELEASE`.
+    its own calls among them: `CASE RELEASE FUNCTION`. counted: all of a case's there: `CASE
+    RELEASE`. counted_range: how far two processes of one case and release are apart there.
     """
     return {
         "work": Figures(_work),
         "below": Figures(_below),
         "counted": Figures(_counted),
         "compile_work_on_gpu": table(_compile_work_on_gpu()),
+        "counted_range": between_processes(_counted_on_gpu(), CALLS),
         "growth_on_gpu": _growth_on_gpu(),
         "reindexed_share": _reindexed_share(),
     }
@@ -130,7 +133,7 @@ def _below(words: Sequence[str]) -> str:
 
 def _counted(words: Sequence[str]) -> str:
     case, release = words
-    return f"{_without_timing(_call_table(release, COUNTED_ON_GPU / case)) / 1e6:.1f}"
+    return f"{_call_table(release, COUNTED_ON_GPU / case).calls.total() / 1e6:.1f}"
 
 
 def _call_table(release: str, case: Path = COUNTED / "resnet50") -> CallTable:

@@ -58,6 +58,7 @@ VALUES: Mapping[str, tuple[str, Format]] = {
     "speedup": ("speedup", times_text),
     "device_speedup": ("device_speedup", times_text),
     "cold_s": ("cold_start_s", three_digits),
+    "triton_s": ("compile_triton_s", three_digits),  # of it, making the kernels
     "memory_gb": ("peak_memory_gb", three_digits),
     "eager_memory_gb": ("eager_peak_memory_gb", three_digits),
     "graphs": ("unique_graphs", whole),

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 
-from results_cells import arrow, short_name
+from results_cells import arrow, each_value, median_cell, short_name
 from results_summary import Document, Groups, gpu_of, grouped
 
 from dashboard.comparisons.core.matching import (
@@ -23,6 +23,7 @@ from tests.perf.device_time import half_range_percent
 from tests.perf.kernel_choices import LIMIT_PERCENT
 
 UNDECIDED = {"same": "the same", "unknown": "not known"}  # of a change, its words say the verdict
+STARTS = ("cold", "warm", "restored")
 LEAST_SINGLE_PERCENT = 10.0  # of a change between one process a side, to be listed
 
 
@@ -118,6 +119,35 @@ def singles(groups: Groups, old: str, new: str) -> Iterator[Sequence[str]]:
             row.effect.change.text,
             arrow(*processes, "eager_device_ms", 4),
         )
+
+
+def starts(groups: Groups) -> Iterator[Sequence[str]]:
+    """The processes that had all three starts."""
+    yield "benchmark", "config", "torch", "cold", "warm", "restored", "artifacts, MB"
+    for (benchmark, config), by_release in groups.items():
+        for release, processes in sorted(by_release.items()):
+            complete = [each for each in processes if set(STARTS) <= each.get("starts", {}).keys()]
+            if complete:
+                yield (
+                    short_name(benchmark),
+                    config,
+                    release,
+                    *(median_cell(complete, f"{kind}_start_s", 3) for kind in STARTS),
+                    median_cell(complete, "artifact_size_mb", 3),
+                )
+
+
+def starts_in_turn(groups: Groups) -> Iterator[Sequence[str]]:
+    """The starts of cases that were measured in turn, in seconds, of each process."""
+    releases = sorted(set(chain(*groups.values())))
+    yield "benchmark", *(f"{kind}, {release}" for kind in STARTS[:2] for release in releases)
+    for (benchmark, _), by_release in groups.items():
+        sides = [by_release[release] for release in releases]
+        cells = []
+        for kind in STARTS[:2]:
+            cells += [each_value(processes, f"{kind}_start_s", 3) for processes in sides]
+        if all(cells):
+            yield short_name(benchmark), *cells
 
 
 def _compared(groups: Groups, old: str, new: str, metric: str) -> Sequence[ComparisonRow]:

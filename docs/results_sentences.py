@@ -60,10 +60,13 @@ def capped(documents: Sequence[Document]) -> str:
 
 
 def unreferenced(documents: Iterable[Document]) -> str:
-    """The models and modes whose newest result found no memory for a reference."""
+    """The models and modes whose newest result found no memory for a reference; not what was
+    counted next to other work, which took the memory.
+    """
     newest = {}
     for document in sorted(documents, key=lambda document: str(document["started_at"])):
-        newest[document["benchmark"]["name"]] = document
+        if document["job"]["measure"]["starts"] != ["counted"]:
+            newest[document["benchmark"]["name"]] = document
     cases = set()
     for document in newest.values():
         if document.get("accuracy", {}).get("status") == "no_reference":
