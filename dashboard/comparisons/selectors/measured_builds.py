@@ -10,6 +10,7 @@ from django.db.models import Count, Exists, Max, OuterRef, Q
 from django.db.models.functions import Coalesce
 
 from dashboard.catalog.core.versions import version_order
+from dashboard.comparisons.core.block_effects import Block
 from dashboard.models import Job, Purpose, Run
 
 
@@ -42,9 +43,13 @@ class MeasuredBuild:
 # Of how many builds the defaults are chosen: the newest
 NEWEST_BUILDS = 12
 _PASSED = """
-    SELECT DISTINCT machine_id, build_id, benchmark_id, config_id FROM dashboard_buildlevel
+    SELECT machine_id, build_id, benchmark_id, config_id, device, session, SUM(count)
+    FROM dashboard_buildlevel
     WHERE machine_id = ANY(%s) AND build_id = ANY(%s) AND metric = 'latency_ms'
+    GROUP BY machine_id, build_id, benchmark_id, config_id, device, session
 """
+# (benchmark, config) -> how many processes of the case passed in each block
+PassedCases = dict[tuple[int, int], Counter[Block]]
 
 
 def measured_builds() -> list[MeasuredBuild]:
@@ -94,7 +99,7 @@ def default_machine(measured: Sequence[MeasuredBuild]) -> str:
         builds = Counter[tuple[int, int]]()
         for tested in newest:
             if tested.machine_key == key:
-                builds.update(cases.get((tested.machine, tested.build), ()))
+                builds.update(cases.get((tested.machine, tested.build), {}).keys())
         matched = sum(number > 1 for number in builds.values())
         is_own = any(tested.own for tested in listed if tested.machine_key == key)
         return matched > 0, is_own, matched
@@ -102,18 +107,28 @@ def default_machine(measured: Sequence[MeasuredBuild]) -> str:
     return max(keys, key=rank)
 
 
-def passed_cases(
-    measured: Sequence[MeasuredBuild],
-) -> dict[tuple[int, int], set[tuple[int, int]]]:
-    """(machine, build) -> (benchmark, config) of the cases that passed there. One query."""
-    cases: dict[tuple[int, int], set[tuple[int, int]]] = {}
+def passed_cases(measured: Sequence[MeasuredBuild]) -> dict[tuple[int, int], PassedCases]:
+    """(machine, build) -> the cases that passed there. One query."""
+    cases: dict[tuple[int, int], PassedCases] = {}
     machines = list({tested.machine for tested in measured})
     builds = list({tested.build for tested in measured})
     with connection.cursor() as cursor:
         cursor.execute(_PASSED, [machines, builds])
-        for machine, build, benchmark, config in cursor.fetchall():
-            cases.setdefault((machine, build), set()).add((benchmark, config))
+        for machine, build, benchmark, config, *block, processes in cursor.fetchall():
+            of_build = cases.setdefault((machine, build), {})
+            of_build.setdefault((benchmark, config), Counter())[Block(*block)] = processes
     return cases
+
+
+def processes_in_turn(base: PassedCases, new: PassedCases) -> int:
+    """How many processes of both sides were measured in turn, in all cases: of each case and block
+    those of the side that has fewer.
+    """
+    shared = 0
+    for case in base.keys() & new.keys():
+        blocks = base[case] & new[case]  # the smaller count of each
+        shared += sum(count for block, count in blocks.items() if block.session)
+    return shared
 
 
 def visible(measured: Sequence[MeasuredBuild]) -> list[MeasuredBuild]:

@@ -1,4 +1,4 @@
-"""How the newest release does against the one before it, family by family."""
+"""How the newest release does against an older one (side_choice.py), family by family."""
 
 from dataclasses import dataclass
 

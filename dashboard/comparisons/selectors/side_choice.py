@@ -14,6 +14,7 @@ from dashboard.comparisons.selectors.measured_builds import (
     builds_by_version,
     default_machine,
     passed_cases,
+    processes_in_turn,
 )
 from dashboard.comparisons.selectors.versions import MeasuredSide, SideSource
 from dashboard.language.wording import question
@@ -158,8 +159,10 @@ def _same_build(
 def _two_builds(
     measured: Sequence[MeasuredBuild], base: RequestedSide, new: RequestedSide
 ) -> tuple[str, str] | None:
-    """The newest two builds with at least half as many cases in common as any two have; no variant
-    where there are two plain builds. None: there are no two.
+    """The newest build that has at least half as many cases in common with another as any two have,
+    and of those others the one that was measured in turn with it most often: a pair that nobody
+    measured in turn has no verdict. The newest, where none or several were. No variant where there
+    are two plain builds. None: there are no two.
     """
     bases, news = _candidates(measured, base), _candidates(measured, new)
     cases = passed_cases([*bases, *news])
@@ -167,20 +170,20 @@ def _two_builds(
     for to, from_ in product(news, bases):
         if to.build == from_.build:
             continue
-        matched = cases.get((to.machine, to.build), set()) & cases.get(
-            (from_.machine, from_.build), set()
-        )
-        pairs.append((len(matched), from_, to))
+        of_new = cases.get((to.machine, to.build), {})
+        of_base = cases.get((from_.machine, from_.build), {})
+        matched = len(of_new.keys() & of_base.keys())
+        pairs.append((matched, processes_in_turn(of_base, of_new), from_, to))
     if not pairs:
         return None
 
     # The older one is the base, unless a person named the sides the other way round
-    forward = [pair for pair in pairs if _age(pair[1]) < _age(pair[2])] or pairs
-    most = max(count for count, _, _ in forward)
-    for count, from_, to in forward:
-        if 2 * count >= most:
-            return from_.label, to.label
-    raise AssertionError("one of them has the most")
+    forward = [pair for pair in pairs if _age(pair[2]) < _age(pair[3])] or pairs
+    most = max(matched for matched, *_ in forward)
+    enough = [pair for pair in forward if 2 * pair[0] >= most]
+    newest = enough[0][3]
+    _, _, from_, to = max((pair for pair in enough if pair[3] is newest), key=lambda pair: pair[1])
+    return from_.label, to.label
 
 
 def _age(tested: MeasuredBuild) -> tuple[Any, ...]:

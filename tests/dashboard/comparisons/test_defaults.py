@@ -114,3 +114,30 @@ def test_import_is_dated_by_what_was_measured(two_releases: None) -> None:
     assert run.finished_at is not None
     assert f"{run.created_at:%Y-%m-%d %H}" == "2026-11-21 10"
     assert f"{run.finished_at:%Y-%m-%d %H}" == "2026-11-21 15"
+
+
+def _also_measured(label: str, version: str, session: str | None) -> None:
+    """A build between the two, with the base's values; session: None for the base's own."""
+    build = TorchBuild.objects.create(label=label, version=version)
+    _run("h100", label, RunState.COMPLETED).jobs.update(state=JobState.DONE, status="pass")
+    levels = BuildLevel.objects.filter(build__label=releases.BASE)
+    for level in levels:
+        level.build = build
+        level.session = level.session if session is None else session
+    BuildLevel.objects.bulk_create(levels)
+
+
+@pytest.mark.parametrize("session", ["", "another day"])
+def test_base_is_the_build_that_was_measured_in_turn_with_the_newest(
+    two_releases: None, reader: Client, session: str
+) -> None:
+    _also_measured("2.12.1+cu130", "2.12.1", session)
+    assert _compared(reader) == (releases.BASE, releases.NEW)
+    assert _compared(reader, "?new=2.12.1%2Bcu130&machine=h100")[0] == releases.BASE
+
+
+def test_base_is_the_newest_of_those_measured_in_turn_as_often(
+    two_releases: None, reader: Client
+) -> None:
+    _also_measured("2.12.1+cu130", "2.12.1", None)
+    assert _compared(reader) == ("2.12.1+cu130", releases.NEW)
