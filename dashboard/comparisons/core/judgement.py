@@ -5,8 +5,7 @@ different things. It has three states:
 
     regression: something got worse, significantly, or fails now and passed before
     passed: nothing did, and nothing can have by more than BOUND times its metric's threshold; a
-        step that scatters while it waits for the GPU goes by the GPU's own time, and what fewer
-        processes measured than the step, too few for an interval, is named and not judged
+        step that scatters while it waits for the GPU goes by the GPU's own time
     unknown: anything else
 """
 
@@ -34,14 +33,7 @@ from dashboard.language.metrics import METRICS, Metric, is_grain
 TableKey = TypeVar("TableKey")  # a metric's key, or the id of a build
 State = Literal["passed", "regression", "unknown"]
 FindingKind = Literal[
-    "regression",
-    "suspected",
-    "open",
-    "scatters",
-    "not judged",
-    "bounded",
-    "improvement",
-    "unchanged",
+    "regression", "suspected", "open", "scatters", "bounded", "improvement", "unchanged"
 ]
 
 # What people are notified of, too: steps, start, memory, exactness and graphs
@@ -56,7 +48,6 @@ JUDGED_METRICS = (
 DEVICE_SHARE = "device_share_percent"
 # Of each side, whatever is judged: they show which part of a step changed, and what it waits for
 PART_METRICS = ("latency_ms", "eager_latency_ms", "speedup", DEVICE_SHARE)
-STEP_METRICS = ("latency_ms", "device_ms")  # of the whole step, and of the GPU in it
 # Thresholds. An interval of a case narrows to its threshold after many processes; that it holds
 # nothing as bad as this is enough to let a change in
 BOUND = 2.5
@@ -73,13 +64,11 @@ class Finding:
 
     device_decides: it is a step's latency, the step waits for the GPU, and what the GPU's own time
         does is decided.
-    is_sparse: it has no interval, and the case's step has one, of more processes.
     """
 
     metric: Metric
     row: ComparisonRow
     device_decides: bool = False
-    is_sparse: bool = False
 
     @property
     def effect(self) -> Effect:
@@ -93,8 +82,6 @@ class Finding:
         decided = _DECIDED.get(self.effect.verdict)
         if decided is not None:
             return decided
-        if self.is_sparse:
-            return "not judged"
         is_bounded = self.worst_percent <= self.bound_percent
         if self.device_decides and (self.effect.suspected or not is_bounded):
             return "scatters"
@@ -209,7 +196,7 @@ def judge_sides(
         for row in table.rows:
             if not is_grain(table.metric, min(row.effect.base.least, row.effect.new.least)):
                 findings.append(Finding(table.metric, row))
-    findings = _next_to_steps(_with_device_decisions(findings, base, new))
+    findings = _with_device_decisions(findings, base, new)
     breaks, undecided = newly_failing(base, new)
     repairs, _ = newly_failing(new, base)
     absent: list[ExcludedCase] = []
@@ -232,25 +219,6 @@ def _with_device_decisions(findings: Sequence[Finding], base: Side, new: Side) -
         is_latency = finding.metric.key == "latency_ms"
         decides = is_latency and key in decided and all(_is_busy(side[key]) for side in (base, new))
         marked.append(replace(finding, device_decides=decides))
-    return marked
-
-
-def _next_to_steps(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings; those of other metrics know where the step was measured more often.
-
-    A start that one process measured must not take back what was known without it.
-    """
-    processes: dict[Key, int] = {}  # of each case's step
-    for finding in findings:
-        if finding.metric.key in STEP_METRICS and not finding.effect.lacks:
-            key = finding.row.case.key
-            processes[key] = max(processes.get(key, 0), finding.effect.processes)
-    marked = []
-    for finding in findings:
-        effect = finding.effect
-        more = processes.get(finding.row.case.key, 0) > effect.processes
-        is_other = finding.metric.key not in STEP_METRICS
-        marked.append(replace(finding, is_sparse=is_other and bool(effect.lacks) and more))
     return marked
 
 

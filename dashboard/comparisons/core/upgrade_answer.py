@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from dashboard.comparisons.core.judgement import STEP_METRICS, Finding, Judgement
+from dashboard.comparisons.core.judgement import Finding, Judgement
 from dashboard.comparisons.core.matching import Key
 from dashboard.comparisons.core.means import MetricMean
 from dashboard.comparisons.core.metric_effects import CHANGED
@@ -33,7 +33,7 @@ _TONES: dict[Recommendation, Tone] = {
 UNKNOWN: Recommendation = "Not enough data"
 NOTHING_MEASURED = "No case was measured on both sides."
 _MAX_NAMED = 3
-_STEPS = frozenset(STEP_METRICS)
+_STEPS = {"latency_ms", "device_ms"}  # of the whole step, and of the GPU in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +129,6 @@ def _sentences(judgement: Judgement) -> Iterator[str]:
             f"The whole step of {plural(len(scattering), 'case')} is not decided; it waits for the "
             "GPU, and goes by the GPU's own time."
         )
-    if sparse := judgement.of_kind("not judged"):
-        counts = Counter(finding.metric.label.lower() for finding in sparse)
-        names = _and([f"{name} of {plural(counts[name], 'case')}" for name in sorted(counts)])
-        yield f"Not judged, because fewer processes measured it than the step: {names}."
     if judgement.state == "unknown":
         yield from _known_steps(judgement.findings)
     if not only_means:
@@ -214,7 +210,7 @@ def _bound_sentence(judgement: Judgement) -> Iterator[str]:
         yield "Nothing got significantly worse."
         bounded = []
         for finding in judgement.findings:
-            if finding.effect.ratio and finding.kind not in {"scatters", "not judged"}:
+            if finding.effect.ratio and finding.kind != "scatters":
                 bounded.append(finding)
         if bounded:
             worst = max(bounded, key=lambda each: each.worst_percent / each.bound_percent)
