@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import chain, pairwise, product
 
 from results_cells import arrow, each_value, median_cell, short_name
 from results_summary import Document, Groups, gpu_of, grouped
@@ -24,6 +24,7 @@ from tests.perf.kernel_choices import LIMIT_PERCENT
 
 UNDECIDED = {"same": "the same", "unknown": "not known"}  # of a change, its words say the verdict
 STARTS = ("cold", "warm", "restored")
+IN_TURN = ("cold", "warm")  # of those, what was measured in turn
 LEAST_SINGLE_PERCENT = 10.0  # of a change between one process a side, to be listed
 
 
@@ -138,15 +139,23 @@ def starts(groups: Groups) -> Iterator[Sequence[str]]:
 
 
 def starts_in_turn(groups: Groups) -> Iterator[Sequence[str]]:
-    """The starts of cases that were measured in turn, in seconds, of each process."""
+    """The starts in seconds of each process, of the machines where a case was measured in every
+    release.
+    """
     releases = sorted(set(chain(*groups.values())))
-    yield "benchmark", *(f"{kind}, {release}" for kind in STARTS[:2] for release in releases)
+    yield "benchmark", *(f"{kind}, {release}" for kind in IN_TURN for release in releases)
     for (benchmark, _), by_release in groups.items():
-        sides = [by_release[release] for release in releases]
-        cells = []
-        for kind in STARTS[:2]:
-            cells += [each_value(processes, f"{kind}_start_s", 3) for processes in sides]
-        if all(cells):
+        by_gpu = {}
+        for release, processes in by_release.items():
+            for process in processes:
+                gpu = process["environment"]["machine"]["device_id"]
+                by_gpu.setdefault(gpu, {}).setdefault(release, []).append(process)
+        sides = [each for each in by_gpu.values() if len(each) == len(releases)]
+        if sides:
+            cells = []
+            for kind, release in product(IN_TURN, releases):
+                processes = list(chain(*(side[release] for side in sides)))
+                cells.append(each_value(processes, f"{kind}_start_s", 3))
             yield short_name(benchmark), *cells
 
 

@@ -23,7 +23,7 @@ from benchmarks_suite.commands import batch
 from benchmarks_suite.harness import caches, forks
 
 QUICK = {"budget_s": 3, "single_steps": 50}
-CASES = (
+CASES: tuple[tuple[str, str, list[str]], ...] = (
     ("mlp.smoke.inference.float32.static.b64", "inductor", ["cold", "warm", "restored"]),
     ("gpt2.smoke.inference.float32.static.b2", "eager", []),
     ("gpt2.smoke.inference.float32.static.b2", "inductor", ["cold", "warm"]),
@@ -107,7 +107,7 @@ def table(costs: dict[str, Cost]) -> list[str]:
     ]
     stages = costs[WAYS[0]].rest
     for stage in sorted(stages, key=lambda stage: -stages[stage]):
-        lines.append(row(f"  {stage}", lambda cost, stage=stage: f"{cost.rest[stage]:.1f} s"))
+        lines.append(row(f"  {stage}", lambda cost, stage=stage: f"{cost.rest[stage]:.1f} s"))  # type: ignore[misc]
     return lines
 
 

@@ -29,10 +29,9 @@ from dashboard.comparisons.core.block_effects import Block
 from dashboard.comparisons.core.gate import decide
 from dashboard.comparisons.core.judgement import DEVICE_SHARE, Judgement, judge_sides
 from dashboard.comparisons.core.levels import level_of, merge_levels
-from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key
+from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key, Side
 from dashboard.comparisons.core.metric_effects import CERTAIN_PROCESSES, CaseSamples
 from dashboard.comparisons.core.upgrade_answer import answer
-from dashboard.comparisons.core.upgrade_groups import CaseGroup
 
 MODELS, CONFIGS = 15, 4
 SLOWER_CASES = 10
@@ -112,10 +111,10 @@ SITUATIONS = (
         "device time, ten 2% slower", processes=2, noise=0.001, slower=0.02, metric=DEVICE_TIME
     ),
     Situation(
-        "device time, ten 15% slower",
+        "device time, ten 20% slower",
         processes=2,
         noise=0.001,
-        slower=0.15,
+        slower=0.2,
         again=False,
         metric=DEVICE_TIME,
     ),
@@ -169,18 +168,19 @@ class Page:
         mode = self.situation.modes * (self.rng.random() < self.situation.mode_share)
         return float(self.noise[case] * error + np.log1p(mode))
 
-    def sides(self) -> list[dict[Key, CaseMeasurements]]:
-        sides: list[dict[Key, CaseMeasurements]] = [{}, {}]
+    def sides(self) -> tuple[Side, Side]:
+        base: dict[Key, CaseMeasurements] = {}
+        new: dict[Key, CaseMeasurements] = {}
         for number, measured in enumerate(self.measured):
             model = f"model{number // CONFIGS}"
             case = ComparedCase(f"{model}.training", f"config{number % CONFIGS}", model, "f", "t")
             case = replace(case, place=(number, 0))
-            for side, processes in zip(sides, measured, strict=True):
+            for side, processes in zip((base, new), measured, strict=True):
                 samples = {self.situation.metric: [samples_of(processes)]}
                 if self.situation.metric == DEVICE_TIME:
                     samples[DEVICE_SHARE] = [BUSY]
                 side[case.key] = CaseMeasurements(case, samples)
-        return sides
+        return base, new
 
     def judged(self) -> Judgement:
         """By the site's rule: what is suspected is measured again, once."""
@@ -262,10 +262,10 @@ class Counts:
         agrees = word in expected.get(gate.state, {"Not enough data"})
         self.disagree += not agrees or is_worse != (gate.state == "regression")
         for model in range(MODELS):
-            part = judgement.of_cases(lambda case, model=model: case.model == f"model{model}")
-            group = CaseGroup(f"model{model}", "", part, answer(part))
+            name = f"model{model}"
+            part = judgement.of_cases(lambda case, name=name: case.model == name)  # type: ignore[misc]
             is_changed = page.truth[model * CONFIGS : (model + 1) * CONFIGS].any()
-            self.false_models += not is_changed and group.answer.tone != "none"
+            self.false_models += not is_changed and answer(part).tone != "none"
 
     def row(self, name: str) -> str:
         def percent(part: int, whole: int) -> str:

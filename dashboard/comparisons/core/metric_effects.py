@@ -32,8 +32,8 @@ _REPEATED = 1e-3  # of a value: two processes' that differ by less are the same
 _REPEATED_CALLS = 2e-3  # two of one case and release were at most 0.12% apart: docs/results.md
 # Inductor may choose other block sizes in every process: device times of one build were at most
 # 9.8% apart, in 102 cases and releases (docs/versions.md)
-_BEYOND_TUNING_PERCENT = 10.0
-_PART_OF_CHANGE = 1 / 20  # by which device times of a larger change may be apart: 0.5% of 10%
+_BEYOND_TUNING_PERCENT = 15.0
+_PART_OF_CHANGE = 1 / 20  # by which device times of a larger change may be apart: 0.75% of 15%
 _LEAST_SHOWN_PERCENT = 0.05  # less is shown as unchanged
 
 

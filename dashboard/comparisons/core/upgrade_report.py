@@ -46,7 +46,7 @@ METHOD = (
     "the others'. Significant: false discovery rate 5% over all cases and metrics, and six "
     "processes a side; with fewer a change is suspected. Two are enough of memory and drift "
     "that repeat within 0.1%, of compile calls that repeat within 0.2%, and of a device time that "
-    "changes by 10% or more where the processes of each side agree within a twentieth of it.",
+    "changes by 15% or more where the processes of each side agree within a twentieth of it.",
 )
 NEAREST_MEDIAN = (
     f"Kernels: of each side a job whose device time is near the median of its jobs. {ONE_PROFILE}"

@@ -10,7 +10,6 @@ from django.db.models import Count, Exists, Max, OuterRef, Q
 from django.db.models.functions import Coalesce
 
 from dashboard.catalog.core.versions import version_order
-from dashboard.comparisons.core.block_effects import Block
 from dashboard.models import Job, Purpose, Run
 
 
@@ -43,13 +42,23 @@ class MeasuredBuild:
 # Of how many builds the defaults are chosen: the newest
 NEWEST_BUILDS = 12
 _PASSED = """
-    SELECT machine_id, build_id, benchmark_id, config_id, device, session, SUM(count)
-    FROM dashboard_buildlevel
+    SELECT DISTINCT machine_id, build_id, benchmark_id, config_id FROM dashboard_buildlevel
     WHERE machine_id = ANY(%s) AND build_id = ANY(%s) AND metric = 'latency_ms'
-    GROUP BY machine_id, build_id, benchmark_id, config_id, device, session
 """
-# (benchmark, config) -> how many processes of the case passed in each block
-PassedCases = dict[tuple[int, int], Counter[Block]]
+# Of each case, the processes that both builds have in sessions that they share, of the build that
+# has fewer there
+_IN_TURN = """
+    SELECT build_id, array_agg(processes) FROM (
+        SELECT other.build_id, SUM(LEAST(own.count, other.count)) AS processes
+        FROM dashboard_buildlevel own
+        JOIN dashboard_buildlevel other
+            USING (series_id, benchmark_version, libraries, device, session)
+        WHERE own.machine_id = %s AND own.build_id = %s AND own.metric = 'latency_ms'
+            AND own.session <> '' AND other.build_id = ANY(%s)
+        GROUP BY other.build_id, series_id
+    ) AS cases
+    GROUP BY build_id
+"""
 
 
 def measured_builds() -> list[MeasuredBuild]:
@@ -99,7 +108,7 @@ def default_machine(measured: Sequence[MeasuredBuild]) -> str:
         builds = Counter[tuple[int, int]]()
         for tested in newest:
             if tested.machine_key == key:
-                builds.update(cases.get((tested.machine, tested.build), {}).keys())
+                builds.update(cases.get((tested.machine, tested.build), ()))
         matched = sum(number > 1 for number in builds.values())
         is_own = any(tested.own for tested in listed if tested.machine_key == key)
         return matched > 0, is_own, matched
@@ -107,28 +116,30 @@ def default_machine(measured: Sequence[MeasuredBuild]) -> str:
     return max(keys, key=rank)
 
 
-def passed_cases(measured: Sequence[MeasuredBuild]) -> dict[tuple[int, int], PassedCases]:
-    """(machine, build) -> the cases that passed there. One query."""
-    cases: dict[tuple[int, int], PassedCases] = {}
+def passed_cases(
+    measured: Sequence[MeasuredBuild],
+) -> dict[tuple[int, int], set[tuple[int, int]]]:
+    """(machine, build) -> (benchmark, config) of the cases that passed there. One query."""
+    cases: dict[tuple[int, int], set[tuple[int, int]]] = {}
     machines = list({tested.machine for tested in measured})
     builds = list({tested.build for tested in measured})
     with connection.cursor() as cursor:
         cursor.execute(_PASSED, [machines, builds])
-        for machine, build, benchmark, config, *block, processes in cursor.fetchall():
-            of_build = cases.setdefault((machine, build), {})
-            of_build.setdefault((benchmark, config), Counter())[Block(*block)] = processes
+        for machine, build, benchmark, config in cursor.fetchall():
+            cases.setdefault((machine, build), set()).add((benchmark, config))
     return cases
 
 
-def processes_in_turn(base: PassedCases, new: PassedCases) -> int:
-    """How many processes of both sides were measured in turn, in all cases: of each case and block
-    those of the side that has fewer.
+def processes_in_turn(
+    tested: MeasuredBuild, others: Sequence[MeasuredBuild]
+) -> dict[int, list[int]]:
+    """Build -> how many processes of each case were measured in turn with `tested`, on its machine;
+    without cases and builds that never were. One query.
     """
-    shared = 0
-    for case in base.keys() & new.keys():
-        blocks = base[case] & new[case]  # the smaller count of each
-        shared += sum(count for block, count in blocks.items() if block.session)
-    return shared
+    builds = [other.build for other in others]
+    with connection.cursor() as cursor:
+        cursor.execute(_IN_TURN, [tested.machine, tested.build, builds])
+        return dict(cursor.fetchall())
 
 
 def visible(measured: Sequence[MeasuredBuild]) -> list[MeasuredBuild]:

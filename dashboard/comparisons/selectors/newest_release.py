@@ -38,7 +38,7 @@ class NewestRelease:
 
 
 def newest_release(machine: str) -> NewestRelease | None:
-    """On that machine; None where it measured fewer than two builds. Ten queries at most."""
+    """On that machine; None where it measured fewer than two builds. Eleven queries at most."""
     side = RequestedSide("", machine, "", "")
     # Not release candidates, which candidates.py compares
     released = [build for build in measured_builds() if build.channel != TorchBuild.Channel.TEST]

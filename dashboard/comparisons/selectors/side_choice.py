@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from dashboard.catalog.core.plan import hint
 from dashboard.catalog.core.versions import version_order
 from dashboard.catalog.selectors.flavours import ComparedBuild, other_differences
+from dashboard.comparisons.core.metric_effects import CERTAIN_PROCESSES
+from dashboard.comparisons.core.ratios import MIN_PROCESSES
 from dashboard.comparisons.selectors.measured_builds import (
     NEWEST_BUILDS,
     MeasuredBuild,
@@ -113,8 +115,8 @@ class Choice:
 def choose_sides(
     base: RequestedSide, new: RequestedSide, measured: Sequence[MeasuredBuild]
 ) -> Choice | None:
-    """The two sides; what is not named is chosen by how many cases both sides passed. None: there
-    are no two builds to choose. Raises NotMeasuredError.
+    """The two sides; what is not named is chosen by how many cases both sides passed, and how often
+    in turn. None: there are no two builds to choose. Raises NotMeasuredError.
     """
     if not measured:
         return None
@@ -156,34 +158,64 @@ def _same_build(
     return label, label
 
 
+class _Pair(NamedTuple):
+    """matched: how many cases passed on both."""
+
+    matched: int
+    base: MeasuredBuild
+    new: MeasuredBuild
+
+
 def _two_builds(
     measured: Sequence[MeasuredBuild], base: RequestedSide, new: RequestedSide
 ) -> tuple[str, str] | None:
-    """The newest build that has at least half as many cases in common with another as any two have,
-    and of those others the one that was measured in turn with it most often: a pair that nobody
-    measured in turn has no verdict. The newest, where none or several were. No variant where there
-    are two plain builds. None: there are no two.
+    """The newest two builds with at least half as many cases in common as any two have; no variant
+    where there are two plain builds. None: there are no two.
+
+    What is not named gives way to a build that was measured in turn with the other side: a pair
+    that never was has no verdict.
     """
-    bases, news = _candidates(measured, base), _candidates(measured, new)
-    cases = passed_cases([*bases, *news])
-    pairs = []
-    for to, from_ in product(news, bases):
-        if to.build == from_.build:
-            continue
-        of_new = cases.get((to.machine, to.build), {})
-        of_base = cases.get((from_.machine, from_.build), {})
-        matched = len(of_new.keys() & of_base.keys())
-        pairs.append((matched, processes_in_turn(of_base, of_new), from_, to))
+    pairs = _pairs(_candidates(measured, base), _candidates(measured, new))
     if not pairs:
         return None
 
     # The older one is the base, unless a person named the sides the other way round
-    forward = [pair for pair in pairs if _age(pair[2]) < _age(pair[3])] or pairs
-    most = max(matched for matched, *_ in forward)
-    enough = [pair for pair in forward if 2 * pair[0] >= most]
-    newest = enough[0][3]
-    _, _, from_, to = max((pair for pair in enough if pair[3] is newest), key=lambda pair: pair[1])
-    return from_.label, to.label
+    forward = [pair for pair in pairs if _age(pair.base) < _age(pair.new)] or pairs
+    most = max(pair.matched for pair in forward)
+    alike = [pair for pair in forward if 2 * pair.matched >= most]
+    newest = alike[0]
+    if base.build:
+        in_turn = processes_in_turn(newest.base, [pair.new for pair in alike])
+        of_pair = [in_turn.get(pair.new.build, []) for pair in alike]
+    else:
+        alike = [pair for pair in alike if pair.new.build == newest.new.build]
+        in_turn = processes_in_turn(newest.new, [pair.base for pair in alike])
+        of_pair = [in_turn.get(pair.base.build, []) for pair in alike]
+    _, chosen = max(
+        zip(of_pair, alike, strict=True), key=lambda each: _comparable(each[0], each[1].matched)
+    )
+    return chosen.base.label, chosen.new.label
+
+
+def _pairs(bases: Sequence[MeasuredBuild], news: Sequence[MeasuredBuild]) -> list[_Pair]:
+    """Every two of them, the newest first. One query."""
+    cases = passed_cases([*bases, *news])
+    pairs = []
+    for to, from_ in product(news, bases):
+        if to.build != from_.build:
+            on_new = cases.get((to.machine, to.build), set())
+            on_base = cases.get((from_.machine, from_.build), set())
+            pairs.append(_Pair(len(on_new & on_base), from_, to))
+    return pairs
+
+
+def _comparable(processes: Sequence[int], matched: int) -> int:
+    """How far two builds were measured in turn, by the processes of each case that was: 2 where
+    half of all cases can have a certain change, 1 where half can have an interval, else 0.
+    """
+    certain = sum(count >= CERTAIN_PROCESSES for count in processes)
+    repeated = sum(count >= MIN_PROCESSES for count in processes)
+    return (2 * certain >= matched) + (2 * repeated >= matched)
 
 
 def _age(tested: MeasuredBuild) -> tuple[Any, ...]:

@@ -106,10 +106,10 @@ def test_error_names_what_was_not_measured(
     "url",
     [COMPARE, f"{COMPARE}&metric=cold_start_s", "/versions/?machine=h100", "/comparisons/"],
 )
-def test_pages_need_fourteen_queries_at_most(
+def test_pages_need_fifteen_queries_at_most(
     two_releases: None, reader: Client, django_assert_max_num_queries: MaxQueries, url: str
 ) -> None:
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(15):
         text(reader, url)
 
 

@@ -116,28 +116,60 @@ def test_import_is_dated_by_what_was_measured(two_releases: None) -> None:
     assert f"{run.finished_at:%Y-%m-%d %H}" == "2026-11-21 15"
 
 
-def _also_measured(label: str, version: str, session: str | None) -> None:
-    """A build between the two, with the base's values; session: None for the base's own."""
-    build = TorchBuild.objects.create(label=label, version=version)
-    _run("h100", label, RunState.COMPLETED).jobs.update(state=JobState.DONE, status="pass")
-    levels = BuildLevel.objects.filter(build__label=releases.BASE)
+def _also_measured(
+    version: str, session: str | None = None, processes: int = 6, like: str = releases.BASE
+) -> str:
+    """One more build with the values of another; session: None for the other's own."""
+    build = TorchBuild.objects.create(label=f"{version}+cu130", version=version)
+    _run("h100", build.label, RunState.COMPLETED).jobs.update(state=JobState.DONE, status="pass")
+    levels = BuildLevel.objects.filter(build__label=like)
     for level in levels:
         level.build = build
         level.session = level.session if session is None else session
+        level.count = processes
     BuildLevel.objects.bulk_create(levels)
+    return build.label
 
 
 @pytest.mark.parametrize("session", ["", "another day"])
-def test_base_is_the_build_that_was_measured_in_turn_with_the_newest(
+def test_base_is_a_build_that_was_measured_in_turn_with_the_newest(
     two_releases: None, reader: Client, session: str
 ) -> None:
-    _also_measured("2.12.1+cu130", "2.12.1", session)
+    between = _also_measured("2.12.1", session)
     assert _compared(reader) == (releases.BASE, releases.NEW)
-    assert _compared(reader, "?new=2.12.1%2Bcu130&machine=h100")[0] == releases.BASE
+    # A person's own choice stays
+    assert _compared(reader, f"?base={between.replace('+', '%2B')}&machine=h100")[0] == between
 
 
-def test_base_is_the_newest_of_those_measured_in_turn_as_often(
+def test_base_is_the_newest_of_those_measured_in_turn_as_well(
     two_releases: None, reader: Client
 ) -> None:
-    _also_measured("2.12.1+cu130", "2.12.1", None)
-    assert _compared(reader) == ("2.12.1+cu130", releases.NEW)
+    between = _also_measured("2.12.1")
+    assert _compared(reader) == (between, releases.NEW)
+
+
+@pytest.mark.parametrize(
+    ("processes", "is_certain"), [(1, False), (2, False), (5, False), (6, True)]
+)
+def test_base_of_which_changes_can_be_certain_comes_before_a_newer_one(
+    two_releases: None, reader: Client, processes: int, is_certain: bool
+) -> None:
+    between = _also_measured("2.12.1", processes=processes)
+    assert _compared(reader) == (between if is_certain else releases.BASE, releases.NEW)
+
+
+def test_build_before_is_the_base_where_none_was_measured_in_turn(
+    two_releases: None, reader: Client
+) -> None:
+    between = _also_measured("2.12.1", session="")
+    BuildLevel.objects.filter(build__label=releases.BASE).update(session="another day")
+    assert _compared(reader) == (between, releases.NEW)
+
+
+def test_side_next_to_a_named_base_is_one_that_was_measured_in_turn_with_it(
+    two_releases: None, reader: Client
+) -> None:
+    newer = _also_measured("2.14.1", session="", like=releases.NEW)
+    named = f"?base={releases.BASE.replace('+', '%2B')}&machine=h100"
+    assert _compared(reader, named) == (releases.BASE, releases.NEW)
+    assert _compared(reader) == (releases.NEW, newer)

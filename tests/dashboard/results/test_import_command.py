@@ -165,7 +165,8 @@ def test_two_recorded_releases_meet_in_the_same_series() -> None:
         ("h200_decided", 64, "h200"),
         ("h200_answered", 56, "h200"),
         ("h200_starts", 12, "h200"),
-        ("h200_drill", 35, "h200"),
+        ("h200_drill", 27, "h200"),
+        ("h200_busier", 8, "h200"),
         ("h200_second", 14, "h200"),
     ],
 )

@@ -1,0 +1,15 @@
+"""Pages as `tests/perf/verdicts.py` simulates them: headline, tables and gate never disagree."""
+
+import numpy as np
+import pytest
+
+from tests.perf.verdicts import MODELS, SITUATIONS, Counts, Page, Situation
+
+
+@pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.name)
+def test_headline_tables_and_gate_agree(situation: Situation) -> None:
+    rng, counts = np.random.default_rng(7), Counts()
+    for _ in range(3):
+        counts.add(Page(situation, rng))
+    assert counts.disagree == 0
+    assert counts.false_models < MODELS
