@@ -17,6 +17,7 @@ Recommendation = Literal[
     "It depends",
     "Move, at a cost",
     "Move",
+    "Move, start not known",
     "No change",
     "No regression found",
     "Not enough data",
@@ -26,6 +27,7 @@ Recommendation = Literal[
 VERDICTS: tuple[Recommendation, ...] = get_args(Recommendation)
 _TONES: dict[Recommendation, Tone] = {
     "Move": "good",
+    "Move, start not known": "good",
     "Move, at a cost": "good",
     "Stay": "bad",
     "Stay: new failures": "bad",
@@ -70,11 +72,21 @@ def _recommendation(judgement: Judgement) -> Recommendation:
             return "Stay"
         return "Move, at a cost" if _only_steps_gain(judgement) else "It depends"
     if judgement.state == "unknown":
-        return UNKNOWN
+        return "Move, start not known" if gains and _only_starts_open(judgement) else UNKNOWN
     if gains:
         return "Move"
     is_same = all(finding.kind == "unchanged" for finding in judgement.findings)
     return "No change" if is_same else "No regression found"
+
+
+def _only_starts_open(judgement: Judgement) -> bool:
+    """Whether all that is not known is how long some cases take to their first step."""
+    if judgement.undecided or any(out.lacks_data for out in judgement.absent):
+        return False
+    unknown = judgement.of_kind("open") + judgement.of_kind("suspected")
+    return all(
+        finding.metric.key == "cold_start_s" and not finding.effect.suspected for finding in unknown
+    )
 
 
 def _only_steps_gain(judgement: Judgement) -> bool:

@@ -11,6 +11,7 @@ from dashboard.comparisons.core.matching import (
     Key,
     Side,
 )
+from dashboard.comparisons.core.metric_effects import CaseSamples
 from dashboard.comparisons.core.upgrade_groups import build_report
 from tests.builders.compared import latency, samples, side
 
@@ -46,6 +47,31 @@ from tests.builders.compared import latency, samples, side
 def test_answer_in_a_word(new: Side, word: str) -> None:
     base = side({"latency_ms": samples(), "cold_start_s": samples()})
     assert build_report(base, new).overall.answer.word == word
+
+
+FASTER = {"latency_ms": samples(factor=0.9)}
+
+
+@pytest.mark.parametrize(
+    ("new", "word"),
+    [
+        (FASTER | {"cold_start_s": samples((100.0,))}, "Move, start not known"),
+        (FASTER | {"cold_start_s": samples((300.0,))}, "Move, start not known"),
+        (FASTER | {"cold_start_s": samples((60.0, 140.0) * 3)}, "Move, start not known"),
+        (FASTER | {"cold_start_s": samples((130.0, 131.0))}, "Not enough data"),  # suspected
+        (FASTER | {"peak_memory_gb": samples((100.0,))}, "Not enough data"),
+        ({"latency_ms": samples(), "cold_start_s": samples((100.0,))}, "Not enough data"),
+    ],
+)
+def test_start_that_is_not_known_is_said_next_to_steps_that_are(
+    new: dict[str, CaseSamples], word: str
+) -> None:
+    base = dict.fromkeys(("latency_ms", "cold_start_s", "peak_memory_gb"), samples())
+    group = build_report(side(base), side(new)).overall
+    assert group.answer.word == word
+    assert group.shortfall is not None
+    assert decide(side(base), side(new)).state == "unknown"
+    assert "Not enough data" in group.answer.word or "Better:" in group.answer.sentence
 
 
 def test_case_is_named_once_where_several_of_its_metrics_got_worse() -> None:
