@@ -14,7 +14,7 @@ from dashboard.comparisons.core.metric_effects import (
     describe_change,
     interval_verdict,
 )
-from dashboard.comparisons.core.ratios import Ratio, geomean
+from dashboard.comparisons.core.ratios import Ratio, averaged, geomean
 from dashboard.language.metrics import EAGER, METRICS, Metric
 from dashboard.language.wording import ValueChange, span
 
@@ -47,6 +47,11 @@ class MetricMean:
     @property
     def matched(self) -> int:
         return len(self.effects)
+
+    @property
+    def averaged(self) -> int:
+        """Of how many of the cases it is the mean."""
+        return len(averaged([effect.ratio for effect in self.effects if effect.ratio]))
 
     @property
     def name(self) -> str:

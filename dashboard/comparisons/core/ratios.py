@@ -257,6 +257,11 @@ def ratios_with_intervals(logs: Floats, errors: Floats, freedom: Floats) -> list
     return ratios
 
 
+def averaged(ratios: Sequence[Ratio]) -> Sequence[Ratio]:
+    """Those that their geometric mean is of."""
+    return [ratio for ratio in ratios if ratio.basis == "repeats"] or ratios
+
+
 def geomean(ratios: Sequence[Ratio]) -> Ratio | None:
     """The geometric mean of ratios; None of none, and of one it is this one. Its interval is of
     *these* cases: others would give another mean.
@@ -265,7 +270,7 @@ def geomean(ratios: Sequence[Ratio]) -> Ratio | None:
     cancelled out of each, so they differ independently, each with its own repeats' error; degrees
     of freedom by Welch (1938) and Satterthwaite (1946).
     """
-    usable = [ratio for ratio in ratios if ratio.basis == "repeats"] or ratios
+    usable = averaged(ratios)
     if len(usable) < 2:
         return usable[0] if usable else None
     log = math.fsum(ratio.log for ratio in usable) / len(usable)

@@ -9,6 +9,8 @@ from dashboard.comparisons.core.judgement import Finding, Judgement
 from dashboard.comparisons.core.matching import Key
 from dashboard.comparisons.core.means import MetricMean
 from dashboard.comparisons.core.metric_effects import CHANGED
+from dashboard.language import wording
+from dashboard.language.metrics import EAGER
 from dashboard.language.wording import Tone, plural
 
 Recommendation = Literal[
@@ -17,7 +19,7 @@ Recommendation = Literal[
     "It depends",
     "Move, at a cost",
     "Move",
-    "Move, start not known",
+    "Move, cold start not known",
     "No change",
     "No regression found",
     "Not enough data",
@@ -27,7 +29,7 @@ Recommendation = Literal[
 VERDICTS: tuple[Recommendation, ...] = get_args(Recommendation)
 _TONES: dict[Recommendation, Tone] = {
     "Move": "good",
-    "Move, start not known": "good",
+    "Move, cold start not known": "good",
     "Move, at a cost": "good",
     "Stay": "bad",
     "Stay: new failures": "bad",
@@ -72,7 +74,7 @@ def _recommendation(judgement: Judgement) -> Recommendation:
             return "Stay"
         return "Move, at a cost" if _only_steps_gain(judgement) else "It depends"
     if judgement.state == "unknown":
-        return "Move, start not known" if gains and _only_starts_open(judgement) else UNKNOWN
+        return "Move, cold start not known" if gains and _only_starts_open(judgement) else UNKNOWN
     if gains:
         return "Move"
     is_same = all(finding.kind == "unchanged" for finding in judgement.findings)
@@ -139,7 +141,7 @@ def _sentences(judgement: Judgement) -> Iterator[str]:
     if scattering := judgement.of_kind("scatters"):
         yield (
             f"The whole step of {plural(len(scattering), 'case')} is not decided; it waits for the "
-            "GPU, and goes by the GPU's own time."
+            "GPU, so the GPU's own time decides."
         )
     if judgement.state == "unknown":
         yield from _known_steps(judgement.findings)
@@ -147,6 +149,7 @@ def _sentences(judgement: Judgement) -> Iterator[str]:
         yield from means
     if judgement.findings:
         yield from _bound_sentence(judgement)
+    yield from _missing_starts(judgement)
 
 
 def _known_steps(findings: Sequence[Finding]) -> Iterator[str]:
@@ -162,7 +165,7 @@ def _known_steps(findings: Sequence[Finding]) -> Iterator[str]:
             decided.pop(finding.row.case.key, None)
     scattering = {finding.row.case.key for finding in findings if finding.kind == "scatters"}
     by_device = len(scattering & decided.keys())
-    if decided:
+    if max(decided.values(), default=0.0) > 0:
         steps = "step" if len(decided) == 1 else "steps"
         basis = f", {by_device} of them by the GPU's own time alone" if by_device else ""
         yield (
@@ -177,13 +180,8 @@ def _changes(title: str, findings: Sequence[Finding]) -> Iterator[str]:
     for finding in findings:
         case, text = finding.row.case, finding.effect.change.text
         name = f"{case.benchmark} {case.config}"
-        label = f"{finding.metric.label.lower()} {text}"
-        if name == named:
-            changes.append(label)
-        elif finding.metric.key == "latency_ms":
-            changes.append(f"{name} {text}")
-        else:
-            changes.append(f"{name} {label}")
+        change = wording.named(finding.metric, text)
+        changes.append(change if name == named else f"{name} {change}")
         named = name
     if changes:
         yield f"{title}: {_first_of(changes)}."
@@ -195,7 +193,9 @@ def _mean_sentences(means: Sequence[MetricMean]) -> Iterator[str]:
         if mean.matched < 2:
             continue
         if mean.verdict in CHANGED:
-            changed.append(f"{mean.name} {_be(mean.name)} {mean.change.text}")
+            text = wording.named(mean.metric, mean.change.text)
+            text = text.removeprefix(mean.metric.label.lower()).strip()
+            changed.append(f"{mean.name} {_be(mean.name)} {text}")
         elif mean.verdict == "same":
             same.append(mean.name)
         elif mean.ratio.is_known:
@@ -231,8 +231,24 @@ def _bound_sentence(judgement: Judgement) -> Iterator[str]:
             besides = ", besides those whole steps" if judgement.of_kind("scatters") else ""
             yield (
                 f"The interval that leaves most room for it{besides}: "
-                f"{name}, up to {max(worst.worst_percent, 0):.1f}% worse."
+                f"{name}, {_up_to(worst.worst_percent)} worse."
             )
+
+
+def _missing_starts(judgement: Judgement) -> Iterator[str]:
+    """Compiled cases whose cold start is no part of the answer."""
+    steps, starts = (judgement.tables.get(key) for key in ("latency_ms", "cold_start_s"))
+    if steps is None or starts is None:
+        return
+    cases = {row.case.key for row in steps.rows if row.case.config != EAGER}
+    missing = len(cases - {row.case.key for row in starts.rows})
+    if missing:
+        which = f" of {plural(missing, 'case')}" if missing < len(cases) else ""
+        yield f"No cold start{which} was measured on both sides."
+
+
+def _up_to(percent: float) -> str:
+    return f"up to {percent:.1f}%" if percent >= 0.05 else "less than 0.05%"
 
 
 def _reasons(lacks: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ from dashboard.comparisons.core.means import MetricMean, means_of
 from dashboard.comparisons.core.shortfall import Shortfall, shortfall
 from dashboard.comparisons.core.upgrade_answer import UpgradeAnswer, answer
 from dashboard.language.metrics import METRICS
+from dashboard.language.wording import plural
 
 # Shown, and no part of the answer: what more of them cost is the cold start
 COMPILE_CALLS = "compile_calls"
@@ -99,7 +100,7 @@ def build_report(
     cases = {measured.case for measured in (*base.values(), *new.values())}
     in_order = sorted(cases, key=lambda case: case.place)
     return UpgradeReport(
-        CaseGroup("all", "", judgement, answer(judgement), _mean(calls)),
+        CaseGroup("all", "", judgement, _answer(judgement, calls), _mean(calls)),
         models=_groups(judgement, calls, in_order, lambda case: (case.model, case.mode)),
         families=_groups(judgement, calls, in_order, lambda case: (case.family, case.mode)),
     )
@@ -113,8 +114,22 @@ def _groups(
     for name in dict.fromkeys(map(name_of, cases)):
         part = judgement.of_cases(lambda case, name=name: name_of(case) == name)  # type: ignore[misc]
         rows = [row for row in calls.rows if name_of(row.case) == name]
-        groups.append(CaseGroup(*name, part, answer(part), _mean(replace(calls, rows=rows))))
+        its_calls = replace(calls, rows=rows)
+        groups.append(CaseGroup(*name, part, _answer(part, its_calls), _mean(its_calls)))
     return groups
+
+
+def _answer(judgement: Judgement, calls: Table) -> UpgradeAnswer:
+    """The answer, and that more compile calls, if there are, had no part in it."""
+    answered = answer(judgement)
+    worse = [row.effect for row in calls.rows if row.effect.verdict == "worse"]
+    if not worse:
+        return answered
+    how = worse[0].change.text
+    if len(calls.rows) > 1:
+        how = f"higher for certain in {len(worse)} of {plural(len(calls.rows), 'case')}"
+    sentence = f"Compile calls are {how}, which does not count towards the verdict."
+    return replace(answered, sentences=(*answered.sentences, sentence))
 
 
 def _mean(calls: Table) -> MetricMean | None:

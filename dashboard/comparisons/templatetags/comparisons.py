@@ -16,7 +16,7 @@ from dashboard.comparisons.core.factorial import ArmLevel, FactorEffect
 from dashboard.comparisons.core.factorial_words import title_of
 from dashboard.comparisons.core.matching import ComparisonRow
 from dashboard.comparisons.core.means import MetricMean, mean_name
-from dashboard.comparisons.core.metric_effects import Effect
+from dashboard.comparisons.core.metric_effects import CERTAIN_PROCESSES, Effect
 from dashboard.comparisons.core.shortfall import MAX_REPEATS
 from dashboard.comparisons.core.upgrade_groups import CaseGroup
 from dashboard.comparisons.core.upgrade_report import CaseKernels
@@ -136,6 +136,8 @@ def _why_unknown(of: Effect | FactorEffect | MetricMean, interval: str) -> str:
     if isinstance(of, Effect | FactorEffect):
         if of.lacks:
             return of.lacks
+        if of.suspected and of.processes >= CERTAIN_PROCESSES:
+            return "suspected: processes of the two sides overlap"
         if of.suspected:
             return f"suspected: {plural(of.processes, 'process', 'processes')} a side"
     if interval.count("%") == _BOTH_WAYS:

@@ -12,7 +12,7 @@ from tests.builders.compared import samples, side
 SCATTERED = (90.0, 130.0)  # two processes, on a host with neighbours
 REPEATED = (93.30, 93.34)
 STANDS_FOR_IT = (
-    "The whole step of 1 case is not decided; it waits for the GPU, and goes by the GPU's own time."
+    "The whole step of 1 case is not decided; it waits for the GPU, so the GPU's own time decides."
 )
 
 

@@ -55,9 +55,9 @@ FASTER = {"latency_ms": samples(factor=0.9)}
 @pytest.mark.parametrize(
     ("new", "word"),
     [
-        (FASTER | {"cold_start_s": samples((100.0,))}, "Move, start not known"),
-        (FASTER | {"cold_start_s": samples((300.0,))}, "Move, start not known"),
-        (FASTER | {"cold_start_s": samples((60.0, 140.0) * 3)}, "Move, start not known"),
+        (FASTER | {"cold_start_s": samples((100.0,))}, "Move, cold start not known"),
+        (FASTER | {"cold_start_s": samples((300.0,))}, "Move, cold start not known"),
+        (FASTER | {"cold_start_s": samples((60.0, 140.0) * 3)}, "Move, cold start not known"),
         (FASTER | {"cold_start_s": samples((130.0, 131.0))}, "Not enough data"),  # suspected
         (FASTER | {"peak_memory_gb": samples((100.0,))}, "Not enough data"),
         ({"latency_ms": samples(), "cold_start_s": samples((100.0,))}, "Not enough data"),
@@ -72,6 +72,23 @@ def test_start_that_is_not_known_is_said_next_to_steps_that_are(
     assert group.shortfall is not None
     assert decide(side(base), side(new)).state == "unknown"
     assert "Not enough data" in group.answer.word or "Better:" in group.answer.sentence
+
+
+@pytest.mark.parametrize(
+    ("with_starts", "sentence"),
+    [
+        ((), "No cold start was measured on both sides."),
+        (("inductor",), "No cold start of 1 case was measured on both sides."),
+        (("inductor", "regional"), ""),
+    ],
+)
+def test_cases_without_a_cold_start_are_said(with_starts: tuple[str, ...], sentence: str) -> None:
+    cases: Side = {}
+    for config in ("inductor", "regional", "eager"):
+        metrics = ["latency_ms", *(["cold_start_s"] if config in with_starts else [])]
+        cases = {**cases, **side(dict.fromkeys(metrics, samples()), config)}
+    last = build_report(cases, cases).overall.answer.sentences[-1]
+    assert last == sentence or not (sentence or "cold start" in last)
 
 
 def test_case_is_named_once_where_several_of_its_metrics_got_worse() -> None:
@@ -97,7 +114,9 @@ def test_suspected_slower_step_leaves_no_clear_yes() -> None:
     assert answer.word == "It depends"
     worse, suspected = answer.sentences[:2]
     assert worse.startswith("Worse: gpt2.training inductor cold start 30.0% slower (")
-    assert suspected.startswith("Suspected, not certain: gpt2.training regional 40.0% slower (")
+    assert suspected.startswith(
+        "Suspected, not certain: gpt2.training regional latency 40.0% slower ("
+    )
 
 
 def test_answer_in_a_sentence_names_gain_cost_and_failures() -> None:
@@ -114,7 +133,7 @@ def test_answer_in_a_sentence_names_gain_cost_and_failures() -> None:
         "1 case that passed now fails: gpt2.training regional (failed to compile). Worse: "
         "gpt2.training inductor cold start 30.0% slower ("
     )
-    assert "Better: gpt2.training inductor 10.0% faster (" in sentence
+    assert "Better: gpt2.training inductor latency 10.0% faster (" in sentence
 
 
 def test_headline_table_and_gate_are_one_judgement() -> None:
@@ -178,7 +197,12 @@ def test_compile_calls_are_shown_and_no_part_of_the_answer() -> None:
     for group in (report.overall, *report.models):
         assert group.compile_calls is not None
         assert group.compile_calls.verdict == "worse"
-        assert group.answer == build_report(latency(), latency()).overall.answer
+        alone = build_report(latency(), latency()).overall.answer
+        assert (group.answer.word, group.answer.tone) == (alone.word, alone.tone)
+        assert group.answer.sentences[:-1] == alone.sentences
+        assert group.answer.sentences[-1] == (
+            "Compile calls are 33.3% higher, which does not count towards the verdict."
+        )
     assert build_report(latency(), latency()).overall.compile_calls is None
 
 

@@ -263,7 +263,9 @@ def test_static_files_are_collected_with_the_settings_of_the_image(tmp_path: Pat
     line = next(
         line for line in stage("site").splitlines() if "collectstatic" in line
     ).removeprefix("RUN ")
-    done = run(["sh", "-c", line], tmp_path)
+    # What follows compiles the site as it is for ever, so that Python would ignore later changes
+    collect, _, _ = line.partition(" && ")
+    done = run(["sh", "-c", collect], tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "static" / "staticfiles.json").exists()
 

@@ -126,9 +126,11 @@ def test_line_of_the_newest_release_says_what_is_certain_first() -> None:
         **side({"latency_ms": samples(two, factor=1.4)}, "regional"),
     }
     sentences = build_report(base, new).overall.answer.sentences
-    assert sentences[0].startswith("Suspected, not certain: gpt2.training regional 40.0% slower")
+    assert sentences[0].startswith(
+        "Suspected, not certain: gpt2.training regional latency 40.0% slower"
+    )
     certain, suspected = leading(sentences)
-    assert certain.startswith("Better: gpt2.training inductor 10.0% faster (")
+    assert certain.startswith("Better: gpt2.training inductor latency 10.0% faster (")
     assert suspected == sentences[0]
 
 
