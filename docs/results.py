@@ -19,8 +19,6 @@ sys.path.insert(0, str(ROOT))
 
 from results_cells import each_value, median_cell, memory, number_text, percent, short_name, table  # noqa: E402
 from results_compile_work import (  # noqa: E402
-    between_processes,
-    compile_work,
     read_counted,
     work_figures,
 )
@@ -96,7 +94,7 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
     yardstick = _printed(sessions, "yardstick.md", "python tests/perf/yardstick.py RESULTS")
     return TEMPLATE.read_text().format(
         **figures(places(groups, grouped(took_turns), sessions)),
-        **work_figures(),
+        **work_figures(counted),
         summary=summary(documents),
         gpus=gpus(documents),
         evened=table(evened_in_turn(took_turns, two_of_them)),
@@ -105,9 +103,6 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
         agree=f"{LIMIT_PERCENT:g}%",
         device_times=table(upgrades(groups, "device_ms")),
         singles=table(singles(groups, FIRST_RELEASE, NAMES_RELEASE)),
-        compile_work=table(compile_work(counted)),
-        calls_range=between_processes(counted, "compile_calls"),
-        cold_range=between_processes(counted, "cold_start_s"),
         least_phased_s=f"{LEAST_PHASED_S:.0f} s",
         names_listed=len(listed_names()),
         least_single=f"{LEAST_SINGLE_PERCENT:.0f}%",

@@ -26,7 +26,7 @@ def read_counted() -> Groups:
     return grouped(recorded.read(COUNTED))
 
 
-def compile_work(groups: Groups) -> Iterator[Sequence[str]]:
+def _compile_work(groups: Groups) -> Iterator[Sequence[str]]:
     """Calls in millions in each release, with the change from the one before; the largest fall from
     the oldest to the newest first.
     """
@@ -95,7 +95,7 @@ def _below_function(calls: CallTable, function: str) -> int:
     return sum(below for name, below in calls.below.items() if name.endswith(function))
 
 
-def work_figures() -> dict[str, Figures | str]:
+def work_figures(on_cpu: Groups) -> dict[str, Figures | str]:
     """Of two releases' compile calls, in millions, and how those of a GPU's cases grew.
 
     work: how much of ResNet-50's, on a CPU, came or went at and below what a function calls, as the
@@ -104,11 +104,14 @@ def work_figures() -> dict[str, Figures | str]:
     RELEASE`. counted_range: how far two processes of one case and release are apart there.
     """
     return {
+        "compile_work": table(_compile_work(on_cpu)),
+        "calls_range": _between_processes(on_cpu, CALLS),
+        "cold_range": _between_processes(on_cpu, "cold_start_s"),
         "work": Figures(_work),
         "below": Figures(_below),
         "counted": Figures(_counted),
         "compile_work_on_gpu": table(_compile_work_on_gpu()),
-        "counted_range": between_processes(_counted_on_gpu(), CALLS),
+        "counted_range": _between_processes(_counted_on_gpu(), CALLS),
         "growth_on_gpu": _growth_on_gpu(),
         "reindexed_share": _reindexed_share(),
     }
@@ -140,7 +143,7 @@ def _call_table(release: str, case: Path = COUNTED / "resnet50") -> CallTable:
     return read_calls((case / release / "artifacts" / CALL_TABLE).read_bytes())
 
 
-def between_processes(groups: Groups, metric: str) -> str:
+def _between_processes(groups: Groups, metric: str) -> str:
     """How far the processes of one case and release are apart, in the median and at most."""
     ranges = []
     for processes in chain(*(by_release.values() for by_release in groups.values())):

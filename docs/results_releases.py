@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise, product
 
 from results_cells import arrow, each_value, median_cell, short_name
-from results_summary import Document, Groups, gpu_of, grouped
+from results_summary import Document, Groups, by_machine, gpu_of, grouped, release_of
 
 from dashboard.comparisons.core.matching import (
     CaseMeasurements,
@@ -145,17 +145,15 @@ def starts_in_turn(groups: Groups) -> Iterator[Sequence[str]]:
     releases = sorted(set(chain(*groups.values())))
     yield "benchmark", *(f"{kind}, {release}" for kind in IN_TURN for release in releases)
     for (benchmark, _), by_release in groups.items():
-        by_gpu = {}
-        for release, processes in by_release.items():
-            for process in processes:
-                gpu = process["environment"]["machine"]["device_id"]
-                by_gpu.setdefault(gpu, {}).setdefault(release, []).append(process)
-        sides = [each for each in by_gpu.values() if len(each) == len(releases)]
-        if sides:
+        in_turn = defaultdict(list)
+        for processes in by_machine(chain(*by_release.values())):
+            if {*map(release_of, processes)} == {*releases}:
+                for process in processes:
+                    in_turn[release_of(process)].append(process)
+        if in_turn:
             cells = []
             for kind, release in product(IN_TURN, releases):
-                processes = list(chain(*(side[release] for side in sides)))
-                cells.append(each_value(processes, f"{kind}_start_s", 3))
+                cells.append(each_value(in_turn[release], f"{kind}_start_s", 3))
             yield short_name(benchmark), *cells
 
 

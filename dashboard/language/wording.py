@@ -249,13 +249,18 @@ def has_two_ends(low: float, high: float) -> bool:
 
 
 def named(metric: Metric, text: str) -> str:
-    """A change in words after its metric's name, whose noun the words do not repeat:
-    "peak memory 7.9% lower", "latency 6.2% slower".
+    """A change in words after its metric's name: "peak memory 7.9% lower", "drift 145% higher"."""
+    return f"{metric.label.lower()} {without_noun(text)}"
+
+
+def without_noun(text: str) -> str:
+    """A change in words where the metric's name stands before it: "7.9% lower" of "7.9% less
+    memory".
     """
     for words in (_DIRECTIONS["GB"], _ACCURACY):
         for word, plain in zip(words, ("lower", "higher"), strict=True):
             text = text.replace(word, plain)
-    return f"{metric.label.lower()} {text}"
+    return text
 
 
 def span(metric: Metric, low: float, high: float) -> str:

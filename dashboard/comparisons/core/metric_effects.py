@@ -34,7 +34,7 @@ _REPEATED_CALLS = 2e-3  # two of one case and release were at most 0.12% apart: 
 # 9.8% apart, in 102 cases and releases (docs/versions.md)
 _BEYOND_TUNING_PERCENT = 15.0
 _PART_OF_CHANGE = 1 / 20  # by which device times of a larger change may be apart: 0.75% of 15%
-_LEAST_SHOWN_PERCENT = 0.05  # less is shown as unchanged
+LEAST_SHOWN_PERCENT = 0.05  # less is shown as unchanged
 
 
 class CaseSamples(NamedTuple):
@@ -104,7 +104,7 @@ class Effect:
             return False
         base, new = self.levels
         of_levels = 100 * (new / base - 1)
-        shown = min(abs(of_levels), abs(self.ratio.percent)) >= _LEAST_SHOWN_PERCENT
+        shown = min(abs(of_levels), abs(self.ratio.percent)) >= LEAST_SHOWN_PERCENT
         return shown and (of_levels > 0) != (self.ratio.percent > 0)
 
     @property
@@ -330,6 +330,6 @@ def _verdict(state: str, effect: float, metric: Metric) -> EffectVerdict:
 def _toned(change: ValueChange | None, verdict: EffectVerdict) -> ValueChange:
     assert change is not None  # every effect has an amount
     percent = change.percent
-    if verdict == "same" and percent is not None and abs(percent) < _LEAST_SHOWN_PERCENT:
+    if verdict == "same" and percent is not None and abs(percent) < LEAST_SHOWN_PERCENT:
         return ValueChange("unchanged", "none", percent)
     return replace(change, tone=_TONES.get(verdict, "none"))

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from dashboard.comparisons.core.judgement import Finding, Judgement
 from dashboard.comparisons.core.matching import Key
 from dashboard.comparisons.core.means import MetricMean
-from dashboard.comparisons.core.metric_effects import CHANGED
+from dashboard.comparisons.core.metric_effects import CHANGED, LEAST_SHOWN_PERCENT
 from dashboard.language import wording
 from dashboard.language.metrics import EAGER
 from dashboard.language.wording import Tone, plural
@@ -193,9 +193,8 @@ def _mean_sentences(means: Sequence[MetricMean]) -> Iterator[str]:
         if mean.matched < 2:
             continue
         if mean.verdict in CHANGED:
-            text = wording.named(mean.metric, mean.change.text)
-            text = text.removeprefix(mean.metric.label.lower()).strip()
-            changed.append(f"{mean.name} {_be(mean.name)} {text}")
+            change = wording.without_noun(mean.change.text)
+            changed.append(f"{mean.name} {_be(mean.name)} {change}")
         elif mean.verdict == "same":
             same.append(mean.name)
         elif mean.ratio.is_known:
@@ -236,7 +235,7 @@ def _bound_sentence(judgement: Judgement) -> Iterator[str]:
 
 
 def _missing_starts(judgement: Judgement) -> Iterator[str]:
-    """Compiled cases whose cold start is no part of the answer."""
+    """Of how many compiled cases the answer says nothing about the cold start."""
     steps, starts = (judgement.tables.get(key) for key in ("latency_ms", "cold_start_s"))
     if steps is None or starts is None:
         return
@@ -248,7 +247,9 @@ def _missing_starts(judgement: Judgement) -> Iterator[str]:
 
 
 def _up_to(percent: float) -> str:
-    return f"up to {percent:.1f}%" if percent >= 0.05 else "less than 0.05%"
+    if percent < LEAST_SHOWN_PERCENT:
+        return f"less than {LEAST_SHOWN_PERCENT}%"
+    return f"up to {percent:.1f}%"
 
 
 def _reasons(lacks: Sequence[str]) -> str:

@@ -185,15 +185,15 @@ def _two_builds(
     alike = [pair for pair in forward if 2 * pair.matched >= most]
     newest = alike[0]
     if base.build:
-        in_turn = processes_in_turn(newest.base, [pair.new for pair in alike])
-        of_pair = [in_turn.get(pair.new.build, []) for pair in alike]
+        fixed, others = newest.base, [pair.new for pair in alike]
     else:
         alike = [pair for pair in alike if pair.new.build == newest.new.build]
-        in_turn = processes_in_turn(newest.new, [pair.base for pair in alike])
-        of_pair = [in_turn.get(pair.base.build, []) for pair in alike]
-    _, chosen = max(
-        zip(of_pair, alike, strict=True), key=lambda each: _comparable(each[0], each[1].matched)
-    )
+        fixed, others = newest.new, [pair.base for pair in alike]
+    in_turn = processes_in_turn(fixed, others) if len(others) > 1 else {}
+    degrees = []
+    for pair, other in zip(alike, others, strict=True):
+        degrees.append(_degree_in_turn(in_turn.get(other.build, ()), pair.matched))
+    chosen = alike[degrees.index(max(degrees))]
     return chosen.base.label, chosen.new.label
 
 
@@ -209,7 +209,7 @@ def _pairs(bases: Sequence[MeasuredBuild], news: Sequence[MeasuredBuild]) -> lis
     return pairs
 
 
-def _comparable(processes: Sequence[int], matched: int) -> int:
+def _degree_in_turn(processes: Sequence[int], matched: int) -> int:
     """How far two builds were measured in turn, by the processes of each case that was: 2 where
     half of all cases can have a certain change, 1 where half can have an interval, else 0.
     """

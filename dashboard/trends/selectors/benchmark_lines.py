@@ -128,7 +128,7 @@ def _variant(row: MatrixRow) -> str:
 def _best(row: MatrixRow, query: MatrixQuery) -> tuple[MatrixCell | None, list[str]]:
     """The best cell of a row, and the configs that it is not surely ahead of.
 
-    Only values of one build are compared: a difference between builds is no merit of a config.
+    Only values of one build are compared: a difference between builds is not the config's doing.
     """
     cells = _of_one_build(row, query)
     if not cells:

@@ -107,13 +107,13 @@ def test_error_names_what_was_not_measured(
     "url",
     [COMPARE, f"{COMPARE}&metric=cold_start_s", "/versions/?machine=h100", "/comparisons/"],
 )
-def test_pages_need_nineteen_queries_at_most_and_fifteen_once_their_report_is_kept(
+def test_pages_need_eighteen_queries_at_most_and_fourteen_once_their_report_is_kept(
     two_releases: None, reader: Client, django_assert_max_num_queries: MaxQueries, url: str
 ) -> None:
     cache.clear()  # other tests' reports
-    with django_assert_max_num_queries(19):
+    with django_assert_max_num_queries(18):
         text(reader, url)
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(14):
         text(reader, url)
 
 

@@ -71,24 +71,23 @@ def test_start_that_is_not_known_is_said_next_to_steps_that_are(
     assert group.answer.word == word
     assert group.shortfall is not None
     assert decide(side(base), side(new)).state == "unknown"
-    assert "Not enough data" in group.answer.word or "Better:" in group.answer.sentence
 
 
 @pytest.mark.parametrize(
-    ("with_starts", "sentence"),
+    ("with_starts", "said"),
     [
-        ((), "No cold start was measured on both sides."),
-        (("inductor",), "No cold start of 1 case was measured on both sides."),
-        (("inductor", "regional"), ""),
+        ((), ["No cold start was measured on both sides."]),
+        (("inductor",), ["No cold start of 1 case was measured on both sides."]),
+        (("inductor", "regional"), []),
     ],
 )
-def test_cases_without_a_cold_start_are_said(with_starts: tuple[str, ...], sentence: str) -> None:
+def test_cases_without_a_cold_start_are_said(with_starts: tuple[str, ...], said: list[str]) -> None:
     cases: Side = {}
     for config in ("inductor", "regional", "eager"):
         metrics = ["latency_ms", *(["cold_start_s"] if config in with_starts else [])]
         cases = {**cases, **side(dict.fromkeys(metrics, samples()), config)}
-    last = build_report(cases, cases).overall.answer.sentences[-1]
-    assert last == sentence or not (sentence or "cold start" in last)
+    sentences = build_report(cases, cases).overall.answer.sentences
+    assert [each for each in sentences if each.startswith("No cold start")] == said
 
 
 def test_case_is_named_once_where_several_of_its_metrics_got_worse() -> None:
