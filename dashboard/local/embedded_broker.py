@@ -79,7 +79,7 @@ class EmbeddedBroker(EmbeddedServer):
             "--appendonly",
             "yes",
             "--appendfsync",
-            "everysec",
+            "always",  # with "everysec", what is written while a slow disk syncs is lost by a kill
             "--save",
             "",
         ]

@@ -250,6 +250,14 @@ def test_messages_survive_kill_9_of_the_broker(broker: EmbeddedBroker) -> None:
     assert received(broker.start()) == "still here"
 
 
+def test_broker_acknowledges_what_is_on_disk_alone(broker: EmbeddedBroker) -> None:
+    """What kill -9 alone shows only while the disk is slow."""
+    with kombu.Connection(broker.start()) as connection:
+        client = connection.default_channel.client
+        assert client.config_get("appendfsync") == {"appendfsync": "always"}
+        assert client.config_get("appendonly") == {"appendonly": "yes"}
+
+
 def test_broker_takes_over_from_a_leftover_server(broker: EmbeddedBroker) -> None:
     left_behind = EmbeddedBroker(broker.home)
     send(left_behind.start(), "still here")
