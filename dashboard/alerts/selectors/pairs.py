@@ -17,11 +17,11 @@ from dashboard.language.contracts import Document
 from dashboard.language.metrics import STATUS_METRIC
 from dashboard.language.wording import metric_of
 from dashboard.models import Alert, Confirmation, Datum, Job
+from dashboard.results.core.level_sql import WARM_UP_POSITIONS
 from dashboard.results.core.series_points import judged_value, settings_of
 from dashboard.results.selectors import history
 
 RECORDED = 20  # newest points before the change
-WARM_UPS = "warm_ups"  # key of Run.request: the positions of its jobs that are warm-ups
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def _present(values: list[float | None]) -> list[float]:
 
 def is_warm_up(request: Document, position: int) -> bool:
     """Whether the job at this position of a run with this request is a warm-up."""
-    return position in request.get(WARM_UPS, ())
+    return position in request.get(WARM_UP_POSITIONS, ())
 
 
 def _values(alert: Alert, statuses: Mapping[UUID, str]) -> Mapping[UUID, float]:

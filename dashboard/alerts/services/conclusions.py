@@ -120,6 +120,7 @@ def _outcome(confirmation: Confirmation, alert: Alert) -> confirming.Confirmatio
             "weaker."
         )
         confirmation.save(update_fields=["only_new", "message"])
+        confirmation.runs.update(session="")  # what is still to come may run anywhere
     if len(measured.new) < confirming.FEWEST:
         return None
     return confirming.compare_with_recorded(measured.recorded, measured.new, suspected, settings)

@@ -42,6 +42,7 @@ from dashboard.models import (
     TorchBuild,
     Worker,
 )
+from dashboard.results.core.level_sql import WARM_UP_POSITIONS
 from dashboard.runs.selectors.runs import ACTIVE, TAKES_JOBS, WAITING
 from dashboard.runs.services.dispatch import assign_queue_order, dispatch
 from dashboard.runs.services.partitions import ensure_partitions
@@ -189,10 +190,14 @@ def _create(group: AlertGroup) -> Confirmation:
     """Choose the representatives; a run for each build."""
     confirmation = Confirmation.objects.create(group=group)
     confirmation.alerts.set(representatives(group=group))
-    if group.base is not None and group.base_id != group.new_id:
-        _create_run(confirmation, "base", group.base)
-    if group.new is not None:
-        _create_run(confirmation, "new", group.new)
+    builds = {"new": group.new}
+    if group.base_id != group.new_id:
+        builds["base"] = group.base
+    measured = {side: build for side, build in builds.items() if build is not None}
+    # A build that is measured alone is compared with what was recorded, on whichever devices
+    session = f"confirmation {confirmation.pk}" if len(measured) > 1 else ""
+    for side, build in measured.items():
+        _create_run(confirmation, side, build, session)
     return confirmation
 
 
@@ -214,7 +219,7 @@ def representatives(*, group: AlertGroup) -> list[Alert]:
     return [alerts[key] for key in chosen]
 
 
-def _create_run(confirmation: Confirmation, side: str, build: TorchBuild) -> Run:
+def _create_run(confirmation: Confirmation, side: str, build: TorchBuild, session: str) -> Run:
     group = confirmation.group
     assert group.machine is not None
     assert group.track is not None
@@ -226,6 +231,7 @@ def _create_run(confirmation: Confirmation, side: str, build: TorchBuild) -> Run
         track=group.track,
         confirmation=confirmation,
         libraries=libraries_of(group),
+        session=session,
         request={"side": side},
     )
 
@@ -283,7 +289,7 @@ def plan_rounds(
             job = plan_job(runs[side], position, benchmark, config, planned_at, measure)
             jobs.append(job)
             if number < first + warm_ups:
-                runs[side].request.setdefault(pairs.WARM_UPS, []).append(position)
+                runs[side].request.setdefault(WARM_UP_POSITIONS, []).append(position)
             position += 1
     if warm_ups:
         Run.objects.bulk_update(runs.values(), ["request"])

@@ -76,7 +76,7 @@ def _recommendation(judgement: Judgement) -> Recommendation:
     if judgement.state == "unknown":
         return "Move, cold start not known" if gains and _only_starts_open(judgement) else UNKNOWN
     if gains:
-        return "Move"
+        return "Move, cold start not known" if _without_start(judgement) else "Move"
     is_same = all(finding.kind == "unchanged" for finding in judgement.findings)
     return "No change" if is_same else "No regression found"
 
@@ -236,14 +236,21 @@ def _bound_sentence(judgement: Judgement) -> Iterator[str]:
 
 def _missing_starts(judgement: Judgement) -> Iterator[str]:
     """Of how many compiled cases the answer says nothing about the cold start."""
-    steps, starts = (judgement.tables.get(key) for key in ("latency_ms", "cold_start_s"))
-    if steps is None or starts is None:
-        return
-    cases = {row.case.key for row in steps.rows if row.case.config != EAGER}
-    missing = len(cases - {row.case.key for row in starts.rows})
-    if missing:
-        which = f" of {plural(missing, 'case')}" if missing < len(cases) else ""
-        yield f"No cold start{which} was measured on both sides."
+    if missing := _without_start(judgement):
+        is_all = len(missing) == len(_compiled(judgement, "latency_ms"))
+        which = "" if is_all else f" of {plural(len(missing), 'case')}"
+        yield f"The cold start{which} was not measured on both sides."
+
+
+def _without_start(judgement: Judgement) -> set[Key]:
+    """Compiled cases whose cold start was not measured on both sides."""
+    return _compiled(judgement, "latency_ms") - _compiled(judgement, "cold_start_s")
+
+
+def _compiled(judgement: Judgement, metric: str) -> set[Key]:
+    """Compiled cases that both sides measured in a metric."""
+    rows = judgement.tables[metric].rows if metric in judgement.tables else ()
+    return {row.case.key for row in rows if row.case.config != EAGER}
 
 
 def _up_to(percent: float) -> str:

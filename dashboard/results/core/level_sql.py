@@ -6,6 +6,8 @@ Each level is of one device in one session: what was measured there in turn is c
 (dashboard/comparisons/core/block_effects.py).
 """
 
+WARM_UP_POSITIONS = "warm_ups"  # key of Run.request: the positions of its jobs that are warm-ups
+
 # Count; mean, and sum of squares around it, of ln(value), NULL where a value has no logarithm;
 # the typical variance within a process; smallest, largest and mean value; the newest job.
 # 3.919928 is the width of a 95% interval in standard errors, so ln(high / low) / 3.919928 is the
@@ -28,12 +30,13 @@ OF_PLACE = """
                coalesce(result.device, '') AS device
     ) AS place"""
 
-# What was measured in turn with this: a run says so (`measure_in_turn`). Result files do not, and
-# there a day counts, or the one before (core/sessions.py). Empty: a run of its own, as the
-# schedule's are.
-SESSION = """
+# What was measured in turn with this: a run says so. Result files do not, and there a day counts,
+# or the one before (core/sessions.py). Empty: measured by itself, as the schedule's runs are, or
+# to warm up only.
+SESSION = f"""
     CASE WHEN run.purpose = 'import' AND run.session = ''
          THEN to_char(datum.planned_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')
+         WHEN run.request -> '{WARM_UP_POSITIONS}' @> to_jsonb(job.position) THEN ''
          ELSE run.session END"""
 # What did not pass, and what a person has marked as invalid, is left out.
 COUNTED = """

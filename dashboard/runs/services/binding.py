@@ -1,7 +1,7 @@
 """Binds each case that is measured in turn to one worker, where several share a machine.
 
 Two devices of one kind differ, so the sides of a case are compared within a device. All jobs of a
-case in one session, or in one confirmation, therefore wait for the same living worker
+case in one session therefore wait for the same living worker
 (`Job.bound_to`): their messages go to that worker's own queue, and no other worker may claim them.
 When it falls silent, is paused or has a full disk, the jobs that still wait are released and bound
 again together.
@@ -19,10 +19,9 @@ from django.utils import timezone
 from dashboard.models import Job, Machine, Run, Worker
 from dashboard.runs.selectors.runs import ACTIVE_RUNS, ALIVE, TAKES_JOBS, WAITING
 
-# A build that is measured alone is compared with what was recorded, on whichever devices that was
-IN_TURN = ~Q(session="") | Q(confirmation__only_new=False)  # of runs
-CASE = ("run__session", "run__confirmation", "benchmark", "config")
-Case = tuple[str, int | None, int, int]  # the values of CASE; a confirmation has no session
+IN_TURN = ~Q(session="")  # of runs
+CASE = ("run__session", "benchmark", "config")
+Case = tuple[str, int, int]  # the values of CASE
 
 
 def bind_cases(*, machine_id: int) -> None:
@@ -58,8 +57,8 @@ def _unbound_cases(machine_id: int) -> dict[Case, list[UUID]]:
     waiting = Job.objects.filter(run__in=runs, state__in=WAITING, bound_to=None)
     in_order = waiting.order_by("config_id", "turn", "planned_at")
     cases: defaultdict[Case, list[UUID]] = defaultdict(list)
-    for job, session, confirmation, benchmark, config in in_order.values_list("pk", *CASE):
-        cases[session, confirmation, benchmark, config].append(job)
+    for job, session, benchmark, config in in_order.values_list("pk", *CASE):
+        cases[session, benchmark, config].append(job)
     return cases
 
 
@@ -83,13 +82,11 @@ def _bind(cases: dict[Case, list[UUID]], hosts: Sequence[int]) -> None:
 
 def _previous_hosts(cases: Collection[Case], hosts: Sequence[int]) -> dict[Case, int]:
     """Which of these workers has the cases' newest jobs that were measured, or are bound."""
-    sessions = {session for session, *_ in cases if session}
-    confirmations = {confirmation for _, confirmation, *_ in cases if confirmation}
-    jobs = Job.objects.filter(
-        Q(run__session__in=sessions) | Q(run__confirmation__in=confirmations)
-    ).annotate(host=Coalesce("worker", "bound_to"))
+    sessions = {session for session, *_ in cases}
+    jobs = Job.objects.filter(run__session__in=sessions)
+    jobs = jobs.annotate(host=Coalesce("worker", "bound_to"))
     rows = jobs.filter(host__in=hosts).order_by("position").values_list(*CASE, "host")
     previous: dict[Case, int] = {}
-    for session, confirmation, benchmark, config, host in rows:
-        previous[session, confirmation, benchmark, config] = host
+    for session, benchmark, config, host in rows:
+        previous[session, benchmark, config] = host
     return previous

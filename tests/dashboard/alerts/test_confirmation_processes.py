@@ -5,11 +5,22 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from dashboard.alerts.core.confirmation import FEWEST
 from dashboard.alerts.services import conclusions, confirmations, detection
+from dashboard.comparisons.core.matching import compare
+from dashboard.comparisons.selectors.versions import SideSource, sides
+from dashboard.language.metrics import METRICS
 from dashboard.models import Alert, AlertGroup, Series, Worker
-from tests.builders import alerting
+from tests.builders import alerting, site
 from tests.builders.alerting import end_job, measure
-from tests.builders.confirmations import NEW, living_worker, planned, suspected
+from tests.builders.confirmations import (
+    NEW,
+    answer,
+    by_build,
+    living_worker,
+    planned,
+    suspected,
+)
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()
@@ -41,6 +52,23 @@ def test_processes_of_the_confirmation_prove_that_the_code_differs() -> None:
     assert group.state == "confirmed"
     assert group.cause == "compiler"
     assert group.events.filter(action="cause", text="Compiler").exists()
+
+
+def test_confirmed_change_is_measured_in_turn_for_a_comparison_too() -> None:
+    """Without the warm-up of each side, which both have."""
+    group = suspected(10.0)
+    confirmations.start_due(now=NOW)
+    answer(lambda job, place: by_build(10.0)(job, place) * (3 if job.position < 2 else 1))
+    group.refresh_from_db()
+    assert group.state == "confirmed"
+    assert group.base
+    assert group.new
+    source = SideSource(machine=site.machine().pk)
+    base, new = sides([(source, group.base.pk), (source, group.new.pk)], ["latency_ms"])
+    [row] = compare(base, new, METRICS["latency_ms"]).rows
+    assert row.effect.ratio
+    assert row.effect.ratio.percent == pytest.approx(10.0, abs=1.0)
+    assert row.effect.processes == FEWEST
 
 
 def test_confirmation_decides_the_other_alerts_of_its_case() -> None:

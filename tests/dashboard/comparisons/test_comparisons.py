@@ -148,7 +148,7 @@ def test_command_follows_until_the_answer(
     Command().follow(comparison)
     shown = capsys.readouterr().out
     assert "24 of 24 jobs, 0 not passed" in shown  # what was suspected was measured again
-    assert "\nMove. Better: " in shown
+    assert "\nMove, cold start not known. Better: " in shown
     assert "10.0% faster" in shown
 
 

@@ -19,7 +19,8 @@ from tests.builders.compared import latency, samples, side
 @pytest.mark.parametrize(
     ("new", "word"),
     [
-        (side({"latency_ms": samples(factor=0.9)}), "Move"),
+        (side({"latency_ms": samples(factor=0.9), "cold_start_s": samples()}), "Move"),
+        (side({"latency_ms": samples(factor=0.9)}), "Move, cold start not known"),
         (side({"latency_ms": samples(factor=1.1)}), "Stay"),
         (side({"latency_ms": samples()}), "No change"),
         (
@@ -76,8 +77,8 @@ def test_start_that_is_not_known_is_said_next_to_steps_that_are(
 @pytest.mark.parametrize(
     ("with_starts", "said"),
     [
-        ((), ["No cold start was measured on both sides."]),
-        (("inductor",), ["No cold start of 1 case was measured on both sides."]),
+        ((), ["The cold start was not measured on both sides."]),
+        (("inductor",), ["The cold start of 1 case was not measured on both sides."]),
         (("inductor", "regional"), []),
     ],
 )
@@ -87,7 +88,7 @@ def test_cases_without_a_cold_start_are_said(with_starts: tuple[str, ...], said:
         metrics = ["latency_ms", *(["cold_start_s"] if config in with_starts else [])]
         cases = {**cases, **side(dict.fromkeys(metrics, samples()), config)}
     sentences = build_report(cases, cases).overall.answer.sentences
-    assert [each for each in sentences if each.startswith("No cold start")] == said
+    assert [each for each in sentences if each.startswith("The cold start")] == said
 
 
 def test_case_is_named_once_where_several_of_its_metrics_got_worse() -> None:

@@ -328,8 +328,8 @@ def test_build_that_is_measured_alone_is_not_bound() -> None:
     """It is compared with what was recorded, on whichever device that was."""
     site.living_worker("w1")
     site.living_worker("w2")
-    confirmation()
-    Job.objects.update(bound_to=None)
-    Confirmation.objects.update(only_new=True)
+    group = confirming.suspected()
+    group.base = group.new  # as where only the machine changed
+    assert confirmations.start(group=group, now=timezone.now())
     bind_cases(machine_id=site.machine().pk)
     assert {job.bound_to for job in confirming.planned()} == {None}
