@@ -5,15 +5,16 @@
 RESULTS: as `benchmarks_suite coverage` takes them. One thing is a case, in one version of its
 benchmark, with as many steps before the loss is compared, on a machine, plain or as a variant. It
 prints the highest value over the lowest, less 1, in percent: the widest of all, and how many repeat
-exactly.
+exactly; and of values above 0 the standard deviation of ln(value) between processes, pooled.
 """
 
 import json
 from argparse import ArgumentParser
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from math import log, sqrt
 from pathlib import Path
-from statistics import median
+from statistics import median, variance
 
 from benchmarks_suite.harness import contract, recorded
 
@@ -39,9 +40,9 @@ def main() -> None:
     documents = list[contract.Document]()
     for path in options.results:
         documents += recorded.read(path)
-    within = "builds with several processes | exactly the same | widest"
+    within = "builds with several processes | exactly the same | widest | deviation"
     print(f"| metric | {within} | releases compared | widest |")
-    print("|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|")
     for metric in options.metric or DRIFTS:
         print(row(metric, values_of(metric, documents)))
 
@@ -64,6 +65,7 @@ def values_of(metric: str, documents: Iterable[contract.Document]) -> Values:
 
 def row(metric: str, values: Values) -> str:
     within, across, processes = list[float](), list[float](), 0
+    squares, freedom = 0.0, 0
     for by_release in values.values():
         if len(by_release) > 1:
             across.append(apart(list(map(median, by_release.values()))))
@@ -71,8 +73,13 @@ def row(metric: str, values: Values) -> str:
             if len(repeated) > 1:
                 within.append(apart(repeated))
                 processes += len(repeated)
+                if min(repeated) > 0:
+                    logs = list(map(log, repeated))
+                    squares += variance(logs) * (len(logs) - 1)
+                    freedom += len(logs) - 1
+    deviation = f"{100 * sqrt(squares / freedom):.1f}%" if freedom else ""
     same = within.count(0.0)
-    builds = f"{len(within)} ({processes} processes) | {same} | {widest(within)}"
+    builds = f"{len(within)} ({processes} processes) | {same} | {widest(within)} | {deviation}"
     return f"| `{metric}` | {builds} | {len(across)} | {widest(across)} |"
 
 

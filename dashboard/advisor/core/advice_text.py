@@ -145,12 +145,12 @@ def _assumptions(advice: Advice) -> list[str]:
     if "assumed" in start_bases:
         sentences.append(
             "Starts that were measured once are taken to repeat within ± "
-            f"{200 * ASSUMED_START_ERROR:.0f}%."
+            f"{200 * ASSUMED_START_ERROR:.0f}%, as recorded ones did."
         )
     if "assumed" in step_bases:
         sentences.append(
             "Steps without an interval are taken to repeat within ± "
-            f"{200 * ASSUMED_STEP_ERROR:.0f}%."
+            f"{200 * ASSUMED_STEP_ERROR:.0f}%, as recorded ones did."
         )
     if "within" in step_bases:
         sentences.append(

@@ -47,10 +47,12 @@ JUDGED_METRICS = (
 )
 DEVICE_SHARE = "device_share_percent"
 # Of each side, whatever is judged: they show which part of a step changed, and what it waits for
-PART_METRICS = ("latency_ms", "eager_latency_ms", "speedup", DEVICE_SHARE)
+EAGER_MEMORY = "eager_peak_memory_gb"
+PART_METRICS = ("latency_ms", "eager_latency_ms", "speedup", DEVICE_SHARE, EAGER_MEMORY)
 # Thresholds. An interval of a case narrows to its threshold after many processes; that it holds
 # nothing as bad as this is enough to let a change in
 BOUND = 2.5
+_SAME_BYTES = 0.05  # of a change in memory: eager's that differs by less is the same
 _DECIDED: dict[EffectVerdict, FindingKind] = {
     "worse": "regression",
     "better": "improvement",
@@ -64,11 +66,16 @@ class Finding:
 
     device_decides: it is a step's latency, the step waits for the GPU, and what the GPU's own time
         does is decided.
+    step_share: of a device time how much of the step it is, percent, where the step waits for the
+        CPU as well; else None.
+    is_of_eager: it is a peak of memory, and eager's changed by as many bytes.
     """
 
     metric: Metric
     row: ComparisonRow
     device_decides: bool = False
+    step_share: float | None = None
+    is_of_eager: bool = False
 
     @property
     def effect(self) -> Effect:
@@ -196,7 +203,7 @@ def judge_sides(
         for row in table.rows:
             if not is_grain(table.metric, min(row.effect.base.least, row.effect.new.least)):
                 findings.append(Finding(table.metric, row))
-    findings = _with_device_decisions(findings, base, new)
+    findings = _with_eager_memory(_with_device_decisions(findings, base, new), base, new)
     breaks, undecided = newly_failing(base, new)
     repairs, _ = newly_failing(new, base)
     absent: list[ExcludedCase] = []
@@ -208,7 +215,9 @@ def judge_sides(
 
 
 def _with_device_decisions(findings: Sequence[Finding], base: Side, new: Side) -> list[Finding]:
-    """The findings; latencies know where the GPU's own time stands for them."""
+    """The findings; latencies know where the GPU's own time stands for them, and device times how
+    much of the step they are.
+    """
     decided = set()
     for finding in findings:
         if finding.metric.key == "device_ms" and finding.kind not in {"suspected", "open"}:
@@ -216,16 +225,35 @@ def _with_device_decisions(findings: Sequence[Finding], base: Side, new: Side) -
     marked = []
     for finding in findings:
         key = finding.row.case.key
-        is_latency = finding.metric.key == "latency_ms"
-        decides = is_latency and key in decided and all(_is_busy(side[key]) for side in (base, new))
-        marked.append(replace(finding, device_decides=decides))
+        share = min(_device_share(side[key]) for side in (base, new))
+        is_busy = share >= BUSY_GPU_PERCENT
+        if finding.metric.key == "device_ms":
+            marked.append(replace(finding, step_share=None if is_busy else share))
+        else:
+            decides = finding.metric.key == "latency_ms" and key in decided and is_busy
+            marked.append(replace(finding, device_decides=decides))
     return marked
 
 
-def _is_busy(measured: CaseMeasurements) -> bool:
-    """Whether the GPU worked nearly all of the step."""
+def _with_eager_memory(findings: Sequence[Finding], base: Side, new: Side) -> list[Finding]:
+    """The findings; peaks of memory know whether eager's changed as much."""
+    marked = []
+    for finding in findings:
+        key = finding.row.case.key
+        peaks = [side[key].samples.get(EAGER_MEMORY) for side in (base, new)]
+        is_same = False
+        if finding.metric.key == "peak_memory_gb" and all(peaks):
+            before, after = (pool_samples(peak).mean for peak in peaks if peak)
+            change = finding.effect.difference
+            is_same = abs(after - before - change) <= _SAME_BYTES * abs(change)
+        marked.append(replace(finding, is_of_eager=is_same))
+    return marked
+
+
+def _device_share(measured: CaseMeasurements) -> float:
+    """How much of the step the GPU worked, percent; 0 where that is not known."""
     shares = measured.samples.get(DEVICE_SHARE, [])
-    return bool(shares) and pool_samples(shares).mean >= BUSY_GPU_PERCENT
+    return pool_samples(shares).mean if shares else 0.0
 
 
 def judge_together(

@@ -68,6 +68,7 @@ class Effect:
         Hochberg 1995); NaN without an interval.
     suspected: what it would be called if each side had CERTAIN_PROCESSES; until then its verdict is
         unknown.
+    is_gpu_busy: whether the case is known to keep the GPU busy; of step metrics alone.
     change: in words, toned by the verdict.
     """
 
@@ -78,6 +79,7 @@ class Effect:
     verdict: EffectVerdict
     q: float = math.nan
     suspected: EffectVerdict | None = None
+    is_gpu_busy: bool = False
 
     @property
     def change(self) -> ValueChange:
@@ -201,7 +203,9 @@ def estimate_effects(
     ratios = dict(zip(places, estimate_ratios(base, new, alike), strict=True))
     effects = []
     for place, (old, fresh) in enumerate(pairs):
-        effects.append(Effect(old, fresh, metric, ratios.get(place), "unknown"))
+        is_busy = kinds is not None and kinds[place] is True
+        ratio = ratios.get(place)
+        effects.append(Effect(old, fresh, metric, ratio, "unknown", is_gpu_busy=is_busy))
     return judge(effects)[0]
 
 
@@ -281,12 +285,14 @@ def _widest_range(side: CaseSamples) -> float:
 
 
 def _may_be_tuning(effect: Effect) -> bool:
-    """Whether it is a device time, and processes of both sides took the same: then Inductor's
-    choices, which are few, explain it as well.
+    """Whether it is a device time, or a step that waits for the GPU, and processes of both sides
+    took the same: then Inductor's choices, which are few, explain it as well.
     """
+    key = effect.metric.key
+    if key != "device_ms" and not (key == "latency_ms" and effect.is_gpu_busy):
+        return False
     base, new = effect.base, effect.new
-    overlap = base.least <= new.most and new.least <= base.most
-    return effect.metric.key == "device_ms" and overlap
+    return base.least <= new.most and new.least <= base.most
 
 
 def describe_change(ratio: Ratio, verdict: EffectVerdict, metric: Metric) -> ValueChange:

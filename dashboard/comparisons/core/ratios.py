@@ -206,16 +206,22 @@ def level_intervals(levels: Sequence[Level]) -> list[tuple[float, float]]:
     return list(zip(lows.tolist(), highs.tolist(), strict=True))
 
 
-def standard_errors(levels: Sequence[Level]) -> tuple[Floats, Floats]:
+def standard_errors(
+    levels: Sequence[Level], prior: tuple[float, float] = (0.0, 0.0)
+) -> tuple[Floats, Floats]:
     """(standard errors of ln(value), their degrees of freedom) of alike levels, which share one
     variance between processes; errors are NaN where neither it nor that within a process is known.
+
+    prior: a variance and its degrees of freedom, known from elsewhere, that repeats are moderated
+        by.
     """
-    freedom = sum(level.n - 1 for level in levels)
-    variance = math.nan
-    if freedom:
-        variance = math.fsum(level.m2 for level in levels) / freedom
+    repeats = sum(level.n - 1 for level in levels)
+    variance, freedom = math.nan, 0.0
+    if repeats:
+        freedom = prior[1] + repeats
+        variance = (math.prod(prior) + math.fsum(level.m2 for level in levels)) / freedom
     n, within = np.array([(level.n, level.within) for level in levels], dtype=float).T
-    return wider_error(variance / n, within / n, np.full(len(levels), float(freedom)))
+    return wider_error(variance / n, within / n, np.full(len(levels), freedom))
 
 
 def variance_prior(variances: Floats, freedom: Floats) -> tuple[float, float]:

@@ -30,11 +30,14 @@ COST_METRICS = (
     *_MEMORY,
     "eager_peak_memory_gb",
 )
-# Relative standard errors where one process was measured, without an interval of its own. Compile
-# times of one case differed by 3 to 10% from process to process, speedups by 0.5 to 3%: the upper
-# ends are taken.
-ASSUMED_START_ERROR = 0.10
-ASSUMED_STEP_ERROR = 0.03
+# Relative standard errors where one process was measured, without an interval of its own: as far as
+# recorded processes of one build on GPUs of one kind are apart (docs/advisor.md)
+ASSUMED_START_ERROR = 0.13
+ASSUMED_STEP_ERROR = 0.055
+# Two starts may agree by chance, or not at all: with repeats, that error counts as much as these
+# degrees of freedom
+_START_PRIOR = ASSUMED_START_ERROR**2, 2.0
+_NO_PRIOR = 0.0, 0.0
 _DRAWS = 4000
 _ROUNDING = 1e-9  # a step that ends on the second is done
 _MAX_LOG = 20.0  # two processes leave one degree of freedom, whose tails would overflow
@@ -128,7 +131,7 @@ def candidates(
 
     steps: `step_estimates`.
     """
-    starts = _estimates(options, STARTS[start], ASSUMED_START_ERROR, rng)
+    starts = _estimates(options, STARTS[start], ASSUMED_START_ERROR, rng, _START_PRIOR)
     usable = _eager_candidate(options, steps.get(EAGER))
     for option in options:
         config = option.config
@@ -138,13 +141,17 @@ def candidates(
 
 
 def _estimates(
-    options: Sequence[Option], metric: str, assumed: float, rng: np.random.Generator
+    options: Sequence[Option],
+    metric: str,
+    assumed: float,
+    rng: np.random.Generator,
+    prior: tuple[float, float] = _NO_PRIOR,
 ) -> dict[str, Estimate]:
     """Values of one metric by config; the configs share one spread between processes."""
     levels = {option.config: option.levels[metric] for option in options if metric in option.levels}
     if not levels:
         return {}
-    errors, freedom = standard_errors([*levels.values()])
+    errors, freedom = standard_errors([*levels.values()], prior)
     estimates = {}
     for (config, level), error, df in zip(levels.items(), errors, freedom, strict=True):
         if math.isnan(error):

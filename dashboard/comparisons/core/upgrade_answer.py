@@ -138,11 +138,7 @@ def _sentences(judgement: Judgement) -> Iterator[str]:
     if undecided := judgement.undecided:
         names = _first_of([failure.text for failure in undecided])
         yield f"Failed on the new side, which proves nothing yet: {names}."
-    if scattering := judgement.of_kind("scatters"):
-        yield (
-            f"The whole step of {plural(len(scattering), 'case')} is not decided; it waits for the "
-            "GPU, so the GPU's own time decides."
-        )
+    yield from _scattering_steps(judgement)
     if judgement.state == "unknown":
         yield from _known_steps(judgement.findings)
     if not only_means:
@@ -150,6 +146,25 @@ def _sentences(judgement: Judgement) -> Iterator[str]:
     if judgement.findings:
         yield from _bound_sentence(judgement)
     yield from _missing_starts(judgement)
+
+
+def _scattering_steps(judgement: Judgement) -> Iterator[str]:
+    """What stands for whole steps that are not decided: the GPU's own time, or how long at most."""
+    times: dict[Key, Finding] = {}
+    for finding in judgement.findings:
+        if finding.metric.key == "device_ms":
+            times[finding.row.case.key] = finding
+    scattering = [times[finding.row.case.key] for finding in judgement.of_kind("scatters")]
+    bounded = [time for time in scattering if time.kind == "bounded"]
+    waiting = "is not decided; it waits for the GPU"
+    if decided := len(scattering) - len(bounded):
+        cases = plural(decided, "case")
+        yield f"The whole step of {cases} {waiting}, so the GPU's own time decides."
+    if bounded:
+        worst = max(time.worst_percent for time in bounded)
+        limit = f"at most {worst:.1f}% slower" if worst >= LEAST_SHOWN_PERCENT else "not slower"
+        cases = plural(len(bounded), "case")
+        yield f"The whole step of {cases} {waiting}, whose own time is {limit}."
 
 
 def _known_steps(findings: Sequence[Finding]) -> Iterator[str]:
@@ -178,13 +193,25 @@ def _changes(title: str, findings: Sequence[Finding]) -> Iterator[str]:
     """Each change with its case, which is named once where several of its metrics follow."""
     changes, named = [], ""
     for finding in findings:
-        case, text = finding.row.case, finding.effect.change.text
+        case, change = finding.row.case, _change_of(finding)
         name = f"{case.benchmark} {case.config}"
-        change = wording.named(finding.metric, text)
         changes.append(change if name == named else f"{name} {change}")
         named = name
     if changes:
         yield f"{title}: {_first_of(changes)}."
+
+
+def _change_of(finding: Finding) -> str:
+    """With what keeps a reader from taking it for more than it is."""
+    metric, text = finding.metric, finding.effect.change.text
+    if finding.step_share is not None:
+        of_step = f"{finding.step_share:.0f}% of the step"
+        return f"{metric.label.lower()}, {of_step}, {wording.without_noun(text)}"
+    named = wording.named(metric, text)
+    if finding.is_of_eager:
+        size = 1000 * abs(finding.effect.difference)
+        return f"{named}, by {size:.3g} MB, in eager as well"
+    return named
 
 
 def _mean_sentences(means: Sequence[MetricMean]) -> Iterator[str]:

@@ -32,6 +32,7 @@ register.filter("factor_title", title_of)
 
 _SIGNS = {"better": "▲", "worse": "▼", "same": "=", "unknown": "?"}
 _NOT_CERTAIN = "not certain yet"
+_MAY_BE_CHANCE = "may be chance: many were compared"
 _NO_INTERVAL = "no interval yet"
 _MOST_MODELS = 3  # of one word, by name
 _BOTH_WAYS = 2  # percentages of an interval that says by itself that better and worse are possible
@@ -142,6 +143,10 @@ def _why_unknown(of: Effect | FactorEffect | MetricMean, interval: str) -> str:
             return f"suspected: {plural(of.processes, 'process', 'processes')} a side"
     if interval.count("%") == _BOTH_WAYS:
         return ""
+    if isinstance(of, Effect) and of.ratio and of.ratio.is_known:
+        threshold = of.metric.threshold_percent
+        is_small = abs(of.ratio.percent) < threshold
+        return f"below the threshold of {threshold:g}%" if is_small else _MAY_BE_CHANCE
     return _NOT_CERTAIN if interval else _NO_INTERVAL
 
 

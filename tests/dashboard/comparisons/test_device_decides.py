@@ -51,6 +51,14 @@ def test_gpu_time_of_two_processes_decides_where_the_step_waits_for_it(
     assert STANDS_FOR_IT in group.answer.sentence
 
 
+def test_gpu_time_that_may_be_shorter_only_bounds_the_step() -> None:
+    """Two processes a side: suspected to be faster."""
+    answer = overall(gpu_case(0.97)).answer
+    assert answer.word == "No regression found"
+    assert "it waits for the GPU, whose own time is not slower." in answer.sentence
+    assert STANDS_FOR_IT not in answer.sentence
+
+
 def of_two_sessions(factor: float) -> Side:
     """A process on each of two GPUs."""
     sessions = [samples((93.30 * factor,), device=name) for name in ("gpu-0", "gpu-1")]
@@ -105,6 +113,23 @@ def test_six_processes_are_certain_where_no_two_of_both_sides_took_the_same(
     assert row.effect.suspected == (None if verdict == "worse" else "worse")
 
 
+APART = (100.0, 100.4, 99.8, 100.2, 100.1, 100.3)
+ONE_AS_LONG = (97.0, 97.2, 96.9, 97.1, 97.3, 99.9)
+
+
+@pytest.mark.parametrize(("utilization", "verdict"), [(99.0, "unknown"), (40.0, "better")])
+def test_step_that_waits_for_the_gpu_is_no_surer_than_its_launches(
+    utilization: float, verdict: str
+) -> None:
+    def of(values: tuple[float, ...]) -> Side:
+        busy = samples((utilization,) * 6)
+        return side({"latency_ms": samples(values), "gpu_utilization_percent": busy})
+
+    [row] = overall(of(ONE_AS_LONG), of(APART)).judgement.tables["latency_ms"].rows
+    assert row.effect.verdict == verdict
+    assert row.effect.suspected == (None if verdict == "better" else "better")
+
+
 def test_step_that_waits_for_the_host_is_not_known_by_the_gpu() -> None:
     hosted = gpu_case(share=40.0)
     group = overall(hosted, hosted)
@@ -117,6 +142,7 @@ def test_more_gpu_time_is_worse_also_where_the_step_waits_for_the_host() -> None
     group = overall(gpu_case(1.2, share=40.0), gpu_case(share=40.0))
     assert group.answer.word == "Stay"
     assert "1 of 2 results could still hide a large regression" in group.answer.sentence
+    assert "device time, 40% of the step, 20.0% slower (" in group.answer.sentence
 
 
 def test_gpu_time_that_scatters_decides_nothing() -> None:

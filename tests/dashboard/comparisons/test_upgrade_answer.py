@@ -243,3 +243,16 @@ def test_eager_that_changed_decides_nothing(configs: tuple[str, ...], factor: fl
         new |= side({**both, **moved, "speedup": samples((2.0 * factor,) * 6)}, config=config)
     answer = build_report(base, new).overall.answer
     assert answer.word == "No change"
+
+
+@pytest.mark.parametrize(("eager", "said"), [(1.0, True), (2.0, False)])
+def test_memory_that_eager_saves_as_well_is_said_to_be_eagers(eager: float, said: bool) -> None:
+    """A library's workspace: 33.6 MB in either arm."""
+
+    def of(change: float) -> Side:
+        peaks = {"peak_memory_gb": 0.1 + change, "eager_peak_memory_gb": 1.0 + eager * change}
+        return side({key: samples((value,) * 2) for key, value in peaks.items()})
+
+    sentence = build_report(of(0.0), of(-0.0336)).overall.answer.sentence
+    assert "inductor peak memory 33.6% lower" in sentence
+    assert ("33.6% lower, by 33.6 MB, in eager as well" in sentence) == said
