@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from dashboard.comparisons.core.matching import ComparisonRow, Side, Table, compare
-from dashboard.comparisons.core.metric_effects import EffectVerdict
+from dashboard.comparisons.core.metric_effects import Effect, EffectVerdict
 from dashboard.comparisons.core.ratios import Ratio
 from dashboard.comparisons.core.upgrade_groups import UpgradeReport, build_report
 from dashboard.language.metrics import Metric
 
 ORDERS = {
-    "effect": "largest effect",
+    "effect": "certain first, then largest",
     "better": "best first",
     "worse": "worst first",
     "name": "name",
@@ -100,10 +100,20 @@ def _fits(row: ComparisonRow, case_filter: CaseFilter) -> bool:
 def _rank(row: ComparisonRow, order: str) -> Any:
     if order == "name":
         return row.case.place
+    size = _doubt(row.effect), -row.effect.size
     if order == "effect":
-        return -row.effect.size
+        return size
     badness = _BADNESS.get(row.effect.verdict, 0) * row.effect.size
-    return badness if order == "better" else -badness
+    return badness if order == "better" else -badness, size
+
+
+def _doubt(effect: Effect) -> int:
+    """0 of what is certain, to 3 of single processes, which may lie far apart by chance."""
+    if effect.is_significant:
+        return 0
+    if effect.suspected:
+        return 1
+    return 2 if effect.ratio and effect.ratio.is_known else 3
 
 
 def axis_reach(rows: Sequence[ComparisonRow]) -> float:

@@ -16,7 +16,6 @@ from typing import Literal, TypeVar
 from dashboard.comparisons.core.failures import Failure, newly_failing
 from dashboard.comparisons.core.matching import (
     BUSY_GPU_PERCENT,
-    CaseMeasurements,
     ComparedCase,
     ComparisonRow,
     ExcludedCase,
@@ -225,8 +224,8 @@ def _with_device_decisions(findings: Sequence[Finding], base: Side, new: Side) -
     marked = []
     for finding in findings:
         key = finding.row.case.key
-        share = min(_device_share(side[key]) for side in (base, new))
-        is_busy = share >= BUSY_GPU_PERCENT
+        share = _device_share(key, base, new)
+        is_busy = share is not None and share >= BUSY_GPU_PERCENT
         if finding.metric.key == "device_ms":
             marked.append(replace(finding, step_share=None if is_busy else share))
         else:
@@ -240,20 +239,28 @@ def _with_eager_memory(findings: Sequence[Finding], base: Side, new: Side) -> li
     marked = []
     for finding in findings:
         key = finding.row.case.key
-        peaks = [side[key].samples.get(EAGER_MEMORY) for side in (base, new)]
+        before, after = (_value(side, key, EAGER_MEMORY) for side in (base, new))
         is_same = False
-        if finding.metric.key == "peak_memory_gb" and all(peaks):
-            before, after = (pool_samples(peak).mean for peak in peaks if peak)
+        if finding.metric.key == "peak_memory_gb" and before is not None and after is not None:
             change = finding.effect.difference
             is_same = abs(after - before - change) <= _SAME_BYTES * abs(change)
         marked.append(replace(finding, is_of_eager=is_same))
     return marked
 
 
-def _device_share(measured: CaseMeasurements) -> float:
-    """How much of the step the GPU worked, percent; 0 where that is not known."""
-    shares = measured.samples.get(DEVICE_SHARE, [])
-    return pool_samples(shares).mean if shares else 0.0
+def _device_share(key: Key, *sides: Side) -> float | None:
+    """How much of the step the GPU worked, percent, on the side where it was less; None where that
+    is not known of both.
+    """
+    shares = [_value(side, key, DEVICE_SHARE) for side in sides]
+    known = [share for share in shares if share is not None]
+    return min(known) if len(known) == len(sides) else None
+
+
+def _value(side: Side, key: Key, metric: str) -> float | None:
+    """What a side measured of a case in a metric, on average."""
+    samples = side[key].samples.get(metric) if key in side else None
+    return pool_samples(samples).mean if samples else None
 
 
 def judge_together(

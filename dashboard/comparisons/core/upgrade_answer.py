@@ -29,7 +29,6 @@ Recommendation = Literal[
 VERDICTS: tuple[Recommendation, ...] = get_args(Recommendation)
 _TONES: dict[Recommendation, Tone] = {
     "Move": "good",
-    "Move, cold start not known": "good",
     "Move, at a cost": "good",
     "Stay": "bad",
     "Stay: new failures": "bad",

@@ -84,6 +84,7 @@ def context(
         "rows": listed,
         "case_jobs": jobs_of_cases(listed, base, new, table.metric.key),
         "kernels": _kernels_by_case(kernels, table.metric),
+        "has_parts": any(row.changed_part for row in listed),
         "shown": len(rows),
         "significant": len(table.significant),
         **_filter_context(case_filter, choices),

@@ -22,7 +22,10 @@ def test_two_processes_a_side_decide_and_the_kernels_explain_it(reader: Client) 
     assert answer.word == "Stay"
     worse = "Worse: gpt2.standard.training.autocast_bf16.static.b16 inductor device time"
     assert re.search(rf"{worse} 4[34]\.\d% slower \(4\d\.\d to 4\d(\.\d)?%\)\.", answer.sentence)
-    assert "The whole step of 3 cases is not decided" in answer.sentence
+    waiting = "is not decided; it waits for the GPU"
+    assert f"The whole step of 1 case {waiting}, so the GPU's own time decides." in answer.sentence
+    limit = "whose own time is at most 1.5% slower."
+    assert f"The whole step of 2 cases {waiting}, {limit}" in answer.sentence
     words = {group.name: group.answer.word for group in page.context["report"].models}
     assert words == {
         "captioning": "No regression found",
