@@ -117,7 +117,7 @@ def _doubt(effect: Effect) -> int:
 
 
 def axis_reach(rows: Sequence[ComparisonRow]) -> float:
-    """Percent at the ends of the drawn axis of cases."""
+    """Percent at the ends of the drawn axis of cases; 0 where no interval is known."""
     return reach_of([row.effect.ratio for row in rows])
 
 
@@ -129,12 +129,14 @@ def model_reach(report: UpgradeReport) -> float:
 
 def reach_of(ratios: Sequence[Ratio | None]) -> float:
     """The smallest of _REACHES that most intervals fit: an arrow stands for the end of one that
-    does not, so that one wide interval does not flatten all others.
+    does not, so that one wide interval does not flatten all others. 0 without any interval.
     """
     ends = []
     for ratio in ratios:
         if ratio is not None and ratio.is_known:
             ends.append(max(abs(ratio.low), abs(ratio.high)))
     ends.sort()
-    widest = ends[int(_FITTING_SHARE * (len(ends) - 1))] if ends else 0.0
+    if not ends:
+        return 0.0
+    widest = ends[int(_FITTING_SHARE * (len(ends) - 1))]
     return next((reach for reach in _REACHES if reach >= widest), _REACHES[-1])

@@ -132,6 +132,16 @@ def test_filter_for_significant_excludes_the_unchanged(two_releases: None, reade
     assert 'metric=latency_ms&amp;axis=release">resnet50' not in shown
 
 
+@pytest.mark.parametrize(("repeats", "drawn"), [(3, True), (1, False)])
+def test_axis_is_drawn_where_an_interval_is_known(
+    repeats: int, drawn: bool, reader: Client
+) -> None:
+    cache.clear()  # reports of other tests
+    releases.import_two_releases(repeats=repeats)
+    shown = reader.get(COMPARE).content.decode()
+    assert ('class="drawn"' in shown) == ("drawn from" in shown) == drawn
+
+
 def test_filter_without_a_match_says_so(two_releases: None, reader: Client) -> None:
     page = text(reader, COMPARE + "&model=resnet50&show=worse")
     assert "No case fits these filters" in page
