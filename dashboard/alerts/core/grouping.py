@@ -13,9 +13,10 @@ from typing import Literal
 
 import scipy  # its parts are loaded where they are used: processes that never do stay small
 
+from dashboard.alerts.core.change_size import estimate
 from dashboard.language import states
 from dashboard.language.metrics import EAGER
-from dashboard.language.wording import effect, metric_of, plural
+from dashboard.language.wording import metric_of, plural
 
 Direction = Literal["regression", "improvement", "trade_off", "neutral"]
 Severity = Literal["low", "medium", "high"]
@@ -26,8 +27,6 @@ SEVERITIES: tuple[Severity, ...] = ("low", "medium", "high")
 GREAT = 5.0
 """An effect of so many `Metric.severity_percent` is of high severity; half of it of medium."""
 MANY_CASES = 5
-WIDE = 3.0
-"""Times its near end: from there on an interval's far end says how little the estimate does."""
 _NAMED = {  # metrics whose words alone do not say what changed
     "cold_start_s": "cold start",
     "warm_start_s": "warm start",
@@ -81,18 +80,6 @@ class Suspicion:
         if self.unit != "percent" or not measured_in:
             return GREAT / 2
         return abs(self.effect or 0.0) / measured_in
-
-    @property
-    def least(self) -> float | None:
-        """The near end of an interval in percent that is too wide for its estimate to say how much
-        it is; None where it is narrow, not known, or reads as reaching no change.
-        """
-        if self.unit != "percent" or self.low is None or self.high is None:
-            return None
-        near, far = sorted((self.low, self.high), key=abs)
-        if round(near, 1) == 0 or near * far < 0 or abs(far) <= WIDE * abs(near):
-            return None
-        return near
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,12 +228,8 @@ def sentence(suspicion: Suspicion) -> str:
         before, after = map(states.label, suspicion.words)
         return f"{after} (was {before})" if before else after
     metric = metric_of(suspicion.metric)
-    least = suspicion.least
-    amount = suspicion.effect if least is None else least
-    change = effect(metric, amount, None, None, suspicion.unit)
+    change = estimate(metric, suspicion.effect, suspicion.low, suspicion.high, suspicion.unit)
     text = change.text if change else "changed"
-    if least is not None:
-        text = f"at least {text}"
     if suspicion.unit != "percent":
         return f"{text} {metric.label.lower()}"
     if suspicion.metric in _NAMED:

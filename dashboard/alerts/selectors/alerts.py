@@ -8,18 +8,15 @@ from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
 from django.db.models.functions import JSONObject
 from django.utils import timezone
 
-from dashboard.alerts.core import grouping
+from dashboard.alerts.core import change_size, grouping
 from dashboard.alerts.selectors.evidence import surest, suspicion_of
 from dashboard.language import states
 from dashboard.language.metrics import Metric
 from dashboard.language.wording import (
     ValueChange,
-    effect,
-    has_two_ends,
     levels,
     metric_of,
     named,
-    span,
 )
 from dashboard.models import (
     Alert,
@@ -221,17 +218,13 @@ class AlertSummary:
 
     @property
     def estimate(self) -> ValueChange | None:
-        """`change` without its interval: "6.2% slower"."""
-        size = self.alert.size
-        return effect(self.metric, size.effect, None, None, size.unit)
+        """`change` without its interval: "6.2% slower", "at least 79.3% slower"."""
+        return change_size.estimate(self.metric, *self.alert.size)
 
     @property
     def interval(self) -> str:
-        """The interval of `change`: "5.1 to 7.4% slower"; empty where it has no two ends."""
-        size = self.alert.size
-        if size.unit != "percent" or size.low is None or size.high is None:
-            return ""
-        return span(self.metric, size.low, size.high) if has_two_ends(size.low, size.high) else ""
+        """What `estimate` leaves out of `change`: "5.1 to 7.4% slower"; empty where nothing."""
+        return change_size.details(self.metric, *self.alert.size)
 
     @property
     def estimate_details(self) -> str:
@@ -256,11 +249,12 @@ def summarize(alert: Alert) -> AlertSummary:
     if words := alert.decided.get("words"):
         return AlertSummary(alert, metric, None, words)
     between = levels(metric, *alert.levels) if alert.levels else ""
-    change = effect(metric, alert.effect, alert.low, alert.high, alert.unit)
+    change = change_size.in_words(metric, alert.effect, alert.low, alert.high, alert.unit)
     outcome = alert.decided.get("confirmation")
     if not outcome:
         return AlertSummary(alert, metric, change, levels=between)
-    again = effect(metric, outcome["effect"], outcome["low"], outcome["high"], outcome["unit"])
+    measured = (outcome["effect"], outcome["low"], outcome["high"], outcome["unit"])
+    again = change_size.in_words(metric, *measured)
     summary = AlertSummary(
         alert, metric, change, levels=between, again=again, rounds=outcome["pairs"]
     )

@@ -105,7 +105,8 @@ def _how_sure(group: AlertGroup, main: AlertSummary) -> list[str]:
         lines.append(f"Measured again: {main.alert.confirmation.replace('_', ' ')}.")
     if main.first and main.alert.confirmation == EvidenceState.CONFIRMED:
         before = f", {main.levels}" if main.levels else ""
-        lines.append(f"The scheduled series had shown {main.first.text}{before}.")
+        first = f"{main.first.text}{before}, in the scheduled series"
+        lines.append(f"First estimate, since replaced: {first}.")
     if not main.alert.confirmation:
         lines.append("It has not been confirmed by measuring both builds again in turn.")
     return lines

@@ -12,9 +12,10 @@ from operator import attrgetter
 from django.db import connection
 from django.urls import reverse
 
+from dashboard.alerts.core.change_size import in_words
 from dashboard.detection import Limit
 from dashboard.language.metrics import Metric
-from dashboard.language.wording import ValueChange, effect
+from dashboard.language.wording import ValueChange
 from dashboard.models import Benchmark, Series
 from dashboard.results.core.mark_charts import Mark, MarkedLine
 from dashboard.ui.axes import milliseconds
@@ -138,7 +139,7 @@ def read_marks(benchmark: Benchmark, series: Sequence[Series], metric: Metric) -
     for kind, of, seconds, text, key, unit, direction, number, low, high in rows:
         at = datetime.fromtimestamp(seconds or 0, UTC)
         if kind == "alert":
-            change = effect(metric, number, low, high, unit)
+            change = in_words(metric, number, low, high, unit)
             marks.alerts.append(AlertMark(of, at, int(key), text, direction, change))
         elif kind == "remark":
             marks.remarks.append(Remark(int(key), at, text, by=unit))

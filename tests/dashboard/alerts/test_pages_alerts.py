@@ -27,6 +27,25 @@ def test_page_shows_the_effect_with_its_interval(reader: Client) -> None:
     assert "5.1 to 7.4% slower" in shown
 
 
+def test_wide_change_is_called_by_its_near_end_wherever_it_is_shown(reader: Client) -> None:
+    outcome = {"effect": 455.0, "low": 79.3, "high": 1616.0, "unit": "percent", "pairs": 4}
+    group = alerting.group("confirmed", new=site.build(), base=site.build("2.12.0"))
+    alert = alerting.alert(group, confirmation="confirmed", decision={"confirmation": outcome})
+    alerting.alert(group, "cold_start_s")
+    describe(groups=[group])
+    said = "at least 79.3% slower"
+    assert said in group.title
+    details = "best estimate 455%, interval 79 to 1,616%"
+    for address in ("/alerts/", group.get_absolute_url()):
+        shown = " ".join(text(reader, address).split())
+        assert f"{said}</span> <small>{details}" in shown
+        assert "455% slower" not in shown
+    issue = text(reader, f"{group.get_absolute_url()}issue/?alert={alert.pk}")
+    assert f"latency {said} ({details})**" in issue
+    assert "First estimate, since replaced: 6.2% slower" in issue
+    assert "455% slower" not in issue
+
+
 def test_interval_whose_ends_read_the_same_is_left_out_of_the_summary(reader: Client) -> None:
     group = alerting.group()
     decision = {"verdict": {"level_before": 21.2, "level_after": 18.0}}
@@ -226,7 +245,7 @@ def test_confirmed_size_is_the_one_that_is_stated(reader: Client) -> None:
     assert group.title.startswith("mlp inference: 5.3% slower")
     shown = text(reader, group.get_absolute_url())
     assert "as the confirmation measured it" in shown
-    assert "Before it was measured again, the detector estimated" in shown
+    assert "First estimate, since replaced" in shown
     assert "5.3% slower" in alerts.summarize(alert).sentence
     assert "6.2" not in alerts.summarize(alert).sentence
 
