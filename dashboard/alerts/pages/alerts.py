@@ -70,11 +70,14 @@ def chosen_filters(request: HttpRequest, choices: Mapping[str, Sequence[str]]) -
 
 
 def listing(request: HttpRequest) -> HttpResponse:
-    """The inbox: open groups without improvements, unless the address asks for others."""
+    """The inbox: open groups without improvements, unless the address asks for others; the most
+    urgent first, or the newest.
+    """
     choices = inbox.choices(request.GET.get("machine", ""), request.GET.get("track", ""))
     chosen = chosen_filters(request, choices)
     groups = inbox.listing(chosen, timezone.now())
-    page = parameters.page(request, groups, _PAGE_SIZE)
+    sort = parameters.one_of(request, "sort", ["newest"])
+    page = parameters.page(request, groups if sort else inbox.most_urgent_first(groups), _PAGE_SIZE)
     # Its other words, of older links, are those of the two fields
     offered = choices | {"state": [chosen["state"] or alerts.EVERYTHING]}
     # With the viewer's key, where the feed needs one
@@ -89,6 +92,7 @@ def listing(request: HttpRequest) -> HttpResponse:
         "rows": inbox.rows(page.object_list),
         "chosen": chosen,
         "opened": inbox.OPENED,
+        "sort": sort,
         "filters": [field for field in filters if field.name in FIRST_FILTERS],
         "further_filters": further,
         "is_further_filtered": any(field.chosen for field in further),

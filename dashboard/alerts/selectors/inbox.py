@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.contrib.auth import get_user_model
-from django.db.models import Exists, Min, OuterRef, Q, QuerySet
+from django.db.models import Case, Exists, F, Min, OuterRef, Q, QuerySet, When
 
 from dashboard.alerts.selectors import alerts, facts
 from dashboard.alerts.selectors.alerts import AlertSummary, alerts_of
@@ -82,6 +82,12 @@ def listing(chosen: Mapping[str, str], now: datetime) -> QuerySet[AlertGroup]:
     """As `alerts.listing`, narrowed by the search `q` and by when it was `opened`."""
     groups = matching(alerts.listing(chosen), chosen.get("q", ""))
     return opened(groups, chosen.get("opened", ""), now)
+
+
+def most_urgent_first(groups: QuerySet[AlertGroup]) -> QuerySet[AlertGroup]:
+    """By severity, then by due date, those without one last; of the same the newest first."""
+    ranks = [When(severity=severity, then=rank) for severity, rank in alerts.RANK.items()]
+    return groups.order_by(Case(*ranks), F("due_at").asc(nulls_last=True), "-created_at", "-pk")
 
 
 def matching(groups: QuerySet[AlertGroup], text: str) -> QuerySet[AlertGroup]:

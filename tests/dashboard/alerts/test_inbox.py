@@ -103,6 +103,21 @@ def test_line_of_the_inbox_says_what_how_much_and_why(reader: Client) -> None:
     assert "Compiler" in shown
 
 
+def test_inbox_begins_with_the_most_urgent_alert(reader: Client) -> None:
+    now = timezone.now()
+    alerting.group(title="later", severity="high", due_at=now + timedelta(days=3))
+    alerting.group(title="undated", severity="high")
+    alerting.group(title="soon", severity="high", due_at=now + timedelta(days=1))
+    alerting.group(title="older", severity="low")
+    alerting.group(title="newer", severity="low")
+    alerting.group(title="middling", severity="medium")
+    page = reader.get("/alerts/").context["page"]
+    urgent_first = ["soon", "later", "undated", "middling", "newer", "older"]
+    assert [group.title for group in page.object_list] == urgent_first
+    page = reader.get("/alerts/?sort=newest").context["page"]
+    assert [group.title for group in page.object_list][:2] == ["middling", "newer"]
+
+
 def trade_off(**of_the_loss: Any) -> AlertGroup:
     """12.8% less memory, confirmed, a faster cold start, not confirmed; 1.8% more compile calls."""
     group = alerting.group(state="confirmed", direction="trade_off")
