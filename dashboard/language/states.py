@@ -25,6 +25,7 @@ LABELS: dict[str, str] = {
     "trade_off": "trade-off",
     "wontfix": "won't fix",
     "invalid": "not a regression",
+    "nobody": "unassigned",
     # marks of a job
     "cpu_pressure": "CPU busy with other work",
     "gpu_shared": "GPU shared with another process",

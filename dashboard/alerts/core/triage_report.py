@@ -12,7 +12,7 @@ from dashboard.language import states
 from dashboard.language.exports import markdown_table
 from dashboard.language.wording import plural
 
-NOBODY = "nobody"
+UNASSIGNED = "unassigned"
 MOST_LINES = 40  # of one section of the Markdown
 RATES_NOTE = (
     "Right: reproduced when measured again, or marked fixed or won't fix. Wrong: not reproduced, "
@@ -23,13 +23,17 @@ RATES_NOTE = (
 
 @dataclass(frozen=True, slots=True)
 class ReportedAlert:
-    """path: of its page. days_late: 0 where it is not late."""
+    """path: of its page. state: both of the next two in one word, as AlertGroup.state. days_late:
+    0 where it is not late.
+    """
 
     number: int
     path: str
     title: str
     severity: str
     state: str
+    evidence_state: str
+    workflow_state: str
     assignee: str
     opened_at: datetime
     due_at: datetime | None
@@ -123,7 +127,9 @@ def _lines(alerts: Sequence[ReportedAlert], site: str, nothing: str) -> str:
     rows = []
     for alert in alerts[:MOST_LINES]:
         due = f", due {alert.due_at:%d %b %H:%M}" if alert.due_at else ""
-        about = f"{alert.severity}, {states.label(alert.state)}, {alert.assignee or NOBODY}{due}"
+        about = (
+            f"{alert.severity}, {states.label(alert.state)}, {alert.assignee or UNASSIGNED}{due}"
+        )
         rows.append(f"- {_link(alert, site)}: {about}")
     return _with_rest(rows, len(alerts)) or nothing
 
@@ -131,7 +137,7 @@ def _lines(alerts: Sequence[ReportedAlert], site: str, nothing: str) -> str:
 def _late_lines(alerts: Sequence[ReportedAlert], site: str) -> str:
     rows = []
     for alert in alerts[:MOST_LINES]:
-        about = f"{alert.severity}, {alert.assignee or NOBODY}, {alert.late_text} late"
+        about = f"{alert.severity}, {alert.assignee or UNASSIGNED}, {alert.late_text} late"
         rows.append(f"- {_link(alert, site)}: {about}")
     return _with_rest(rows, len(alerts)) or "Nothing is late."
 
@@ -152,7 +158,7 @@ def _workloads(people: Sequence[Workload]) -> str:
         return "No alert is open."
     rows = []
     for load in people:
-        name = load.assignee or NOBODY
+        name = load.assignee or UNASSIGNED
         rows.append((name, str(load.open), str(load.late), f"{load.oldest:%d %b %Y}"))
     return markdown_table(("Who", "Open", "Late", "Oldest from"), rows)
 

@@ -49,7 +49,6 @@ FILTER_LABELS = {
     "evidence_state": "Evidence",
     "workflow_state": "Status",
     "cause": "Likely cause",
-    "assignee": "Owner",
 }
 
 

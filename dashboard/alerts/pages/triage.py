@@ -63,7 +63,7 @@ def assign(group: AlertGroup, form: QueryDict, by: User) -> str:
     if name and person is None:
         raise ActionNotAllowed(f"There is no account “{name}” that can sign in.")
     assignments.assign(group=group, to=person, by=by, why=form.get("why", ""))
-    return f"Assigned to {person or 'nobody'}."
+    return f"Assigned to {person}." if person else "Unassigned."
 
 
 def hand_over(group: AlertGroup, form: QueryDict, by: User) -> str:

@@ -62,6 +62,8 @@ def _reported(group: AlertGroup, now: datetime) -> ReportedAlert:
         title=group.title,
         severity=group.severity,
         state=group.state,
+        evidence_state=group.evidence_state,
+        workflow_state=group.workflow_state,
         assignee=group.assignee.username if group.assignee else "",
         opened_at=timezone.localtime(group.created_at),
         due_at=timezone.localtime(group.due_at) if group.due_at else None,

@@ -41,7 +41,8 @@ const steps = [[60, "second", 1], [3600, "minute", 60], [86400, "hour", 3600], [
 function localTime(element) {
   const at = new Date(element.dateTime);
   const seconds = (at - Date.now()) / 1000;
-  const step = steps.find(([limit]) => Math.abs(seconds) < limit);
+  const near = steps.find(([limit]) => Math.abs(seconds) < limit);
+  const step = near ?? ("relative" in element.dataset ? steps.at(-1) : undefined);
   const isRelative = step && !onPaper.matches && !("exact" in element.dataset);
   element.textContent = isRelative ? relative.format(Math.round(seconds / step[2]), step[1]) : absolute(at);
   element.title = `${absolute(at)} (${at.toISOString().slice(0, 16).replace("T", " ")} UTC)`;

@@ -185,7 +185,8 @@ def changed(change: wording.ValueChange | None) -> SafeString | str:
 def when(at: datetime | None, form: str = "") -> SafeString | str:
     """A time that the browser shows in the viewer's zone; without scripts, UTC.
 
-    form: "exact" for date and time also of what was lately; else "2 hours ago".
+    form: "exact" for date and time also of what was lately, "relative" for "in 30 days" also of
+        what is far away; else "2 hours ago" of the last days and the next.
     """
     if at is None:
         return "–"
@@ -193,7 +194,7 @@ def when(at: datetime | None, form: str = "") -> SafeString | str:
     return format_html(
         '<time datetime="{}"{}>{} UTC</time>',
         utc.isoformat(timespec="seconds"),
-        mark_safe(" data-exact") if form == "exact" else "",
+        mark_safe(f" data-{form}") if form else "",  # noqa: S308 - a template's constant
         utc.strftime("%Y-%m-%d %H:%M"),
     )
 

@@ -317,9 +317,9 @@ def test_overview_counts_what_nobody_has_taken(reader: Client, django_user_model
     alerting.group(severity="high")
     alerting.group(severity="high", assignee=ada)
     alerting.group(severity="high", workflow_state="acknowledged")
-    assert "1 of high severity without an owner" in text(reader, "/")
+    assert "1 of high severity unassigned" in text(reader, "/")
     AlertGroup.objects.filter(assignee=None).update(workflow_state="acknowledged")
-    assert "without an owner" not in text(reader, "/")
+    assert "severity unassigned" not in text(reader, "/")
 
 
 def test_page_api_and_messages_say_that_a_confirmed_change_is_smaller(reader: Client) -> None:

@@ -78,7 +78,7 @@ def test_page_is_laid_out_as_an_argument(history: None, reader: Client) -> None:
         'aria-label="Summary"',
         ">What changed<",
         ">Likely cause</h2>",
-        ">How sure</h2>",
+        ">Evidence</h2>",
         ">Reproduce</h2>",
     ]
     assert sorted(headings, key=shown.index) == headings

@@ -109,6 +109,21 @@ def test_page_and_markdown_show_the_same_alerts(reader: Client) -> None:
     assert "the slow one" in answer.content.decode()
 
 
+def test_report_names_evidence_and_assignee_as_the_inbox_does(reader: Client) -> None:
+    made = group(1, workflow_state="acknowledged", due_at=NOW + timedelta(days=30))
+    group(1, assignee=User.objects.create_user("ada"))
+    for address in ("/alerts/report/", "/alerts/"):
+        page = text(reader, address)
+        assert ">Evidence</a></th>" in page
+        assert "</span> confirmed</span>" in page
+        assert "</span> acknowledged</span>" in page
+        assert "unassigned" in page
+        assert "nobody</" not in page
+        assert f'<time datetime="{made.due_at:%Y-%m-%dT%H:%M:%S}+00:00" data-relative>' in page
+    assert "Owner" not in text(reader, "/alerts/report/")
+    assert "Assignee" in text(reader, "/alerts/")
+
+
 def test_page_takes_only_the_periods_that_it_offers(reader: Client) -> None:
     group(20, title="older")
     assert "older" in text(reader, "/alerts/report/?days=30")
