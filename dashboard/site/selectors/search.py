@@ -100,5 +100,5 @@ def _alerts(words: list[str]) -> list[AlertGroup]:
     groups = AlertGroup.objects.filter(
         _has_or_id(words, "title", "cause", "evidence_state", "workflow_state")
     )
-    shown = groups.only("title", "evidence_state", "workflow_state", "severity", "created_at")
+    shown = groups.only("title", "evidence_state", "workflow_state", "direction", "created_at")
     return list(shown.order_by(is_open, "-created_at")[:MOST])

@@ -87,12 +87,15 @@ register.filter("label", states.label)
 
 
 @register.simple_tag
-def word(text: str) -> SafeString:
+def word(text: str, direction: str = "") -> SafeString:
     """A status or state as people read it, with its sign and colour.
 
     The title has the code, where it differs, and what the glossary says of it.
+    direction: of the change whose state it is: it is good that an improvement is confirmed.
     """
     tone, sign = _SIGNS.get(text, ("bad", "✕"))
+    if (text, direction) == ("confirmed", "improvement"):
+        tone, sign = _SIGNS["pass"]
     shown = states.label(text)
     about = explain(text)
     if shown != text:

@@ -117,6 +117,19 @@ def test_page_of_a_trade_off_shows_both_sides(reader: Client) -> None:
     assert "A trade-off" in shown
 
 
+def test_confirmed_improvement_is_not_an_alarm(reader: Client) -> None:
+    group = alerting.group("confirmed", direction="trade_off")
+    alerting.alert(group, metric="cold_start_s", confirmation="confirmed")
+    alerting.alert(
+        group, effect=-4.0, low=-5.0, high=-3.0, direction="improvement", confirmation="confirmed"
+    )
+    worse, better = text(reader, group.get_absolute_url()).split("What got better")
+    assert '<span class="word bad"' in worse.partition("What got worse")[2]
+    of_the_gain = better.partition("</table>")[0]
+    assert '<span aria-hidden="true">✓</span> confirmed' in of_the_gain
+    assert '<span class="word bad"' not in of_the_gain
+
+
 def test_builds_with_commits_link_to_what_lies_between(reader: Client) -> None:
     base = TorchBuild.objects.create(label="aaa", version="2.14", git_sha="aaa")
     new = TorchBuild.objects.create(label="bbb", version="2.14", git_sha="bbb")
