@@ -1,5 +1,6 @@
 """The points behind one alert: its series, its eager control, its confirmation's processes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import inf
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dashboard.alerts.core.alert_charts import Process, Step
+from dashboard.alerts.selectors.alerts import DECISION_IN_BRIEF
 from dashboard.alerts.selectors.facts import same_case
 from dashboard.alerts.selectors.pairs import is_warm_up
 from dashboard.language.metrics import is_grain
@@ -38,16 +40,23 @@ _MOST_BEFORE = 120  # points before the change that the chart shows
 
 @dataclass(frozen=True, slots=True)
 class AroundChange:
-    """The points of an alert's series. line: None where nothing is stored (any more)."""
+    """The points of an alert's series.
+
+    line: None where nothing is stored (any more).
+    reversal: the later change since which the series is on the other side of the level before this
+        one: what rose is lower now than it had been. None where it is not.
+    """
 
     line: ChartLine | None
     step: Step
+    reversal: Alert | None = None
 
 
 def around(alert: Alert) -> AroundChange:
     """The points around the change of ``alert``, invalid ones left out. Three queries."""
-    step = step_of(alert)
-    return AroundChange(line_around(alert.series, step), step)
+    others = _other_changes(alert)
+    step = _step(alert, others)
+    return AroundChange(line_around(alert.series, step), step, _reversal(alert, others))
 
 
 def control_around(alert: Alert, step: Step) -> ChartLine | None:
@@ -61,7 +70,11 @@ def control_around(alert: Alert, step: Step) -> ChartLine | None:
 
 def step_of(alert: Alert) -> Step:
     """The change, and the changes of the series before and after it. One query."""
-    since, until = _neighbours(alert)
+    return _step(alert, _other_changes(alert))
+
+
+def _step(alert: Alert, others: Sequence[Alert]) -> Step:
+    since, until = _neighbours(alert, others)
     return Step(
         milliseconds(alert.planned_at),
         alert.effect,
@@ -73,17 +86,40 @@ def step_of(alert: Alert) -> Step:
     )
 
 
-def _neighbours(alert: Alert) -> tuple[datetime | None, datetime | None]:
-    """When the series had its change before, and its next one or its recovery; None: never."""
+def _other_changes(alert: Alert) -> list[Alert]:
+    """The other changes of its series that stand, oldest first, in brief. One query."""
     others = Alert.objects.filter(series=alert.series_id).exclude(planned_at=alert.planned_at)
     others = others.exclude(group__evidence_state=EvidenceState.NOT_REPRODUCED)
-    moments = others.exclude(group__workflow_state=WorkflowState.INVALID)
-    times = list(moments.order_by("planned_at").values_list("planned_at", flat=True))
+    standing = others.exclude(group__workflow_state=WorkflowState.INVALID).select_related("new")
+    brief = standing.only("group", "planned_at", "recovered_at", "new", "new__label")
+    return list(brief.annotate(decision_in_brief=DECISION_IN_BRIEF).order_by("planned_at"))
+
+
+def _neighbours(alert: Alert, others: Sequence[Alert]) -> tuple[datetime | None, datetime | None]:
+    """When the series came to the level before, and when it left the one after; None: never.
+
+    At a change before or after it, or at the end of one.
+    """
+    times = [other.planned_at for other in others]
+    times += [other.recovered_at for other in others if other.recovered_at]
     before = [at for at in times if at < alert.planned_at]
     after = [at for at in times if at > alert.planned_at]
     if alert.recovered_at:
         after.append(alert.recovered_at)
     return max(before, default=None), min(after, default=None)
+
+
+def _reversal(alert: Alert, others: Sequence[Alert]) -> Alert | None:
+    if alert.levels is None:
+        return None
+    before, after = alert.levels
+    reversal = None
+    for other in others:
+        if other.planned_at < alert.planned_at or other.recovered_at or other.levels is None:
+            continue
+        is_beyond = (other.levels[1] - before) * (after - before) < 0
+        reversal = (reversal or other) if is_beyond else None
+    return reversal
 
 
 def _control_series(alert: Alert) -> Series | None:

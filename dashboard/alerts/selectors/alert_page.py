@@ -10,6 +10,7 @@ from django.contrib.auth import get_user_model
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
+from dashboard.alerts.core.alert_charts import Step
 from dashboard.alerts.selectors.alert_data import AroundChange
 from dashboard.alerts.selectors.alerts import OPEN, AlertSummary
 from dashboard.catalog.core import commits
@@ -80,7 +81,7 @@ class NearbyPoint:
     low: float | None
     high: float | None
     job: str
-    is_new: bool
+    level: str  # before, after; another: of before the change before this one, or since the next
     is_first: bool  # of the new level
 
 
@@ -91,10 +92,10 @@ def points(seen: AroundChange) -> list[NearbyPoint]:
         return []
     first = int((line.at_ms < seen.step.at_ms).sum())
     start, end = max(first - _NEAR, 0), min(first + _NEAR, len(line.value))
-    return [_row(line, index, first) for index in range(start, end)]
+    return [_row(line, index, seen.step, index == first) for index in range(start, end)]
 
 
-def _row(line: ChartLine, index: int, first: int) -> NearbyPoint:
+def _row(line: ChartLine, index: int, step: Step, is_first: bool) -> NearbyPoint:
     return NearbyPoint(
         at=datetime.fromtimestamp(line.at_ms[index] / 1000, UTC),
         build=line.build[index],
@@ -102,9 +103,17 @@ def _row(line: ChartLine, index: int, first: int) -> NearbyPoint:
         low=_number(line.low[index]),
         high=_number(line.high[index]),
         job=line.job[index],
-        is_new=index >= first,
-        is_first=index == first,
+        level=_level_at(int(line.at_ms[index]), step),
+        is_first=is_first,
     )
+
+
+def _level_at(at_ms: int, step: Step) -> str:
+    is_earlier = step.since_ms is not None and at_ms < step.since_ms
+    is_later = step.until_ms is not None and at_ms >= step.until_ms
+    if is_earlier or is_later:
+        return "another"
+    return "before" if at_ms < step.at_ms else "after"
 
 
 def _number(value: np.float64) -> float | None:

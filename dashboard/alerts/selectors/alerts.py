@@ -72,6 +72,14 @@ _IN_WORDS = (  # what a sentence about an alert needs of it, next to its decisio
     "series__config__name",
 )
 _LARGE = ("series__detector__state", "job__log_tail")  # which nothing in words needs
+DECISION_IN_BRIEF = JSONObject(
+    words="decision__words",
+    confirmation="decision__confirmation",
+    verdict=JSONObject(
+        level_before="decision__verdict__level_before", level_after="decision__verdict__level_after"
+    ),
+)
+"""What `Alert.decided` needs of a decision, without its points."""
 LATE, THIS_WEEK = "late", "within_a_week"
 
 
@@ -166,14 +174,8 @@ def with_alerts(groups: QuerySet[AlertGroup]) -> QuerySet[AlertGroup]:
     Without their jobs, their detectors and the points of their decisions, which would be most of
     what a long list reads.
     """
-    verdict = JSONObject(
-        level_before="decision__verdict__level_before", level_after="decision__verdict__level_after"
-    )
-    brief = JSONObject(
-        words="decision__words", confirmation="decision__confirmation", verdict=verdict
-    )
     related = Alert.objects.select_related("series__benchmark", "series__config")
-    alerts = related.only(*_IN_WORDS).annotate(decision_in_brief=brief)
+    alerts = related.only(*_IN_WORDS).annotate(decision_in_brief=DECISION_IN_BRIEF)
     return groups.prefetch_related(Prefetch("alerts", queryset=alerts))
 
 

@@ -1,0 +1,68 @@
+"""What the page of an alert says of the other changes of its series."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from dashboard.alerts.selectors.alert_data import around, step_of
+from dashboard.alerts.selectors.alert_page import points
+from dashboard.models import Alert
+from dashboard.ui.axes import milliseconds
+from tests.builders import alerting, site
+from tests.builders.reading import text
+
+pytestmark = pytest.mark.django_db
+
+
+def change(hour: int, before: float, after: float, **fields: Any) -> Alert:
+    """The alert of a change from one level to another, in a group of its own."""
+    percent = 100 * (after / before - 1)
+    at = alerting.FIRST + timedelta(hours=hour)
+    verdict = {"verdict": {"level_before": before, "level_after": after}}
+    fields |= {"effect": percent, "low": percent - 1, "high": percent + 1}
+    group = alerting.group(new=site.build(fields.pop("build", site.BUILD)))
+    return alerting.alert(group, planned_at=at, seen_at=at, decision=verdict, **fields)
+
+
+def test_points_beyond_the_changes_next_to_it_are_of_another_level() -> None:
+    alerting.measured([1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 0.5, 0.5])
+    change(2, 1.0, 2.0)
+    middle = change(4, 2.0, 3.0)
+    change(6, 3.0, 0.5)
+    levels = [point.level for point in points(around(middle))]
+    assert levels == [*["another"] * 2, *["before"] * 2, *["after"] * 2, *["another"] * 2]
+
+
+def test_level_before_begins_where_an_earlier_change_ended() -> None:
+    ended = alerting.FIRST + timedelta(hours=4)
+    change(2, 1.0, 2.0, recovered_at=ended)
+    assert step_of(change(6, 1.0, 1.2)).since_ms == milliseconds(ended)
+
+
+def test_page_says_that_what_rose_is_lower_than_before(reader: Client) -> None:
+    rise = change(2, 2.0, 2.2)
+    fall = change(4, 2.2, 1.5, build="2.15.0")
+    shown = " ".join(text(reader, rise.group.get_absolute_url()).split())
+    assert f'lower than before it since 2.15.0: <a href="/alerts/{fall.group_id}/">' in shown
+    assert "than before it" not in text(reader, fall.group.get_absolute_url())
+
+
+@pytest.mark.parametrize(
+    "later",
+    [(2.2, 2.0), (2.2, 3.0)],
+)
+def test_change_that_does_not_go_beyond_the_old_level_is_not_named(
+    reader: Client, later: tuple[float, float]
+) -> None:
+    rise = change(2, 2.0, 2.2)
+    change(4, *later)
+    assert "than before it" not in text(reader, rise.group.get_absolute_url())
+
+
+def test_fall_that_has_ended_is_not_named(reader: Client) -> None:
+    rise = change(2, 2.0, 2.2)
+    change(4, 2.2, 1.5)
+    change(6, 1.5, 2.2)
+    assert "than before it" not in text(reader, rise.group.get_absolute_url())
