@@ -85,7 +85,7 @@ WORDS: dict[str, str] = {
     "inconclusive": "The measurements that it may cost did not decide it.",
     "flaky": "It passes and fails by turns, on one build: told once, until it does one or the "
     "other for long.",
-    "recovered": "The series went back to its old level by itself.",
+    "recovered": "The series is back at its old level.",
     "regression": "Slower, heavier, less exact, or failing.",
     "improvement": "Faster, lighter or more exact; found with the same care, left out of the "
     "inbox unless asked for.",

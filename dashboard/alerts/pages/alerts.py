@@ -138,6 +138,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
             "seen": seen,
             "has_control": alert_data.control_around(main.alert, seen.step) is not None,
             "points": alert_page.points(seen),
+            "recovered_with": alert_page.recovered_with(main.alert, seen),
             "command": command,
             "can_bisect": since_which_build.can_bisect(main.alert, command),
             "has_code": code_selector.sides_of(main.alert, seen) is not None,

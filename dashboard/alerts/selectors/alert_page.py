@@ -27,6 +27,7 @@ from dashboard.models import (
     TorchBuild,
 )
 from dashboard.runs.core.reproduce import command
+from dashboard.ui.axes import milliseconds
 from dashboard.ui.charts import ChartLine, first_seen
 
 _NEAR = 12  # points on either side of the change in the page's table
@@ -114,6 +115,17 @@ def _level_at(at_ms: int, step: Step) -> str:
     if is_earlier or is_later:
         return "another"
     return "before" if at_ms < step.at_ms else "after"
+
+
+def recovered_with(alert: Alert, seen: AroundChange) -> str:
+    """The build with which the series came back to its old level; empty where the build did not
+    change with that, or the series is not back.
+    """
+    if alert.recovered_at is None or seen.line is None:
+        return ""
+    at = int((seen.line.at_ms < milliseconds(alert.recovered_at)).sum())
+    builds = seen.line.build[max(at - 1, 0) : at + 1]
+    return builds[-1] if len(set(builds)) == 2 else ""
 
 
 def _number(value: np.float64) -> float | None:

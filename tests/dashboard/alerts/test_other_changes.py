@@ -66,3 +66,14 @@ def test_fall_that_has_ended_is_not_named(reader: Client) -> None:
     change(4, 2.2, 1.5)
     change(6, 1.5, 2.2)
     assert "than before it" not in text(reader, rise.group.get_absolute_url())
+
+
+@pytest.mark.parametrize(("build", "is_said"), [("2.15.0", True), (site.BUILD, False)])
+def test_page_says_with_which_build_the_old_level_came_back(
+    reader: Client, build: str, is_said: bool
+) -> None:
+    alerting.measured([1.0, 1.0, 2.0, 2.0])
+    alerting.measured([1.0, 1.0], first=4, build=build)
+    ended = change(2, 1.0, 2.0, recovered_at=alerting.FIRST + timedelta(hours=4))
+    shown = " ".join(text(reader, ended.group.get_absolute_url()).split())
+    assert ("back at the old level with 2.15.0" in shown) is is_said
