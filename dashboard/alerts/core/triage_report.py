@@ -15,9 +15,9 @@ from dashboard.language.wording import plural
 UNASSIGNED = "unassigned"
 MOST_LINES = 40  # of one section of the Markdown
 RATES_NOTE = (
-    "Right: reproduced when measured again, or marked fixed or won't fix. Wrong: not reproduced, "
-    "or marked as not a regression. Undecided alerts count as neither. Counted by month: a week "
-    "has too few."
+    "A change is one series at one build; an alert has one or more. Right: reproduced when "
+    "measured again, or marked fixed or won't fix. Wrong: not reproduced, or marked as not a "
+    "regression. Undecided changes count as neither. Counted by month: a week has too few."
 )
 
 
@@ -180,5 +180,5 @@ def _rates(months: Sequence[MonthRates]) -> str:
                 rates.missed_share.text,
             )
         )
-    header = ("Month", "Alerts", "Right", "Wrong", "Undecided", "Wrong of the decided", "Missed")
+    header = ("Month", "Changes", "Right", "Wrong", "Undecided", "Wrong of the decided", "Missed")
     return f"{markdown_table(header, rows)}\n\n{RATES_NOTE}"

@@ -105,3 +105,13 @@ def test_page_shows_rates_next_to_the_promise(reader: Client) -> None:
     shown = " ".join(text(reader, "/alerts/quality/").split())
     assert "no more than 1 false alert in 1,000 points" in shown
     assert "1 of 1 (21 to 100%)" in shown
+
+
+@pytest.mark.django_db
+def test_page_tells_the_changes_from_the_alerts_that_they_belong_to(reader: Client) -> None:
+    group = alerting.group("confirmed")
+    alerting.alert(group, seen_at=NOW)
+    alerting.alert(group, "cold_start_s", seen_at=NOW)
+    shown = text(reader, "/alerts/quality/")
+    assert '<td data-label="changes" class="number">2</td>' in shown
+    assert '<td data-label="alerts" class="number">1</td>' in shown
