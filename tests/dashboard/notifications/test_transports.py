@@ -1,4 +1,4 @@
-"""Messages and transports: real mail and real HTTP, to servers on this machine."""
+"""Messages and transports: real mail, to a server on this machine."""
 
 import io
 import json
@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from dashboard.alerts.core.alert_charts import Step
-from dashboard.notifications.transports import addresses, channels, compose, picture, webhook
+from dashboard.notifications.transports import channels, compose, picture, webhook
 from dashboard.notifications.transports.message import Address, NotSent
 from tests.builders.messages import AT, CHANGED, ENTRY, png, send
 from tests.builders.read_data import line
@@ -224,126 +224,3 @@ def test_option_that_reads_a_file_is_refused(address: str) -> None:
 def test_this_machines_own_log_is_no_channel() -> None:
     with pytest.raises(NotSent, match="nowhere outside"):
         channels.check(Address("syslog://"))
-
-
-# --- Webhook
-def test_webhook_receives_the_signed_document(hook: Receiver) -> None:
-    assert send(Address(hook.url, "s3cret", allow_private=True)) == "200 OK: thank you"
-    ((headers, body),) = hook.requests
-    expected = webhook.signature(body, "s3cret", int(headers["X-Compilewatch-Timestamp"]))
-    assert headers["X-Compilewatch-Signature"] == f"sha256={expected}"
-    assert json.loads(body)["alerts"][0]["id"] == 7
-    assert json.loads(body)["delivery"] == "5"
-    assert headers["X-Compilewatch-Delivery"] == "5"
-    assert headers["Host"] == f"127.0.0.1:{hook.port}"
-
-
-def test_webhook_without_a_secret_is_not_signed(hook: Receiver) -> None:
-    send(Address(hook.url, allow_private=True))
-    assert "X-Compilewatch-Signature" not in hook.requests[0][0]
-
-
-@pytest.mark.parametrize(
-    ("status", "permanent"),
-    [
-        (500, False),
-        (429, False),
-        (404, True),
-        (410, True),
-        (401, True),
-    ],
-)
-def test_webhook_status_decides_whether_to_retry(
-    hook: Receiver, status: int, permanent: bool
-) -> None:
-    hook.status = status
-    with pytest.raises(NotSent, match=str(status)) as refused:
-        send(Address(hook.url, allow_private=True))
-    assert refused.value.permanent is permanent
-
-
-def test_redirect_of_a_webhook_is_not_followed(hook: Receiver) -> None:
-    hook.status, hook.headers = 302, {"Location": "http://169.254.169.254/"}
-    with pytest.raises(NotSent, match="not followed"):
-        send(Address(hook.url, allow_private=True))
-    assert len(hook.requests) == 1
-
-
-def test_private_address_is_refused_before_anything_is_sent(hook: Receiver) -> None:
-    with pytest.raises(NotSent, match="ALLOW_PRIVATE_WEBHOOKS=true") as refused:
-        send(Address(hook.url))
-    assert refused.value.permanent
-    assert hook.requests == []
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "127.0.0.1",
-        "10.1.2.3",
-        "192.168.0.1",
-        "172.16.9.9",
-        "169.254.169.254",
-        "0.0.0.0",
-        "100.64.0.1",
-        "224.0.0.1",
-        "::1",
-        "fe80::1%eth0",
-        "fd00::1",
-        "::ffff:10.0.0.1",
-        "::",
-        "64:ff9b::a00:1",
-        "2002:a00:1::",
-    ],
-)
-def test_these_addresses_are_not_public(address: str) -> None:
-    assert not addresses.is_public(address)
-
-
-@pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8"])
-def test_these_addresses_are_public(address: str) -> None:
-    assert addresses.is_public(address)
-
-
-def answering(*ips: str) -> Any:
-    """A name server that gives these addresses for every name."""
-
-    def getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, port)) for ip in ips]
-
-    return getaddrinfo
-
-
-def test_name_with_one_private_address_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(socket, "getaddrinfo", answering("8.8.8.8", "10.0.0.1"))
-    with pytest.raises(NotSent, match=r"evil\.example leads to 10\.0\.0\.1"):
-        addresses.checked_address("evil.example", 443, allow_private=False)
-
-
-def test_connection_goes_to_the_checked_address(
-    monkeypatch: pytest.MonkeyPatch, hook: Receiver
-) -> None:
-    """A name server that answers differently the second time gains nothing: it is asked once."""
-    names: list[str] = []
-
-    def resolve(host: str, port: int, *_: Any, **__: Any) -> Any:
-        names.append(host)
-        return answering("127.0.0.1")(host, port)
-
-    monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    send(Address(f"webhook+http://rebinding.example:{hook.port}/hook", allow_private=True))
-    assert names == ["rebinding.example", "127.0.0.1"]
-    assert hook.requests[0][0]["Host"] == f"rebinding.example:{hook.port}"
-
-
-def test_unresolvable_name_is_not_a_permanent_refusal() -> None:
-    with pytest.raises(NotSent, match="could not be resolved") as refused:
-        addresses.checked_address("nowhere.invalid", 443, allow_private=False)
-    assert not refused.value.permanent
-
-
-def test_address_without_a_host_is_refused() -> None:
-    with pytest.raises(NotSent, match="names a host"):
-        send(Address("webhook+ftp://x"))
