@@ -7,8 +7,8 @@
 3. `send`: the message is made, one conditional UPDATE claims the delivery, and only then is the
    channel asked, outside of any transaction. A channel that refuses is asked again, at longer and
    longer intervals; one that will never accept is switched off, with the reason. A delivery whose
-   sender was killed while sending is not sent again: whether it arrived is unknown, and nobody is
-   notified twice.
+   sender failed or was killed while sending is not sent again: whether it arrived is unknown, and
+   nobody is notified twice.
 """
 
 from collections.abc import Callable, Iterable
@@ -37,6 +37,10 @@ EVENTS_AT_ONCE = 200
 KILLED = (
     "The sender was stopped while it sent: whether the message arrived is unknown. "
     "It is not sent again, so that nobody is notified twice."
+)
+FAULT = (
+    "The site failed with {} while it sent: whether the message arrived is unknown. "
+    "The site's log has the details."
 )
 Send = Callable[[Address, Message, str], str]
 
@@ -154,6 +158,11 @@ def send(*, delivery_id: int, now: datetime, transport: Send = channels.send) ->
         answer = transport(address, message, str(delivery.pk))
     except NotSent as refusal:
         _not_sent(delivery, refusal, now)
+        return False
+    except Exception as error:  # a fault of this site, not an answer of the channel
+        # Its text may hold the channel's address: that is for the log alone
+        logger.exception("could not be sent", delivery=delivery_id)
+        _end(delivery, state=Delivery.State.FAILED, answer=FAULT.format(type(error).__name__))
         return False
     _end(delivery, state=Delivery.State.SENT, sent_at=now, answer=answer)
     return True

@@ -6,7 +6,7 @@ docs/alerts.md describes it for those who receive it, with the lines that verify
 import hashlib
 import hmac
 import time
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 import httpx
 import orjson
@@ -23,26 +23,31 @@ _ANSWER_SHOWN = 300
 
 def send(to: Address, message: Message, delivery: str) -> str:
     """Post the message's document; the receiver's answer. Raises NotSent, also for a redirect."""
-    parts = target_of(to)
-    host = str(parts.hostname)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
+    url = target_of(to)
+    host = _ascii_host(url)
+    port = url.port or (443 if url.scheme == "https" else 80)
     address = checked_address(host, port, allow_private=to.allow_private)
-    url = httpx.URL(parts.geturl()).copy_with(host=address, port=port)
     body = orjson.dumps({**message.document, "delivery": delivery})
     headers = headers_for(body, to.secret, delivery, int(time.time()))
-    headers["Host"] = parts.netloc.rpartition("@")[2]
-    return _post(url, host, body, headers)
+    headers["Host"] = url.netloc.decode("ascii")
+    return _post(url.copy_with(host=address), host, body, headers)
 
 
-def target_of(to: Address) -> SplitResult:
-    """The parts of a webhook's address. Raises NotSent for one that is malformed."""
+def target_of(to: Address) -> httpx.URL:
+    """Where a webhook's address leads. Raises NotSent for one that is malformed."""
     try:
-        parts = urlsplit(to.url.removeprefix(WEBHOOK_PREFIX))
-        if parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0:
-            return parts
-    except ValueError:
-        pass
+        url = httpx.URL(to.url.removeprefix(WEBHOOK_PREFIX))
+    except (httpx.InvalidURL, UnicodeError) as error:
+        raise NotSent(f"This is not the address of a webhook: {error}.", permanent=True) from None
+    is_port = url.port is None or 0 < url.port < 1 << 16
+    if url.scheme in {"http", "https"} and url.raw_host and is_port:
+        return url
     raise NotSent("The address of a webhook begins with https:// and names a host.", permanent=True)
+
+
+def _ascii_host(url: httpx.URL) -> str:
+    """The host as name servers, certificates and the Host header have it: IDNA-encoded."""
+    return url.raw_host.decode("ascii")
 
 
 def masked(url: str) -> str:

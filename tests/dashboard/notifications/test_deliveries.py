@@ -180,6 +180,19 @@ def test_delivery_of_a_killed_sender_is_not_sent_twice() -> None:
     assert delivery.answer == deliveries.KILLED
 
 
+def test_error_of_the_site_ends_the_delivery_and_says_where_to_look() -> None:
+    delivery = waiting()
+
+    def broken(to: Address, message: Message, key: str) -> str:
+        raise UnicodeError("https://hooks.example.org/secret-path")
+
+    assert not deliveries.send(delivery_id=delivery.pk, now=NOW, transport=broken)
+    assert state_of(delivery) == "failed"
+    assert "UnicodeError" in delivery.answer
+    assert "secret-path" not in delivery.answer
+    assert Channel.objects.get().enabled
+
+
 def test_message_is_sent_outside_of_a_transaction() -> None:
     savepoints = []
 

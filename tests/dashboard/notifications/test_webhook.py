@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.notifications.transports import addresses, webhook
+from dashboard.notifications.transports import addresses, channels, webhook
 from dashboard.notifications.transports.message import Address, NotSent
 from tests.builders.messages import send
 from tests.builders.receivers import Receiver, receiver
@@ -136,6 +136,36 @@ def test_unresolvable_name_is_not_a_permanent_refusal() -> None:
     assert not refused.value.permanent
 
 
-def test_address_without_a_host_is_refused() -> None:
-    with pytest.raises(NotSent, match="names a host"):
-        send(Address("webhook+ftp://x"))
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("ftp://x", "names a host"),
+        ("https:///hook", "names a host"),
+        ("https://example.org:0/hook", "names a host"),
+        ("https://example.org:99999/hook", "names a host"),
+        ("https://example.org/a\nb", "non-printable"),
+        ("https://ex\x7fample.org/hook", "non-printable"),
+        ("https://bü cher.example/hook", "IDNA"),
+        ("https://[::1/hook", "Invalid"),
+    ],
+)
+def test_malformed_address_is_refused_before_anything_is_sent(url: str, reason: str) -> None:
+    to = Address(f"webhook+{url}", allow_private=True)
+    with pytest.raises(NotSent, match=reason) as refused:
+        channels.check(to)
+    assert refused.value.permanent
+
+
+def test_host_outside_of_ascii_is_asked_by_its_encoded_name(
+    monkeypatch: pytest.MonkeyPatch, hook: Receiver
+) -> None:
+    names: list[str] = []
+
+    def resolve(host: str, port: int, *_: Any, **__: Any) -> Any:
+        names.append(host)
+        return answering("127.0.0.1")(host, port)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    send(Address(f"webhook+http://bücher.example:{hook.port}/hook", allow_private=True))
+    assert names[0] == "xn--bcher-kva.example"
+    assert hook.requests[0][0]["Host"] == f"xn--bcher-kva.example:{hook.port}"
