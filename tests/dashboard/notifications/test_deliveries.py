@@ -193,6 +193,18 @@ def test_error_of_the_site_ends_the_delivery_and_says_where_to_look() -> None:
     assert Channel.objects.get().enabled
 
 
+def test_end_that_somebody_wrote_in_between_stays() -> None:
+    delivery = waiting()
+
+    def late(to: Address, message: Message, key: str) -> str:
+        deliveries.due(now=NOW + timedelta(seconds=deliveries.SENDING_S))
+        return "taken"
+
+    deliveries.send(delivery_id=delivery.pk, now=NOW, transport=late)
+    assert state_of(delivery) == "failed"
+    assert delivery.answer == deliveries.KILLED
+
+
 def test_message_is_sent_outside_of_a_transaction() -> None:
     savepoints = []
 
