@@ -123,7 +123,7 @@ def notify() -> None:
         send_delivery.apply_async((delivery,), expires=15)  # the next round asks again
 
 
-@app.task
+@app.task(time_limit=deliveries.SENDER_LIMIT_S)
 def send_delivery(delivery_id: int) -> None:
-    """Send one message."""
+    """Send one message. Mail and Apprise's services have no deadline of their own."""
     deliveries.send(delivery_id=delivery_id, now=timezone.now())

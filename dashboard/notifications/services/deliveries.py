@@ -32,7 +32,10 @@ from dashboard.notifications.transports.compose_report import report_message
 from dashboard.notifications.transports.message import Address, Message, NotSent
 
 RETRY_AFTER_S = (60, 300, 1800, 7200, 21600)  # then the tries are spent: nine hours after the first
-SENDING_S = 300  # a delivery that has been "sending" for longer has lost its sender
+SENDER_LIMIT_S = 120  # then the process that sends is killed: a worker has two for everything
+SENDING_S = (
+    300  # longer than that: a delivery that has been "sending" for longer has lost its sender
+)
 EVENTS_AT_ONCE = 200
 KILLED = (
     "The sender was stopped while it sent: whether the message arrived is unknown. "

@@ -3,6 +3,7 @@
 docs/alerts.md describes it for those who receive it, with the lines that verify a signature.
 """
 
+import asyncio
 import hashlib
 import hmac
 import time
@@ -15,7 +16,7 @@ from dashboard.notifications.core.kinds import WEBHOOK_PREFIX
 from dashboard.notifications.transports.addresses import checked_address
 from dashboard.notifications.transports.message import Address, Message, NotSent
 
-TIMEOUT_S = 10.0
+TIMEOUT_S = 10.0  # for the whole call
 # Answers that another try would not change
 GONE = frozenset({400, 401, 403, 404, 405, 410, 413, 415, 422})
 _ANSWER_SHOWN = 300
@@ -77,16 +78,13 @@ def signature(body: bytes, secret: str, timestamp: int) -> str:
 def _post(url: httpx.URL, host: str, body: bytes, headers: dict[str, str]) -> str:
     """Post to the checked address; the certificate is still verified against the host's name."""
     try:
-        with (
-            httpx.Client(timeout=TIMEOUT_S, trust_env=False, follow_redirects=False) as client,
-            client.stream(
-                "POST", url, content=body, headers=headers, extensions={"sni_hostname": host}
-            ) as response,
-        ):
-            beginning = next(response.iter_bytes(_ANSWER_SHOWN), b"").decode(errors="replace")
+        response, beginning = asyncio.run(_answer(url, host, body, headers))
     except httpx.HTTPError as error:
         raise NotSent(f"{host} could not be asked: {type(error).__name__}: {error}") from None
-    answer = f"{response.status_code} {response.reason_phrase}: {beginning}".rstrip(": ")
+    except TimeoutError:
+        raise NotSent(f"{host} did not answer within {TIMEOUT_S:g} seconds.") from None
+    text = beginning[:_ANSWER_SHOWN].decode(errors="replace")
+    answer = f"{response.status_code} {response.reason_phrase}: {text}".rstrip(": ")
     if response.is_success:
         return answer
     if response.is_redirect:
@@ -95,3 +93,31 @@ def _post(url: httpx.URL, host: str, body: bytes, headers: dict[str, str]) -> st
             permanent=True,
         )
     raise NotSent(f"{host} answered {answer}", permanent=response.status_code in GONE)
+
+
+async def _answer(
+    url: httpx.URL, host: str, body: bytes, headers: dict[str, str]
+) -> tuple[httpx.Response, bytes]:
+    """The response, and the beginning of its text: its status decides, so that a text that drips
+    in counts as far as it came.
+
+    Raises TimeoutError. httpx's own timeouts begin again with each read: a receiver that sends a
+    byte now and then would hold the sender without limit.
+    """
+    response, beginning = None, b""
+    try:
+        async with (
+            asyncio.timeout(TIMEOUT_S),
+            httpx.AsyncClient(timeout=TIMEOUT_S, trust_env=False, follow_redirects=False) as client,
+            client.stream(
+                "POST", url, content=body, headers=headers, extensions={"sni_hostname": host}
+            ) as response,
+        ):
+            async for part in response.aiter_bytes():
+                beginning += part
+                if len(beginning) >= _ANSWER_SHOWN:
+                    break
+    except TimeoutError:
+        if response is None:
+            raise
+    return response, beginning

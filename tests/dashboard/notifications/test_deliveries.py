@@ -180,6 +180,12 @@ def test_delivery_of_a_killed_sender_is_not_sent_twice() -> None:
     assert delivery.answer == deliveries.KILLED
 
 
+def test_sender_is_killed_before_its_delivery_counts_as_lost() -> None:
+    limit_s = tasks.send_delivery.time_limit
+    assert limit_s is not None
+    assert limit_s < deliveries.SENDING_S
+
+
 def test_error_of_the_site_ends_the_delivery_and_says_where_to_look() -> None:
     delivery = waiting()
 
