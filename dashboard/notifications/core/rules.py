@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Literal
 from zoneinfo import ZoneInfo
 
@@ -139,12 +139,12 @@ def last_due(now: datetime, when: When, at: time, zone: str, weekday: int = 0) -
     weekday: of a weekly digest, 0 is Monday.
     A time that the clock skips in spring counts as the moment after it.
     """
-    local = now.astimezone(ZoneInfo(zone))
-    day = local.date()
+    day = now.astimezone(ZoneInfo(zone)).date()
     if when == "weekly":
         day -= timedelta(days=(day.weekday() - weekday) % 7)
     due = datetime.combine(day, at, ZoneInfo(zone))
-    if due > local:
+    # In UTC: two times of one zone are compared by their clocks, which may be an hour off
+    if due.astimezone(UTC) > now.astimezone(UTC):
         period = timedelta(days=7 if when == "weekly" else 1)
         due = datetime.combine(day - period, at, ZoneInfo(zone))
     return due.astimezone(now.tzinfo)

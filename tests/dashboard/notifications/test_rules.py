@@ -110,3 +110,21 @@ def test_time_that_spring_skips_counts_as_the_moment_after() -> None:
     now = datetime(2026, 3, 29, 12, tzinfo=UTC)
     expected = datetime(2026, 3, 29, 1, 30, tzinfo=UTC)
     assert last_due(now, "daily", time(2, 30), "Europe/Berlin") == expected
+
+
+@pytest.mark.parametrize(
+    ("now", "at", "due"),
+    [
+        # 03:10, where 02:30 does not exist: it is due at 03:30
+        ("2026-03-08T07:10", time(2, 30), "2026-03-07T07:30"),
+        ("2026-03-08T07:30", time(2, 30), "2026-03-08T07:30"),
+        # 01:10 for the second time
+        ("2026-11-01T06:10", time(1, 30), "2026-11-01T05:30"),
+    ],
+)
+def test_clock_that_changes_moves_no_digest_into_the_future_or_back(
+    now: str, at: time, due: str
+) -> None:
+    moment = datetime.fromisoformat(now).replace(tzinfo=UTC)
+    expected = datetime.fromisoformat(due).replace(tzinfo=UTC)
+    assert last_due(moment, "daily", at, "America/New_York") == expected
