@@ -20,6 +20,14 @@ from dashboard.notifications.transports.message import NotSent
 ALLOW = "ALLOW_PRIVATE_WEBHOOKS"
 WHAT_TO_DO = f"are refused unless the site is started with {ALLOW}=true."
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+# `is_global` is true for these, in some versions of Python at least
+_REFUSED = (
+    ipaddress.ip_network("168.63.129.16/32"),  # Azure's platform, from inside a machine of its own
+    ipaddress.ip_network("192.88.99.0/24"),  # relays of 6to4
+    ipaddress.ip_network("::/96"),  # IPv4 inside IPv6, in its oldest form
+    ipaddress.ip_network("64:ff9b:1::/48"),  # NAT64 of a private network
+    ipaddress.ip_network("fec0::/10"),  # private networks of one site
+)
 
 
 def checked_address(host: str, port: int, *, allow_private: bool) -> str:
@@ -51,7 +59,8 @@ def is_public(address: str) -> bool:
             ip = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
         else:
             ip = ip.ipv4_mapped or ip.sixtofour or ip
-    return ip.is_global and not ip.is_multicast
+    is_refused = any(ip in network for network in _REFUSED)
+    return ip.is_global and not ip.is_multicast and not is_refused
 
 
 @contextmanager

@@ -133,6 +133,12 @@ def test_private_address_is_refused_before_anything_is_sent(hook: Receiver) -> N
         "::",
         "64:ff9b::a00:1",
         "2002:a00:1::",
+        "168.63.129.16",
+        "::ffff:168.63.129.16",
+        "192.88.99.1",
+        "fec0::1",
+        "::127.0.0.1",
+        "64:ff9b:1::7f00:1",
     ],
 )
 def test_these_addresses_are_not_public(address: str) -> None:
