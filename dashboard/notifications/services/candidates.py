@@ -5,6 +5,7 @@ Each comparison is considered once. One that a person cancelled says nothing, an
 
 from datetime import datetime
 
+import structlog
 from django.db import transaction
 
 from dashboard.comparisons.selectors import candidates as compared
@@ -12,11 +13,18 @@ from dashboard.models import Comparison, Delivery, Rule, RunState
 from dashboard.notifications.core.rules import selects_candidate
 from dashboard.notifications.selectors import candidates, messages
 
+logger = structlog.get_logger(__name__)
+
 
 def enqueue_candidates(*, now: datetime) -> int:
     """Match the comparisons that have ended against the rules; how many deliveries were made."""
-    ended = list(compared.ended().values_list("pk", flat=True))
-    return sum(_enqueue(comparison, now) for comparison in ended)
+    made = 0
+    for comparison_id in list(compared.ended().values_list("pk", flat=True)):
+        try:
+            made += _enqueue(comparison_id, now)
+        except Exception:  # it is tried again, and does not keep other messages waiting
+            logger.exception("candidate could not be reported", comparison=comparison_id)
+    return made
 
 
 def _enqueue(comparison_id: int, now: datetime) -> int:

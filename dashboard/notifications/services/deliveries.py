@@ -82,8 +82,13 @@ def _enabled_rules() -> QuerySet[Rule]:
 
 def make_digests(*, now: datetime) -> int:
     """Make the deliveries of digests that are due; how many. An empty digest is not sent."""
-    rules = _enabled_rules().exclude(when=Rule.When.AT_ONCE)
-    return sum(_make_digest(rule, now) for rule in rules)
+    made = 0
+    for rule in _enabled_rules().exclude(when=Rule.When.AT_ONCE):
+        try:
+            made += _make_digest(rule, now)
+        except Exception:  # it is tried again, and does not keep the others waiting
+            logger.exception("digest could not be made", rule=rule.pk)
+    return made
 
 
 def _make_digest(rule: Rule, now: datetime) -> int:

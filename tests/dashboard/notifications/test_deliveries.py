@@ -280,6 +280,14 @@ def test_digest_is_made_once() -> None:
     assert deliveries.make_digests(now=NOW) == 0
 
 
+def test_digest_that_cannot_be_made_does_not_stop_the_others() -> None:
+    digest(channel(), time_zone="Mars/Base")
+    digest(channel())
+    confirmed()
+    AlertEvent.objects.update(at=NOW - timedelta(days=1, hours=2))
+    assert deliveries.make_digests(now=NOW) == 1
+
+
 def test_empty_digest_is_not_sent() -> None:
     made = digest(channel())
     assert deliveries.make_digests(now=NOW) == 0

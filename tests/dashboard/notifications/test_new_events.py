@@ -102,6 +102,17 @@ def test_cancelled_comparison_is_not_reported() -> None:
     assert enqueue_candidates(now=NOW) == 0
 
 
+def test_candidate_that_cannot_be_read_stops_nothing_and_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rule(channel(), subjects=["candidates"])
+    candidates.ended(2.4)
+    with monkeypatch.context() as broken:
+        broken.setattr("dashboard.notifications.selectors.candidates.facts_of", None)
+        assert enqueue_candidates(now=NOW) == 0
+    assert enqueue_candidates(now=NOW) == 1
+
+
 # --- Reminders and hand-overs
 
 
