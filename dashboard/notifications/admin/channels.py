@@ -53,7 +53,7 @@ FIELDS = {
         "Webhook URL",
         "https://hooks.example.org/compilewatch",
         "It receives a POST with a JSON document. The secret that signs it is shown once after "
-        "saving.",
+        "saving. With http:// others on the way can read it.",
     ),
     Kind.OTHER: (
         "Apprise address",

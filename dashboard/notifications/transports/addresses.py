@@ -41,14 +41,33 @@ def checked_address(host: str, port: int, *, allow_private: bool) -> str:
     except (socket.gaierror, UnicodeError) as error:
         raise NotSent(f"The name {host} could not be resolved: {error}.") from None
     addresses = [str(info[4][0]) for info in infos]
-    for address in addresses:
-        if not allow_private and not is_public(address):
-            raise NotSent(
-                f"{host} leads to {address}, which is not a public address. Webhooks into private "
-                f"networks {WHAT_TO_DO}",
-                permanent=True,
-            )
+    if not allow_private:
+        for address in addresses:
+            _require_public(host, address)
     return addresses[0]
+
+
+def require_not_private(host: str) -> None:
+    """Raises NotSent where it is certain, without a name server, that the host is not public: it
+    is an address itself, in any notation, or this machine's own name.
+    """
+    is_own = host == "localhost" or host.endswith(".localhost")
+    try:
+        infos = socket.getaddrinfo(
+            "127.0.0.1" if is_own else host, None, flags=socket.AI_NUMERICHOST
+        )
+    except (socket.gaierror, UnicodeError):
+        return  # a name
+    _require_public(host, str(infos[0][4][0]))
+
+
+def _require_public(host: str, address: str) -> None:
+    if not is_public(address):
+        raise NotSent(
+            f"{host} leads to {address}, which is not a public address. Webhooks into private "
+            f"networks {WHAT_TO_DO}",
+            permanent=True,
+        )
 
 
 def is_public(address: str) -> bool:

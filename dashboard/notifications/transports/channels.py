@@ -25,7 +25,7 @@ class Transport:
 
 
 TRANSPORTS = (
-    Transport(WEBHOOK_PREFIX, webhook.send, webhook.target_of, webhook.masked),
+    Transport(WEBHOOK_PREFIX, webhook.send, webhook.check, webhook.masked),
     Transport(MAIL_PREFIX, mail.send, mail.recipients_of, mail.masked),
     Transport("", services.send, services.service_of, services.masked),
 )

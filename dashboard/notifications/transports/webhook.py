@@ -13,7 +13,7 @@ import httpx
 import orjson
 
 from dashboard.notifications.core.kinds import WEBHOOK_PREFIX
-from dashboard.notifications.transports.addresses import checked_address
+from dashboard.notifications.transports.addresses import checked_address, require_not_private
 from dashboard.notifications.transports.message import Address, Message, NotSent
 
 TIMEOUT_S = 10.0  # for the whole call
@@ -32,6 +32,13 @@ def send(to: Address, message: Message, delivery: str) -> str:
     headers = headers_for(body, to.secret, delivery, int(time.time()))
     headers["Host"] = url.netloc.decode("ascii")
     return _post(url.copy_with(host=address), host, body, headers)
+
+
+def check(to: Address) -> None:
+    """Raises NotSent for an address that is malformed or certainly private."""
+    url = target_of(to)
+    if not to.allow_private:
+        require_not_private(_ascii_host(url))
 
 
 def target_of(to: Address) -> httpx.URL:
@@ -54,7 +61,7 @@ def _ascii_host(url: httpx.URL) -> str:
 def masked(url: str) -> str:
     """The address without what may be secret: account, path and query."""
     parts = urlsplit(url.removeprefix(WEBHOOK_PREFIX))
-    return f"{WEBHOOK_PREFIX}{parts.scheme}://{parts.hostname}/…"
+    return f"{WEBHOOK_PREFIX}{parts.scheme}://{parts.netloc.rpartition('@')[2]}/…"
 
 
 def headers_for(body: bytes, secret: str, delivery: str, timestamp: int) -> dict[str, str]:

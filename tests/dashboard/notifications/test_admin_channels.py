@@ -23,7 +23,7 @@ TEAMS = (
     "https://prod-12.westeurope.logic.azure.com:443/workflows/0123456789abcdef0123456789abcdef"
     "/triggers/manual/paths/invoke?api-version=2016-06-01&sig=abcdefghijklmnopqrstuvwxyzABCDEFGHIJ"
 )
-HOOK = "webhook+https://ada:pa55@hooks.example.org/secret-path?token=abc"
+HOOK = "webhook+https://ada:pa55@hooks.example.org:8443/secret-path?token=abc"
 
 
 def page_text(response: Any) -> str:
@@ -73,7 +73,7 @@ def test_no_page_shows_the_whole_address(admin_client: Client, where: str) -> No
     made = channel(HOOK)
     url = reverse("admin:dashboard_channel_change", args=[made.pk]) if where == "change" else where
     shown = page_text(admin_client.get(url))
-    assert "webhook+https://hooks.example.org/…" in shown
+    assert "webhook+https://hooks.example.org:8443/…" in shown
     assert not any(secret in shown for secret in ("secret-path", "pa55", "token=abc"))
 
 
@@ -98,6 +98,7 @@ def test_empty_address_keeps_the_old_one(admin_client: Client) -> None:
         ("teams", TEAMS, TEAMS),
         ("webhook", "https://hooks.example.org/x", "webhook+https://hooks.example.org/x"),
         ("webhook", "webhook+https://hooks.example.org/x", "webhook+https://hooks.example.org/x"),
+        ("webhook", "http://127.0.0.1:8199/hook", "webhook+http://127.0.0.1:8199/hook"),
         ("other", "json://hooks.example.org/x", "json://hooks.example.org/x"),
     ],
 )
@@ -119,6 +120,10 @@ def test_each_kind_needs_its_own_field_alone(
         ("slack", "https://hooks.slack.com/services/x", "does not understand this https://"),
         ("teams", "https://example.org/x", "Its host ends in logic.azure.com or powerplatform"),
         ("webhook", "ftp://x", "begins with https:// and names a host"),
+        ("webhook", "http://127.0.0.1:8199/hook", "127.0.0.1 leads to 127.0.0.1, which is not a"),
+        ("webhook", "http://127.1/hook", "unless the site is started with ALLOW_PRIVATE_WEBHOOKS"),
+        ("webhook", "https://[fd00::1]/hook", "which is not a public address"),
+        ("webhook", "https://LocalHost/hook", "localhost leads to 127.0.0.1"),
         ("other", "oncall@example.org", "is an e-mail address: choose E-mail as the kind."),
         ("other", "pigeon", "begins with the name of its service"),
         ("other", "carrier://pigeon", "does not understand this carrier:// address"),
