@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from unfold.widgets import (
+    UnfoldAdminDecimalFieldWidget,
     UnfoldAdminSelect2Widget,
     UnfoldAdminSelectWidget,
     UnfoldAdminTextInputWidget,
@@ -111,6 +112,14 @@ class RuleForm(WithoutHiddenForm):
     metric_keys = WordsField(ALERTING, "None: all that are judged.", label="Metrics")
     machines = RowsField(Machine)
     tracks = RowsField(Track)
+    minimum_effect_percent = forms.FloatField(
+        min_value=0,
+        initial=0,
+        widget=UnfoldAdminDecimalFieldWidget(),
+        label="Changes of at least, %",
+        help_text="Of the largest change of the alert. Status words and counts are always "
+        "reported.",
+    )
     states = WordsField(
         NOTIFIED_STATES,
         "None: confirmed, missing reports, and recovered after that. Choose suspected to hear of "
@@ -138,12 +147,7 @@ class RuleForm(WithoutHiddenForm):
             "states",
             "improvements",
         )
-        labels = {"minimum_effect_percent": "Changes of at least, %"}
-        help_texts = {
-            "minimum_effect_percent": "Of the largest change of the alert. Status words and "
-            "counts are always reported.",
-            "improvements": "Also report what got better.",
-        }
+        help_texts = {"improvements": "Also report what got better."}
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data

@@ -205,6 +205,7 @@ def test_rule_is_created(admin_client: Client) -> None:
         ({"when": "weekly", "at": "08:00"}, "Say on which day the digest is sent."),
         ({"channels": []}, "This field is required."),
         ({"time_zone": "Mars/Base"}, "Select a valid choice."),
+        ({"minimum_effect_percent": "-3"}, "greater than or equal to 0"),
     ],
 )
 def test_unusable_rule_is_refused_with_a_reason(
