@@ -12,9 +12,10 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from unfold.admin import ModelAdmin
 from unfold.decorators import action
+from unfold.widgets import UnfoldAdminSelectWidget
 
 from dashboard.catalog.admin.builds import AddBuildForm, compare
-from dashboard.catalog.selectors.lookups import family_choices
+from dashboard.catalog.selectors.lookups import family_choices, size_choices
 from dashboard.catalog.services.builds import discover_builds, index_addresses
 from dashboard.models import Benchmark, Config, Machine, Requirements, TorchBuild, Track
 from dashboard.ui.admin.base import ReadOnlyAdmin
@@ -49,8 +50,29 @@ class ConfigAdmin(ReadOnlyAdmin):
     search_fields = ("name", "label", "about")
 
 
+class MachineForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments at run time
+    """A machine; its default size is one that benchmarks have, else nothing could be measured."""
+
+    default_size = forms.ChoiceField(
+        widget=UnfoldAdminSelectWidget(),
+        help_text="The benchmarks of this size are its default selection.",
+    )
+
+    class Meta:
+        model = Machine
+        fields = ("key", "label", "device_kind", "default_size", "hidden", "timeout_s")
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        size = self.fields.get("default_size")  # None: a viewer who may not change it
+        if isinstance(size, forms.ChoiceField):
+            size.initial = self.instance.default_size
+            size.choices = size_choices(self.instance.default_size)
+
+
 @admin.register(Machine)
 class MachineAdmin(ModelAdmin):
+    form = MachineForm
     list_display = ("key", "label", "device_kind", "default_size", "timeout_s", "hidden")
     list_filter = ("device_kind", "default_size", "hidden")
     search_fields = ("key", "label")

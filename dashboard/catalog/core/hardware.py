@@ -9,6 +9,7 @@ from pathlib import Path
 from dashboard.language.wording import plural
 
 NVIDIA_SMI = ("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
+CPU_SIZE, GPU_SIZE = "smoke", "standard"  # sizes of benchmarks
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,8 @@ class Hardware:
 def hardware(*, gpu: str | None, cpu: str, cores: int) -> Hardware:
     """The class of a machine with this GPU (its marketing name), or with none."""
     if gpu:
-        return Hardware(gpu_key(gpu), gpu, "cuda", "standard")
-    return Hardware(f"cpu-{cores}c", f"{cpu}, {plural(cores, 'core')}", "cpu", "smoke")
+        return Hardware(gpu_key(gpu), gpu, "cuda", GPU_SIZE)
+    return Hardware(f"cpu-{cores}c", f"{cpu}, {plural(cores, 'core')}", "cpu", CPU_SIZE)
 
 
 def gpu_key(name: str) -> str:

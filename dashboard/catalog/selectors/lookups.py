@@ -5,7 +5,15 @@ from typing import TypeVar
 
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
-from dashboard.catalog.core.plan import NOTHING_KNOWN, SHOWN_NAMES, PlanError, hint, require_known
+from dashboard.catalog.core.hardware import CPU_SIZE, GPU_SIZE
+from dashboard.catalog.core.plan import (
+    NOTHING_KNOWN,
+    OWN_SIZE,
+    SHOWN_NAMES,
+    PlanError,
+    hint,
+    require_known,
+)
 from dashboard.models import Benchmark, Machine, TorchBuild, Track, Worker
 
 Row = TypeVar("Row", bound=Model)
@@ -104,6 +112,15 @@ def family_choices() -> list[tuple[str, str]]:
     """Families that have benchmarks, as a form offers them."""
     benchmarks = Benchmark.objects.filter(retired=False).order_by("family")
     return [(name, name) for name in benchmarks.values_list("family", flat=True).distinct()]
+
+
+def size_choices(current: str) -> list[tuple[str, str]]:
+    """Sizes that a machine may take its default selection from, as a form offers them: those that
+    benchmarks have, those that come with the first worker, and the one that the machine has.
+    """
+    benchmarks = Benchmark.objects.filter(retired=False).exclude(size=OWN_SIZE).order_by()
+    sizes = {CPU_SIZE, GPU_SIZE, current, *benchmarks.values_list("size", flat=True).distinct()}
+    return [(size, size) for size in sorted(sizes)]
 
 
 def benchmarks_of_models(models: Sequence[str], machine: Machine) -> list[str]:
