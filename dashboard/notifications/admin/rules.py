@@ -4,6 +4,7 @@ from typing import Any
 from zoneinfo import available_timezones
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
@@ -104,7 +105,7 @@ class RuleForm(WithoutHiddenForm):
     )
     time_zone = forms.ChoiceField(
         choices=[(zone, zone) for zone in sorted(available_timezones())],
-        initial="UTC",
+        initial=lambda: settings.TIME_ZONE,  # as of a schedule
         widget=UnfoldAdminSelect2Widget(ONLY_DIGESTS),
     )
     families = WordsField(family_choices)

@@ -228,6 +228,12 @@ def test_rule_needs_three_choices_alone(admin_client: Client) -> None:
     assert Rule.objects.get().name == "ops: high, at once"
 
 
+def test_new_rule_begins_with_the_sites_time_zone(admin_client: Client, settings: Any) -> None:
+    settings.TIME_ZONE = "Asia/Tokyo"
+    page = page_text(admin_client.get(reverse("admin:dashboard_rule_add")))
+    assert '<option value="Asia/Tokyo" selected>' in page
+
+
 def test_second_rule_of_the_same_choices_gets_a_number(admin_client: Client) -> None:
     form = rule_form(name="")
     for _ in range(2):
