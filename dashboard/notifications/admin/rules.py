@@ -1,5 +1,6 @@
 """Rules: three choices say who is notified of what and when; the rest narrows them."""
 
+from collections.abc import Mapping
 from typing import Any
 from zoneinfo import available_timezones
 
@@ -7,6 +8,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import admin
 from django.db.models import Model, QuerySet
+from django.forms import model_to_dict
 from django.http import HttpRequest
 from unfold.widgets import (
     UnfoldAdminDecimalFieldWidget,
@@ -170,9 +172,26 @@ class RuleForm(WithoutHiddenForm):
             )
         if when == AT_ONCE:
             cleaned["at"] = cleaned["weekday"] = None
-        if not self.errors and not cleaned["name"]:
+        if self.errors:
+            return cleaned
+        if twin := self._same_rule(cleaned):
+            self.add_error(
+                None, f"The rule “{twin}” makes the same choices: this one would change nothing."
+            )
+        elif not cleaned["name"]:
             cleaned["name"] = self._free_name(cleaned)
         return cleaned
+
+    def _same_rule(self, cleaned: dict[str, Any]) -> Rule | None:
+        """Another rule that makes the same choices, where both are enabled."""
+        if not cleaned["enabled"]:
+            return None
+        choices = _choices(cleaned)
+        others = Rule.objects.filter(enabled=True).exclude(pk=self.instance.pk)
+        for rule in others.prefetch_related("channels", "machines", "tracks"):
+            if _choices(model_to_dict(rule)) == choices:
+                return rule
+        return None
 
     def _free_name(self, cleaned: dict[str, Any]) -> str:
         """As "ops, team: high, daily"; with a number where a rule has that name already."""
@@ -185,6 +204,19 @@ class RuleForm(WithoutHiddenForm):
         while free in taken:
             free, number = f"{name} ({number})", number + 1
         return free
+
+
+def _choices(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What is chosen and when, of a form or a rule, so that equal rules compare equal."""
+    choices = {}
+    for name in RuleForm.Meta.fields:
+        value = values[name]
+        # In any order
+        choices[name] = frozenset(value) if isinstance(value, list | QuerySet) else value
+    del choices["name"], choices["enabled"]
+    if choices["when"] == AT_ONCE:
+        del choices["time_zone"]
+    return choices
 
 
 @admin.register(Rule)

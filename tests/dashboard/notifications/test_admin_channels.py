@@ -234,12 +234,42 @@ def test_new_rule_begins_with_the_sites_time_zone(admin_client: Client, settings
     assert '<option value="Asia/Tokyo" selected>' in page
 
 
-def test_second_rule_of_the_same_choices_gets_a_number(admin_client: Client) -> None:
+def add_rules(client: Client, *forms: dict[str, Any]) -> list[str]:
+    """Their names."""
+    for form in forms:
+        client.post(reverse("admin:dashboard_rule_add"), form)
+    return sorted(Rule.objects.values_list("name", flat=True))
+
+
+def test_second_rule_of_a_name_gets_a_number(admin_client: Client) -> None:
     form = rule_form(name="")
-    for _ in range(2):
-        admin_client.post(reverse("admin:dashboard_rule_add"), form)
-    names = Rule.objects.values_list("name", flat=True)
-    assert sorted(names) == ["channel 0: low, at once", "channel 0: low, at once (2)"]
+    names = add_rules(admin_client, form, {**form, "metric_keys": ["latency_ms"]})
+    assert names == ["channel 0: low, at once", "channel 0: low, at once (2)"]
+
+
+def test_rule_that_makes_the_choices_of_another_is_refused(admin_client: Client) -> None:
+    form = rule_form(name="first", metric_keys=["latency_ms", "peak_memory_gb"])
+    add_rules(admin_client, form)
+    twin = {**form, "name": "second", "metric_keys": ["peak_memory_gb", "latency_ms"]}
+    response = admin_client.post(reverse("admin:dashboard_rule_add"), twin)
+    assert "The rule “first” makes the same choices" in page_text(response)
+    assert Rule.objects.count() == 1
+
+
+@pytest.mark.parametrize("changed", [{"enabled": ""}, {"minimum_effect_percent": "5"}])
+def test_rule_that_differs_or_is_off_is_accepted(
+    admin_client: Client, changed: dict[str, str]
+) -> None:
+    form = rule_form(name="first")
+    assert len(add_rules(admin_client, form, {**form, "name": "second", **changed})) == 2
+
+
+def test_rule_is_not_the_other_of_itself(admin_client: Client) -> None:
+    form = rule_form(name="first")
+    add_rules(admin_client, form)
+    url = reverse("admin:dashboard_rule_change", args=[Rule.objects.get().pk])
+    admin_client.post(url, {**form, "name": "renamed"})
+    assert Rule.objects.get().name == "renamed"
 
 
 def test_log_shows_the_answer_and_resends_after_confirmation(admin_client: Client) -> None:
