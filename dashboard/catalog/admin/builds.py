@@ -22,11 +22,13 @@ from dashboard.catalog.core.versions import version_order
 from dashboard.catalog.services.builds import add_build, add_variant
 from dashboard.models import TorchBuild
 
+VARIANT_FIELDS = ("name", "env", "inductor")
+
 
 class AddBuildForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments at run time
     """A build by its version, or a variant of one that is known."""
 
-    FORM_FIELDS: ClassVar = ("version", "index_url", "base", "name", "env", "inductor")
+    FORM_FIELDS: ClassVar = ("version", "index_url", "base", *VARIANT_FIELDS)
     version = forms.CharField(
         required=False,
         widget=UnfoldAdminTextInputWidget,
@@ -80,20 +82,36 @@ class AddBuildForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argume
             if not isinstance(cleaned.get(name) or {}, dict):
                 self.add_error(name, "Write an object, with names and their values.")
         if not self.errors:
+            self._refuse_other_half(cleaned)
+        if not self.errors:
             try:
-                if cleaned["base"]:
-                    self.added = add_variant(
-                        base=cleaned["base"],
-                        name=cleaned["name"],
-                        env=cleaned["env"],
-                        inductor=cleaned["inductor"],
-                    )
-                else:
-                    version, index_url = cleaned["version"], cleaned["index_url"]
-                    self.added = add_build(version=version, index_url=index_url)
+                self.added = self._add(cleaned)
             except PlanError as error:
                 raise forms.ValidationError(str(error)) from None
         return cleaned
+
+    def _refuse_other_half(self, cleaned: dict[str, Any]) -> None:
+        """A plain build has no settings and a variant no version: neither is dropped in silence."""
+        if cleaned["base"]:
+            for field in ("version", "index_url"):
+                if cleaned[field]:
+                    self.add_error(field, "Leave it empty for a variant.")
+        elif any(cleaned[field] for field in VARIANT_FIELDS):
+            self.add_error(
+                "base",
+                "Choose the build that this is a variant of, or leave the name and the settings "
+                "empty.",
+            )
+        elif not cleaned["version"]:
+            self.add_error("version", "Give a version, or choose what it is a variant of.")
+
+    def _add(self, cleaned: dict[str, Any]) -> TorchBuild:
+        """Raises PlanError."""
+        if not cleaned["base"]:
+            return add_build(version=cleaned["version"], index_url=cleaned["index_url"])
+        return add_variant(
+            base=cleaned["base"], **{field: cleaned[field] for field in VARIANT_FIELDS}
+        )
 
     def _post_clean(self) -> None:
         """The service makes the row: there is none here for Django's own checks."""

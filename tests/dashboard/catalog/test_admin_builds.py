@@ -96,6 +96,38 @@ def test_bad_variant_is_explained(
     assert TorchBuild.objects.count() == 1
 
 
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"version": "2.11.0", "inductor": '{"max_fusion_size": 1}'}, "that this is a variant of"),
+        ({"version": "2.11.0", "name": "fusion"}, "that this is a variant of"),
+        ({}, "Give a version, or choose what it is a variant of."),
+    ],
+)
+def test_plain_build_with_half_of_a_variant_is_refused(
+    admin_client: Client, index: PackageIndex, fields: dict[str, str], message: str
+) -> None:
+    assert message in text(add(admin_client, **fields))
+    assert not TorchBuild.objects.filter(label="2.11.0").exists()
+
+
+@pytest.mark.parametrize("other", [{"version": "9.9.9"}, {"index_url": "https://example.org"}])
+def test_variant_with_a_version_or_an_index_is_refused(
+    admin_client: Client, other: dict[str, str]
+) -> None:
+    page = text(
+        add(
+            admin_client,
+            base=site.build().pk,
+            name="fusion",
+            inductor='{"max_fusion_size": 1}',
+            **other,
+        )
+    )
+    assert "Leave it empty for a variant." in page
+    assert TorchBuild.objects.count() == 1
+
+
 def test_what_was_measured_on_a_build_cannot_be_changed_into_another(admin_client: Client) -> None:
     address = reverse("admin:dashboard_torchbuild_change", args=[site.build().pk])
     page = text(admin_client.get(address))
