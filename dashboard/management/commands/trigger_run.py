@@ -5,9 +5,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dashboard.catalog.core.plan import PlanError, budget
+from dashboard.catalog.selectors.lookups import find_machine, find_track, named_build
 from dashboard.language.wording import plural
 from dashboard.management.commands.compare_builds import add_selection_arguments, selection_of
-from dashboard.models import Purpose
+from dashboard.models import Machine, Purpose, TorchBuild
 from dashboard.runs.services.runs import plan_run, trigger_run
 
 
@@ -18,7 +19,9 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--build", required=True, help="label of a torch build, as 2.13.0+cpu")
+        parser.add_argument(
+            "--build", required=True, help="a version or label of a build, as 2.13.0"
+        )
         parser.add_argument("--machine", required=True, help="key of a machine, as cpu-2c")
         parser.add_argument("--track", default="local", help="key of a track (local)")
         add_selection_arguments(parser)
@@ -34,17 +37,19 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         try:
+            machine = find_machine(options["machine"])
+            build = named_build(options["build"], machine)
             if options["dry_run"]:
-                self.print_plan(options)
+                self.print_plan(machine, options)
             else:
-                self.trigger(options)
+                self.trigger(machine, build, options)
         except PlanError as error:
             raise CommandError(str(error)) from None
 
-    def trigger(self, options: dict[str, Any]) -> None:
+    def trigger(self, machine: Machine, build: TorchBuild, options: dict[str, Any]) -> None:
         run = trigger_run(
-            build=options["build"],
-            machine=options["machine"],
+            build=build.label,
+            machine=machine.key,
             track=options["track"],
             label=options["label"],
             families=options["family"],
@@ -54,9 +59,10 @@ class Command(BaseCommand):
         )
         self.stdout.write(f"run {run.pk}: {plural(run.jobs.count(), 'job')}")
 
-    def print_plan(self, options: dict[str, Any]) -> None:
+    def print_plan(self, machine: Machine, options: dict[str, Any]) -> None:
+        find_track(options["track"])
         selection = selection_of(options)
-        cases = plan_run(machine=options["machine"], selection=selection, check_training=True)
+        cases = plan_run(machine=machine.key, selection=selection, check_training=True)
         self.stdout.write("\n".join(f"{case.benchmark} {case.config}" for case in cases))
         cost = budget(cases, {})
         self.stdout.write(f"{plural(cost.jobs, 'job')}, about {cost.expected_s / 60:.0f} min")

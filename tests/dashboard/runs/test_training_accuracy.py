@@ -42,6 +42,7 @@ def test_the_fields_models_are_planned_where_their_family_is_named() -> None:
 @pytest.mark.django_db
 def test_suite_of_the_field_is_triggered_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
     site.machine()
+    site.track()
     sync_catalog(catalog=listing.catalog())
     options = ("--build=2.13.0", "--machine=cpu-2c", "--suite=field-torchvision", "--dry-run")
     call_command("trigger_run", *options)

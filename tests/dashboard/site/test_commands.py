@@ -119,18 +119,42 @@ def test_trigger_run_prints_its_run() -> None:
 
 
 def test_trigger_run_says_what_is_unknown() -> None:
+    site.worker()
     with pytest.raises(CommandError, match="Unknown torch build '9'"):
         call("trigger_run", "--build", "9", "--machine", "cpu-2c")
 
 
+def test_trigger_run_takes_the_version_of_the_only_build_that_has_it() -> None:
+    site.worker()
+    site.track()
+    call("trigger_run", "--build", "2.13.0", "--machine", "cpu-2c")
+    assert str(Run.objects.get().build) == site.BUILD
+
+
 def test_dry_run_plans_nothing() -> None:
     site.worker()
+    site.track()
     output = call(
         "trigger_run", "--build", site.BUILD, "--machine", "cpu-2c", "--dry-run"
     ).splitlines()
     assert output[0] == f"{site.MLP} eager"
     assert output[-1].startswith("4 jobs, about ")
     assert not Run.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (("--build", "9"), "Unknown torch build '9'"),
+        (("--track", "bogus"), "Unknown track 'bogus'"),
+    ],
+)
+def test_dry_run_says_what_is_unknown(option: tuple[str, str], message: str) -> None:
+    site.worker()
+    site.track()
+    known = "--build", site.BUILD, "--machine", "cpu-2c"
+    with pytest.raises(CommandError, match=message):
+        call("trigger_run", *known, *option, "--dry-run")
 
 
 def test_add_worker_prints_a_token_that_works() -> None:
