@@ -148,7 +148,7 @@ def _argument(action: argparse.Action) -> str:
     if not action.option_strings:
         return f"`{action.metavar or action.dest.upper()}`"
     value = "" if action.nargs == 0 else f" {action.metavar or action.dest.upper()}"
-    return f"`{action.option_strings[-1]}{value}`"
+    return f"`{', '.join(action.option_strings)}{value}`"
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

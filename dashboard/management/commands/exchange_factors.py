@@ -46,7 +46,7 @@ class Command(BaseCommand):
             "--repeats", type=int, default=REPEATS, help=f"rounds: processes an arm ({REPEATS})"
         )
         parser.add_argument("--label", default="", help="the page's title")
-        parser.add_argument("--plan", action="store_true", help="say what it costs, and end")
+        parser.add_argument("--dry-run", action="store_true", help="say what it costs, and end")
         parser.add_argument(
             "--follow", action="store_true", help="print progress, and the answer at the end"
         )
@@ -63,7 +63,7 @@ class Command(BaseCommand):
         except PlanError as error:
             raise CommandError(str(error)) from None
         self.describe(plan)
-        if options["plan"]:
+        if options["dry_run"]:
             return
         factorial = start_factorial(plan=plan, label=options["label"])
         self.stdout.write(f"{settings.SITE_URL}{factorial.get_absolute_url()}")

@@ -225,7 +225,7 @@ def test_command_plans_without_starting_and_starts(capsys: pytest.CaptureFixture
     options = ["--benchmark", site.MLP]
     for name, levels in LEVELS.items():
         options += ["--level", f"{name}={','.join(levels)}"]
-    call_command("exchange_factors", *options, "--plan")
+    call_command("exchange_factors", *options, "--dry-run")
     assert not Factorial.objects.exists()
     call_command("exchange_factors", *options)
     assert "4 combinations, 12 jobs: about" in capsys.readouterr().out
