@@ -15,6 +15,7 @@ from dashboard.results.formats import OURS, Hints, parse_metric_mapping
 from dashboard.results.services.import_files import UnreadableFile, sources_in
 from dashboard.results.services.imports import ImportReport, import_results
 
+READS = ".json, .jsonl, .csv, .js, .gz, .tar.gz"
 PASSED_ON = ("machine", "track", "label", "dry_run", "judge")
 
 
@@ -29,7 +30,7 @@ class Command(BaseCommand):
             "paths",
             nargs="+",
             type=Path,
-            help="files (.json, .jsonl, .csv, .js, .gz), folders, .tar.gz",
+            help=f"files ({READS}), or folders with them",
         )
         parser.add_argument(
             "--machine", default="", help="key of the machine; else from the GPU's or CPU's name"
@@ -90,6 +91,8 @@ class Command(BaseCommand):
         self.stdout.write(
             f"{report.added} {verb}, {report.existing} here already, {len(report.refused)} refused"
         )
+        if not (report.added or report.existing or report.refused or report.left_out):
+            self.stdout.write(f"No file here can be imported: {READS} are read.")
         if report.artifacts:
             self.stdout.write(f"{plural(report.artifacts, 'artifact')} kept")
         if report.judged:

@@ -52,6 +52,11 @@ def test_result_files_of_the_suite_are_imported_once() -> None:
     assert set(Run.objects.values_list("purpose", flat=True)) == {Purpose.IMPORT}
 
 
+def test_folder_without_anything_to_import_says_so(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("nothing")
+    assert "No file here can be imported: .json, .jsonl" in call("import_results", tmp_path)
+
+
 @pytest.fixture
 def measured(tmp_path: Path) -> Path:
     """What `benchmarks_suite batch` leaves of one job: result, job file and two artifacts."""
