@@ -20,18 +20,22 @@ from dashboard.site.logs import logging_config
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
 VAR_DIR = Path(env.str("VAR_DIR", default=str(BASE_DIR / "var"))).resolve()
-env.read_env(VAR_DIR / "local.env")
+LOCAL_ENV = VAR_DIR / "local.env"
+env.read_env(LOCAL_ENV)
 
 
 def required(name: str, what_to_do: str) -> str:
     """The variable's value; ImproperlyConfigured when it is missing or empty."""
     value: str = env.str(name, default="").strip()
-    if not value:
-        raise ImproperlyConfigured(
-            f"{name} is not set: {what_to_do}, or start everything with `make up`, "
-            f"which writes it to {VAR_DIR / 'local.env'}"
-        )
-    return value
+    if value:
+        return value
+    if LOCAL_ENV.exists():
+        raise ImproperlyConfigured(f"{name} is not set: {what_to_do}.")
+    raise ImproperlyConfigured(
+        f"{name} is not set, and there is no {LOCAL_ENV}, which `make up` writes. If it runs with "
+        "another VAR_DIR, set the same here: VAR_DIR=… .venv/bin/python manage.py …; for "
+        f"`make demo` VAR_DIR=var/demo. Without `make up`: {what_to_do}."
+    )
 
 
 # --- The site

@@ -60,6 +60,25 @@ def test_site_refuses_to_start_without(name: str, tmp_path: Path) -> None:
     assert f"{name} is not set" in done.stderr
 
 
+def test_missing_local_env_is_one_line_that_names_the_other_folders(tmp_path: Path) -> None:
+    done = manage("show_site", tmp_path=tmp_path, SECRET_KEY="")
+    assert f"there is no {tmp_path}/local.env" in done.stderr
+    assert "for `make demo` VAR_DIR=var/demo" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_python_without_django_is_sent_to_the_right_one() -> None:
+    done = subprocess.run(
+        [sys.executable, "-S", "manage.py", "check"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "has no Django: use .venv/bin/python manage.py" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("setting", "reason"),
     [
