@@ -115,6 +115,7 @@ TEMPLATES = [
                 "compilewatch": "dashboard.ui.templatetags.compilewatch",
                 "figures": "dashboard.overview.templatetags.figures",
                 "kernels": "dashboard.results.templatetags.kernels",
+                "manage": "dashboard.catalog.templatetags.manage",
                 "numbers": "dashboard.ui.templatetags.numbers",
                 "runs": "dashboard.runs.templatetags.runs",
             },
