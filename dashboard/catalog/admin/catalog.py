@@ -153,10 +153,19 @@ ASK_WITH_IMPORT = (
 )
 
 
-NO_TEST_INDEX = (
-    "No release candidates are looked for: set TEST_INDEX_URL to the index of PyTorch's test "
-    "channel, and start the site again."
-)
+# Kind of a track -> setting that finds its builds, and what a person reads without it
+INDEXES = {
+    Track.Kind.TEST: (
+        "TEST_INDEX_URL",
+        "No release candidates are looked for: set TEST_INDEX_URL to the index of PyTorch's test "
+        "channel, and start the site again.",
+    ),
+    Track.Kind.NIGHTLY: (
+        "NIGHTLY_INDEX_URL",
+        "No nightlies are looked for: set NIGHTLY_INDEX_URL to the index of PyTorch's nightlies, "
+        "and start the site again.",
+    ),
+}
 
 
 class TrackForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments at run time
@@ -213,12 +222,11 @@ class TrackAdmin(ModelAdmin):
 
     def save_model(self, request: HttpRequest, obj: Track, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
-        if obj.kind != Track.Kind.TEST:
-            return
-        if settings.TEST_INDEX_URL:
+        name, without = INDEXES.get(Track.Kind(obj.kind), ("", ""))
+        if name and not getattr(settings, name):
+            messages.warning(request, without)
+        elif obj.kind == Track.Kind.TEST:
             messages.info(request, "The test index is asked for candidates every half hour.")
-        else:
-            messages.warning(request, NO_TEST_INDEX)
 
 
 @admin.register(Requirements)

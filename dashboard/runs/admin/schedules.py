@@ -32,6 +32,7 @@ from dashboard.runs.forms import (
 from dashboard.runs.selectors.offers import track_warning
 from dashboard.runs.selectors.schedules import due_after, in_words, next_run, timing_of_row
 from dashboard.runs.services.schedules import delete_schedule, save_schedule
+from dashboard.runs.services.tracks import no_build_warning
 from dashboard.ui.admin.base import (
     PlainChoicesAdmin,
     Sentences,
@@ -183,8 +184,12 @@ class ScheduleForm(WithoutHiddenForm):
         machine, track = cleaned.get("machine"), cleaned.get("track")
         if machine:
             facts.append(f"Each time: {cost_text(self.cases, {})}")
-        warning = track_warning(track, machine) if machine and track else ""
-        return Sentences(facts, [warning] if warning else [])
+        warnings = []
+        if track:
+            warnings.append(no_build_warning(track, timezone.now()))
+            if machine:
+                warnings.append(track_warning(track, machine))
+        return Sentences(facts, list(filter(None, warnings)))
 
 
 def when_in_words(schedule: Schedule) -> str:

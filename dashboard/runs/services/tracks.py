@@ -41,18 +41,33 @@ def resolve(*, track: Track, now: datetime) -> TorchBuild:
     aside.
     Raises NoBuild.
     """
-    kind = Track.Kind(track.kind)
-    build = track.build
-    if kind in CHANNELS:
-        is_out = Q(released_on=None) | Q(released_on__lte=now.date())
-        builds = TorchBuild.objects.filter(is_out, channel=CHANNELS[kind], base=None)
-        build = max(builds, key=_order, default=None)
-    if build is None or kind == Track.Kind.VERSIONS:
-        raise NoBuild(f"Track {track} has no build yet: {WHAT_TO_DO[kind]}.")
+    build = _standing_build(track, now)
+    if build is None:
+        raise NoBuild(_no_build_text(track))
     if track.build_id != build.pk:
         track.build = build
         track.save(update_fields=["build"])
     return build
+
+
+def no_build_warning(track: Track, now: datetime) -> str:
+    """That the track stands at no build, and how it gets one; empty where `resolve` finds one."""
+    return "" if _standing_build(track, now) else _no_build_text(track)
+
+
+def _standing_build(track: Track, now: datetime) -> TorchBuild | None:
+    kind = Track.Kind(track.kind)
+    if kind == Track.Kind.VERSIONS:
+        return None
+    if kind not in CHANNELS:
+        return track.build
+    is_out = Q(released_on=None) | Q(released_on__lte=now.date())
+    builds = TorchBuild.objects.filter(is_out, channel=CHANNELS[kind], base=None)
+    return max(builds, key=_order, default=None)
+
+
+def _no_build_text(track: Track) -> str:
+    return f"Track {track} has no build yet: {WHAT_TO_DO[Track.Kind(track.kind)]}."
 
 
 def check_repeats(*, schedule: Schedule, build: TorchBuild) -> None:

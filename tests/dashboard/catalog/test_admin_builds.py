@@ -155,6 +155,17 @@ def test_track_of_candidates_says_whether_an_index_is_asked(
     assert message in page
 
 
+def test_track_of_nightlies_says_that_no_index_is_asked(
+    admin_client: Client, settings: Any
+) -> None:
+    form = {"key": "nightly", "kind": "nightly"}
+    settings.NIGHTLY_INDEX_URL = ""
+    assert "set NIGHTLY_INDEX_URL" in admin_client.post(TRACK, form, follow=True).text
+    settings.NIGHTLY_INDEX_URL = "http://127.0.0.1:9/simple"
+    form["key"] = "nightly-2"
+    assert "set NIGHTLY_INDEX_URL" not in admin_client.post(TRACK, form, follow=True).text
+
+
 def test_a_pinned_track_needs_its_build(admin_client: Client) -> None:
     form = {
         "key": "pinned-2.13",

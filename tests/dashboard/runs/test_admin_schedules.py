@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django_celery_beat.models import CrontabSchedule, PeriodicTask
 
-from dashboard.models import Schedule
+from dashboard.models import Schedule, Track
 from dashboard.runs.core.timing import Timing
 from dashboard.runs.selectors.schedules import timing_of_row
 from dashboard.runs.services.schedules import (
@@ -225,6 +225,14 @@ def test_preview_says_when_and_what(admin_client: Client) -> None:
     assert "Monday to Friday at 02:30, Europe/Berlin. Next: " in preview
     assert "Each time: 2 jobs, about 3 min of work." in preview
     assert not Schedule.objects.exists()
+
+
+def test_preview_warns_of_a_track_without_a_build(admin_client: Client) -> None:
+    track = Track.objects.create(key="nightly", kind=Track.Kind.NIGHTLY)
+    address = reverse("admin:schedule_preview")
+    warning = "Track nightly has no build yet: set NIGHTLY_INDEX_URL"
+    assert warning in admin_client.post(address, form(track=track.pk)).text
+    assert warning not in admin_client.post(address, form()).text
 
 
 def test_preview_of_a_change_knows_the_schedule(admin_client: Client) -> None:
