@@ -3,11 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from statistics import fmean
 from typing import Any
 
 from django.db.models import (
-    Avg,
     Case,
     Count,
     Exists,
@@ -17,9 +15,11 @@ from django.db.models import (
     OuterRef,
     Q,
     QuerySet,
+    Sum,
     When,
 )
 
+from dashboard.catalog.core.plan import SAMPLING_S, START_S
 from dashboard.language.metrics import STATUS_METRIC
 from dashboard.models import Job, JobState, Run, RunState, Series, Status, Worker
 
@@ -31,6 +31,7 @@ RETRYABLE = (JobState.FAILED, JobState.TIMED_OUT, JobState.LOST, JobState.CANCEL
 # A worker is alive that was heard of within this time: it reports every few seconds
 ALIVE = timedelta(seconds=60)
 TAKES_JOBS = Q(paused=False, full_disk="")  # of workers, where they are alive
+BUDGETED_JOBS = 5  # how much the budget weighs in the time of a case that was never measured
 # How a run page orders its jobs: what needs a person first.
 _ORDER = {
     JobState.RUNNING: 1,
@@ -93,15 +94,16 @@ def progress(run: Run, now: datetime) -> Progress:
     """How far it is, however many jobs it has. One query of a run that has ended, four of an
     active one.
     """
-    took = Avg(F("jobs__finished_at") - F("jobs__claimed_at"))
-    same_run = Run.objects.filter(pk=run.pk).order_by().annotate(**_COUNTS, took=took)
-    row = same_run.values(*_COUNTS, "took").get()
-    took_usually = row.pop("took")
+    took = F("jobs__finished_at") - F("jobs__claimed_at")
+    times = {"timed": Count(took), "took": Sum(took)}
+    same_run = Run.objects.filter(pk=run.pk).order_by().annotate(**_COUNTS, **times)
+    row = same_run.values(*_COUNTS, *times).get()
+    timed, took_in_all = row.pop("timed"), row.pop("took") or timedelta()
     counts = JobCounts(**row)
     if run.state not in ACTIVE_RUNS:
         return Progress(counts, False, None)
     workers = workers_alive(run.machine_id, now)
-    left = _seconds_left_of(run, took_usually, workers, now)
+    left = _seconds_left_of(run, timed, took_in_all.total_seconds(), workers, now)
     return Progress(counts, True, left, workers)
 
 
@@ -236,18 +238,17 @@ def seconds_left(
 ) -> float | None:
     """Seconds until the last of ``jobs`` ends, from what their cases took before and take now.
 
-    A case that was never measured counts as the mean of the finished jobs, or else of all expected
-    ones. A running job that has taken longer than that is taken to be half way through: what it has
-    left is not known, and not nothing. None while nothing is known, or nobody works.
+    A running job that has taken longer than its case did is taken to be half way through: what it
+    has left is not known, and not nothing. A case that was never measured: see _usual_seconds. None
+    while nothing is known, or nobody works.
     """
     durations = []
     for job in jobs:
         if job.finished_at and job.claimed_at:
             durations.append((job.finished_at - job.claimed_at).total_seconds())
-    durations = durations or list(expected.values())
-    if not durations or not workers:
+    usual = _usual_seconds(len(durations), sum(durations), expected)
+    if usual is None or not workers:
         return None
-    usual = fmean(durations)
     left = 0.0
     for job in jobs:
         expected_s = expected.get((job.benchmark_id, job.config_id), usual)
@@ -263,19 +264,31 @@ def _left_of_running(expected_s: float, claimed_at: datetime | None, now: dateti
     return expected_s - spent_s if spent_s < expected_s else spent_s
 
 
-def _seconds_left_of(run: Run, took: timedelta | None, workers: int, now: datetime) -> float | None:
+def _usual_seconds(
+    ended: int, seconds: float, expected: Mapping[tuple[int, int], float]
+) -> float | None:
+    """How long a case takes that was never measured; None while nothing is known.
+
+    The mean of the jobs that ended, in so many seconds altogether, or else of the expected ones;
+    and of some more that take their budget: the first to end say little of the others.
+    """
+    if not ended:
+        ended, seconds = len(expected), sum(expected.values())
+    if not ended:
+        return None
+    return (seconds + BUDGETED_JOBS * (START_S + SAMPLING_S)) / (ended + BUDGETED_JOBS)
+
+
+def _seconds_left_of(
+    run: Run, ended: int, seconds: float, workers: int, now: datetime
+) -> float | None:
     """As `seconds_left`, of all jobs of a run, which the database adds up. Two queries.
 
-    took: the mean of its finished jobs.
+    ended, seconds: its finished jobs, and how long they took altogether.
     """
     expected = expected_seconds(run)
-    if took is not None:
-        usual = took.total_seconds()
-    elif expected:
-        usual = fmean(expected.values())
-    else:
-        return None
-    if not workers:
+    usual = _usual_seconds(ended, seconds, expected)
+    if usual is None or not workers:
         return None
 
     unfinished = run.jobs.order_by().filter(state__in=(*WAITING, JobState.RUNNING))

@@ -213,9 +213,11 @@ def test_time_left_is_the_cases_earlier_time_shared_by_the_workers() -> None:
     assert runs.seconds_left(jobs, {(1, 1): 60.0, (2, 1): 100.0}, 2, NOW) == pytest.approx(80)
 
 
-def test_case_that_was_never_measured_counts_as_those_of_this_run() -> None:
-    jobs = [job(JobState.DONE, minutes=9, took_s=30.0), job(JobState.QUEUED, benchmark_id=5)]
-    assert runs.seconds_left(jobs, {}, 1, NOW) == pytest.approx(30)
+def test_new_case_counts_as_those_of_this_run_and_at_first_as_its_budget() -> None:
+    ended = job(JobState.DONE, minutes=9, took_s=30.0)
+    queued = job(JobState.QUEUED, benchmark_id=5)
+    assert runs.seconds_left([ended, queued], {}, 1, NOW) == pytest.approx((30 + 5 * 80) / 6)
+    assert runs.seconds_left([ended] * 9995 + [queued], {}, 1, NOW) == pytest.approx(30, rel=1e-3)
 
 
 def test_time_spent_by_a_running_job_is_subtracted() -> None:
