@@ -51,7 +51,7 @@ def search(text: str) -> SearchResults | None:
     counted = models.annotate(number=Count("pk")).order_by(by_model, "model")
     named = benchmarks.filter(_has(words, "name", "family"))
     is_measured = Exists(Series.objects.filter(benchmark=OuterRef("pk")))
-    runs = Run.objects.filter(_has_or_id(words, "label", "build__label", "machine__key"))
+    runs = Run.objects.filter(_has_or_id(words, "run", "label", "build__label", "machine__key"))
     shown_runs = runs.filter(_SHOWN).select_related("build", "machine").order_by("-created_at")
     return SearchResults(
         models=list(counted[:MOST]),
@@ -71,12 +71,12 @@ def _has(words: Iterable[str], *fields: str) -> Q:
     return condition
 
 
-def _has_or_id(words: list[str], *fields: str) -> Q:
+def _has_or_id(words: list[str], kind: str, *fields: str) -> Q:
+    """As `_has`, or the row of that number: 7, #7, and its kind before it, as "alert 7"."""
     condition = _has(words, *fields)
-    ids = read_numbers([words[0].removeprefix("#")])
-    if len(words) > 1 or not ids:
-        return condition
-    return condition | Q(pk=ids[0])
+    named = words[1:] if words[0].casefold() == kind else words
+    ids = read_numbers([named[0].removeprefix("#")]) if len(named) == 1 else []
+    return condition | Q(pk=ids[0]) if ids else condition
 
 
 def _configs(words: list[str]) -> list[Config]:
@@ -98,7 +98,7 @@ def _alerts(words: list[str]) -> list[AlertGroup]:
     """Open ones first, then the newest."""
     is_open = Case(When(OPEN, then=0), default=1)
     groups = AlertGroup.objects.filter(
-        _has_or_id(words, "title", "cause", "evidence_state", "workflow_state")
+        _has_or_id(words, "alert", "title", "cause", "evidence_state", "workflow_state")
     )
     shown = groups.only("title", "evidence_state", "workflow_state", "direction", "created_at")
     return list(shown.order_by(is_open, "-created_at")[:MOST])

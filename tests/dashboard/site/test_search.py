@@ -1,5 +1,7 @@
 """The search box: what it finds by which words."""
 
+import re
+
 import pytest
 from django.test import Client
 
@@ -104,6 +106,13 @@ def test_number_finds_the_run_and_the_alert_of_that_id(run: Run) -> None:
     assert group in results(str(group.pk)).alerts
 
 
+def test_number_after_its_kind_finds_that_kind_alone(run: Run) -> None:
+    group = alert("slower")
+    assert results(f"Alert #{group.pk}").alerts == [group]
+    assert results(f"run {run.pk}").runs == [run]
+    assert results(f"alert {run.pk}").runs == []
+
+
 @pytest.mark.parametrize("number", ["99999999999999999999", "²", "#"])
 def test_number_that_is_not_an_id_finds_nothing(number: str) -> None:
     assert results(number).total == 0
@@ -127,3 +136,16 @@ def test_htmx_gets_the_hits_alone(run: Run, reader: Client) -> None:
 
 def test_empty_result_says_what_is_searched(reader: Client) -> None:
     assert "Nothing has “qqq” in its name" in text(reader, "/search/?q=qqq")
+
+
+def test_empty_result_leads_to_the_documentation_and_the_glossary(reader: Client) -> None:
+    shown = text(reader, "/search/?q=break-even")
+    assert 'href="/docs/?q=break-even"' in shown
+    assert 'href="/glossary/"' in shown
+
+
+def test_model_with_more_benchmarks_than_are_listed_leads_to_all(run: Run, reader: Client) -> None:
+    for number in range(4):
+        benchmark_of("gpt2", f"gpt2.another{number}")
+    shown = text(reader, "/search/?q=gpt2")
+    assert re.search(r'href="/benchmarks/\?model=gpt2">All 6 benchmarks of gpt2<', shown)
