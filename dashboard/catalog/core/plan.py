@@ -23,6 +23,7 @@ FIELD_FAMILIES = "field-"  # what their names begin with: measured where they ar
 OWN_SIZE = "own"  # of own models: measured on every machine, whatever its default size
 NOTHING_KNOWN = "Nothing is known yet: start a worker, which reports what it can measure."
 SHOWN_NAMES = 8  # of those that there are, in an error
+NEAR_NAMES = 3  # of those that may be meant
 START_S = 60.0  # rough: imports, building and one cold start of a small model
 SAMPLING_S = 20.0  # the job contract's default budget_s
 
@@ -144,13 +145,22 @@ def hint(name: str, existing: Sequence[str]) -> str:
     """What to write instead of `name`."""
     if not existing:
         return NOTHING_KNOWN
-    near = get_close_matches(name, existing, n=3, cutoff=0.5)
+    near = get_close_matches(name, existing, n=NEAR_NAMES, cutoff=0.5)
+    near = near or _names_with(name, existing)[:NEAR_NAMES]
     if near:
         return f"Did you mean {' or '.join(near)}?"
     shown = ", ".join(sorted(existing)[:SHOWN_NAMES])
     if len(existing) > SHOWN_NAMES:
         shown += " ..."
     return f"Known: {shown}."
+
+
+def _names_with(part: str, existing: Sequence[str]) -> list[str]:
+    """The names that contain `part`, those that begin with it first: a part of a long name is not
+    near the whole.
+    """
+    names = [name for name in existing if part and part in name]
+    return sorted(names, key=lambda name: not name.startswith(part))
 
 
 def nothing_to_measure(benchmarks: Sequence[BenchmarkFacts], size: str) -> str:

@@ -66,6 +66,8 @@ def test_a_benchmark_without_configs_of_its_own_gets_eager_and_inductor() -> Non
             {"benchmarks": ["gpt.smoke.inference.float32.static.b2"]},
             f"Unknown benchmark 'gpt.*Did you mean {site.GPT2}",
         ),
+        ({"benchmarks": ["mlp"]}, rf"Unknown benchmark 'mlp'\. Did you mean {site.MLP}\?"),
+        ({"benchmarks": ["smoke"]}, rf"Did you mean {site.MLP} or {site.GPT2}"),
         ({"configs": ["inducter"]}, r"Unknown config 'inducter'\. Did you mean inductor\?"),
         ({"families": ["toys"]}, r"Unknown family 'toys'\. Did you mean toy\?"),
         ({"build": "2.13.0"}, r"Unknown torch build '2\.13\.0'\. Did you mean 2\.13\.0\+cpu\?"),
