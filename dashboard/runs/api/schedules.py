@@ -10,6 +10,7 @@ from ninja.pagination import paginate
 from dashboard.accounts.access import ADD_RUN, READ, caller_of
 from dashboard.models import Schedule
 from dashboard.runs.api.runs import RunProgress, progress_of
+from dashboard.runs.selectors.schedules import in_words
 from dashboard.runs.services.schedules import trigger_now
 from dashboard.ui.api.paging import Pages
 from dashboard.ui.api.parameters import one
@@ -23,7 +24,7 @@ class ScheduleOut(Schema):
     id: int = Field(description="Number of the schedule, as `trigger` takes it.")
     name: str
     enabled: bool = Field(description="Whether it triggers by itself.")
-    when: str = Field(description="A crontab with its time zone.")
+    when: str = Field(description="In words, with its time zone: Every day at 02:30, Etc/UTC.")
     machine: str = Field(alias="machine.key")
     track: str = Field(alias="track.key")
     families: list[str] = Field(description="Names of families of models.")
@@ -38,7 +39,7 @@ class ScheduleOut(Schema):
 
     @staticmethod
     def resolve_when(schedule: Schedule) -> str:
-        return str(schedule.crontab)
+        return in_words(schedule.crontab)
 
     @staticmethod
     def resolve_benchmarks(schedule: Schedule) -> list[str]:

@@ -13,6 +13,7 @@ import pytest
 
 from dashboard.comparisons.services.comparisons import settle
 from dashboard.models import Job, JobState, Result, Run
+from dashboard.runs.selectors.schedules import in_words
 from dashboard.runs.services.schedules import ensure_nightly
 from tests.builders import comparisons, releases, site
 from tests.builders.api import API, Caller, names, token
@@ -180,7 +181,8 @@ def test_schedule_is_read_and_triggered_at_once(caller: Caller) -> None:
     schedule = ensure_nightly(machine=site.worker().machine, track=site.track())
     [found] = caller.all("schedules")
     assert found["name"] == schedule.name
-    assert found["when"].split()[:2] == ["0", "3"]
+    assert found["when"] == in_words(schedule.crontab)
+    assert "at 03:00" in found["when"]
     run = caller.post(f"schedules/{schedule.pk}/trigger", expect=201)
     assert run["purpose"] == "scheduled"
     assert run["created_by"] == "ada"
