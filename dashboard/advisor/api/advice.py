@@ -47,8 +47,9 @@ class AheadFrom(Schema):
     """From how many steps on a config is ahead of all others."""
 
     config: str
-    from_steps: float = Field(
-        alias="from_steps.value", description="Number of steps; 1 or less: from the first."
+    from_steps: float | None = Field(
+        description="Number of steps; 1 or less: from the first; null: not known, because the "
+        "interval is too wide to say (`certainty` has the best estimate)."
     )
     low: float = Field(
         alias="from_steps.low", description="Lower end of the 95% interval, in steps."
@@ -56,6 +57,10 @@ class AheadFrom(Schema):
     high: float | None = Field(
         description="Upper end of it, in steps; null: it is not sure that it ever is."
     )
+
+    @staticmethod
+    def resolve_from_steps(row: StepRange) -> float | None:
+        return row.from_steps.value if row.is_known else None
 
     @staticmethod
     def resolve_high(row: StepRange) -> float | None:

@@ -60,3 +60,14 @@ def test_build_without_numbers_is_refused_with_those_that_have_some(
 def test_unmeasured_benchmark_has_no_advice(caller: Caller) -> None:
     site.worker()
     assert "was not measured yet" in caller.get(PATH, expect=404)["detail"]
+
+
+def test_break_even_whose_interval_says_nothing_is_null(caller: Caller) -> None:
+    store("eager", SLOW)
+    for start_s in (0.7, 1.5):
+        store("inductor", {**FAST, "cold_start_s": start_s})
+    advice = caller.get(PATH)
+    assert "after how many steps is not known" in advice["sentence"]
+    inductor = advice["ahead"][1]
+    assert inductor["from_steps"] is None
+    assert inductor["low"] is not None
