@@ -149,7 +149,7 @@ class Client(Connection):
         return self._get(f"runs/{run}", RunDocument)
 
     def trigger(self, build: str, **fields: Any) -> RunDocument:
-        """Fields: machine, track, families, benchmarks, configs, label."""
+        """Fields: machine, track, models, families, benchmarks, configs, label."""
         return self._post("runs", RunDocument, {"build": build, **fields})
 
     def plan(self, build: str, **fields: Any) -> PlanDocument:

@@ -20,7 +20,7 @@ def add_run_arguments(parser: ArgumentParser) -> None:
         "--machine", default="", help="key of a machine (the only one with a worker)"
     )
     parser.add_argument("--track", default="local", help="key of a track (local)")
-    add_selection(parser, "family", "benchmark", "config")
+    add_selection(parser, "model", "family", "benchmark", "config")
     parser.add_argument("--label", default="", help="shown with the run")
     parser.add_argument(
         "--dry-run", action="store_true", help="print what would be measured, and measure nothing"
@@ -31,6 +31,7 @@ def add_run_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     fields = {
+        "models": options.model,
         "families": options.family,
         "benchmarks": options.benchmark,
         "configs": options.config,

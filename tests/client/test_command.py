@@ -79,6 +79,13 @@ def test_dry_run_prints_the_cases_and_measures_nothing(compilewatch: RunCommand)
     assert not Run.objects.exists()
 
 
+def test_run_is_narrowed_to_a_model(compilewatch: RunCommand) -> None:
+    both_builds()
+    result = compilewatch("run", site.BUILD, "--model", "gpt2", "--dry-run")
+    assert f"{site.GPT2}  eager" in result.out
+    assert "2 jobs on cpu-2c" in result.out
+
+
 def test_watch_lists_failures_and_exits_with_1(compilewatch: RunCommand) -> None:
     run = alerting.measure(None, 0).run
     result = compilewatch("watch", str(run.pk))

@@ -11,8 +11,8 @@ from ninja.pagination import paginate
 
 from dashboard.accounts.access import ADD_RUN, CHANGE_RUN, READ, caller_of
 from dashboard.catalog.core.plan import Selection, budget
-from dashboard.catalog.selectors.lookups import named_build, only_machine
-from dashboard.models import Purpose, Run, RunState
+from dashboard.catalog.selectors.lookups import benchmarks_of_models, named_build, only_machine
+from dashboard.models import Machine, Purpose, Run, RunState
 from dashboard.runs.selectors import runs as runs_read
 from dashboard.runs.services.runs import cancel_run, plan_run, retry_failed_jobs, trigger_run
 from dashboard.ui.api.paging import Pages
@@ -50,13 +50,14 @@ class RunProgress(Progress, RunOut):
 
 
 class Trigger(Schema):
-    """What to measure. Without families and benchmarks: the machine's default selection."""
+    """What to measure. Without models, families and benchmarks: the machine's default selection."""
 
     build: Name = Field(
         description="A label, as 2.13.0+cpu; a version is enough where one build has it."
     )
     machine: Text = Field("", description="A key; may be left out where there is one machine.")
     track: Name = "local"
+    models: Names = Field([], description="Names of models.", examples=[["gpt2"]])
     families: Names = Field([], description="Names of families of models.")
     benchmarks: Names = Field([], description="Names of benchmarks.")
     configs: Names = Field(
@@ -89,11 +90,16 @@ def listing(request: HttpRequest, chosen: Query[RunFilter]) -> QuerySet[Run]:
 def trigger(request: HttpRequest, body: Trigger) -> Any:
     """Trigger a run; follow it at `GET runs/{id}`."""
     machine = only_machine(body.machine)
+    selection = _selection(body, machine)
     run = trigger_run(
         build=named_build(body.build, machine).label,
         machine=machine.key,
+        track=body.track,
+        families=selection.families,
+        benchmarks=selection.benchmarks,
+        configs=selection.configs,
+        label=body.label,
         user=caller_of(request),
-        **body.model_dump(exclude={"build", "machine"}),
     )
     return Status(201, progress_of(run.pk))
 
@@ -102,8 +108,7 @@ def trigger(request: HttpRequest, body: Trigger) -> Any:
 def plan(request: HttpRequest, body: Trigger) -> dict[str, Any]:
     """What `POST runs` would measure and how long that takes, without measuring it."""
     machine = only_machine(body.machine)
-    selection = Selection(tuple(body.families), tuple(body.benchmarks), tuple(body.configs))
-    cases = plan_run(machine=machine.key, selection=selection, check_training=True)
+    cases = plan_run(machine=machine.key, selection=_selection(body, machine), check_training=True)
     cost = budget(cases, {})
     return {
         "build": named_build(body.build, machine).label,
@@ -132,6 +137,12 @@ def cancel(request: HttpRequest, pk: int) -> dict[str, int]:
 def retry(request: HttpRequest, pk: int) -> dict[str, int]:
     """Queue the jobs again that brought no result."""
     return {"jobs": retry_failed_jobs(run=one(Run.objects.all(), "run", pk=pk))}
+
+
+def _selection(body: Trigger, machine: Machine) -> Selection:
+    """Raises PlanError."""
+    benchmarks = [*body.benchmarks, *benchmarks_of_models(body.models, machine)]
+    return Selection(tuple(body.families), tuple(benchmarks), tuple(body.configs))
 
 
 def progress_of(pk: int) -> Run:

@@ -53,6 +53,15 @@ def test_plan_measures_nothing(caller: Caller) -> None:
     assert not Run.objects.exists()
 
 
+def test_run_is_triggered_for_the_models_that_are_named(caller: Caller) -> None:
+    site.worker()
+    site.track()
+    body = {"build": site.BUILD, "models": ["gpt2"]}
+    assert caller.post("runs/plan", body)["jobs"] == 2
+    caller.post("runs", body, expect=201)
+    assert set(Job.objects.values_list("benchmark__name", flat=True)) == {site.GPT2}
+
+
 def test_run_is_followed_and_cancelled(caller: Caller) -> None:
     run = site.run(site.MLP, configs=["eager", "inductor"])
     assert caller.get(f"runs/{run.pk}")["jobs"]["total"] == 2
