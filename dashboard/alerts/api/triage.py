@@ -5,7 +5,7 @@ from uuid import UUID
 from django.contrib.auth import get_user_model
 from django.http import HttpRequest
 from django.utils import timezone
-from ninja import Field, Router, Schema
+from ninja import Field, Router
 
 from dashboard.accounts.access import TRIAGE, caller_of
 from dashboard.alerts.api.alerts import AlertDetail, detail
@@ -14,11 +14,12 @@ from dashboard.alerts.services.collecting import collect
 from dashboard.alerts.services.remeasuring import measure_again
 from dashboard.models import AlertGroup, AlertState, InvalidPoint, Job, Series, TorchBuild
 from dashboard.ui.api.parameters import Id, Moment, Name, Text, one
+from dashboard.ui.api.schemas import Request
 
 router = Router(auth=TRIAGE, tags=["alerts"])
 
 
-class Why(Schema):
+class Why(Request):
     why: Text = Field("", description="Kept in the history.")
 
 
@@ -30,18 +31,18 @@ class Assign(Why):
     to: Name | None = Field(description="The name of an account; null for nobody.")
 
 
-class HandOver(Schema):
+class HandOver(Request):
     to: Name = Field(description="The name of an account.")
     note: Name = Field(max_length=2_000, description="Where it stands, and what comes next.")
 
 
-class Note(Schema):
+class Note(Request):
     text: str = Field(
         min_length=1, max_length=10_000, pattern=r"^[^\x00]*$", description="The remark."
     )
 
 
-class Issue(Schema):
+class Issue(Request):
     url: Name = Field(max_length=500)
     title: Text = Field("", max_length=200, description="Shown for the address; may be empty.")
 
@@ -58,23 +59,23 @@ class Merge(Why):
     into: Id = Field(description="The id of the alert that takes the changes.")
 
 
-class Invalidate(Schema):
+class Invalidate(Request):
     series: Id = Field(description="The id of one of the group's series.")
     job: UUID
     reason: Name = Field(description="Why it does not count; kept in the history.")
 
 
-class BringBack(Schema):
+class BringBack(Request):
     point: Id = Field(description="The id of one of the group's invalid points.")
 
 
-class MuteFor(Schema):
+class MuteFor(Request):
     series: Id = Field(description="The id of one of the group's series.")
     until: Moment
     reason: Text = Field("", description="Why; kept in the history.")
 
 
-class Unmute(Schema):
+class Unmute(Request):
     series: Id = Field(description="The id of one of the group's series.")
 
 

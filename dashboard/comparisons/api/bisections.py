@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from ninja import Field, FilterLookup, FilterSchema, Query, Router, Schema, Status
+from ninja import Field, FilterLookup, FilterSchema, Query, Router, Status
 from ninja.pagination import paginate
 
 from dashboard.accounts.access import ADD_RUN, CHANGE_RUN, READ, caller_of
@@ -18,7 +18,7 @@ from dashboard.comparisons.services.bisections import cancel_bisection, start_bi
 from dashboard.models import Bisection
 from dashboard.ui.api.paging import Pages
 from dashboard.ui.api.parameters import Name, Text, one
-from dashboard.ui.api.schemas import Counts, Paged
+from dashboard.ui.api.schemas import Counts, Paged, Request
 
 router = Router(auth=READ, tags=["bisections"])
 
@@ -83,7 +83,7 @@ class BisectionProgress(BisectionOut):
         return bisections_read.commit_range(bisection)
 
 
-class Search(Schema):
+class Search(Request):
     """What changed between which builds."""
 
     base: Name = Field(description="The older build; a version is enough where one build has it.")

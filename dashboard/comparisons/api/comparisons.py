@@ -31,7 +31,7 @@ from dashboard.language.metrics import METRICS
 from dashboard.models import Comparison
 from dashboard.ui.api.paging import Pages
 from dashboard.ui.api.parameters import Name, Names, Text, one
-from dashboard.ui.api.schemas import Paged, Progress, Stopped, absolute
+from dashboard.ui.api.schemas import Paged, Progress, Request, Stopped, absolute
 
 router = Router(auth=READ, tags=["comparisons"])
 
@@ -98,7 +98,7 @@ class CandidateOut(Schema):
     url: str
 
 
-class Start(Schema):
+class Start(Request):
     """What to compare. Without models, families and benchmarks: the default selection of the
     machine's size.
     """
@@ -146,7 +146,7 @@ class PlannedComparison(Schema):
         return [(case.benchmark, case.config) for case in plan.cases]
 
 
-class More(Schema):
+class More(Request):
     repeats: int = Field(
         ge=1, le=MAX_REPEATS, description="Further processes for each case and build."
     )

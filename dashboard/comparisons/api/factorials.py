@@ -26,7 +26,7 @@ from dashboard.comparisons.services.factorials import (
 from dashboard.models import Factorial
 from dashboard.ui.api.paging import Pages
 from dashboard.ui.api.parameters import Name, Text, one
-from dashboard.ui.api.schemas import Paged, Progress, Stopped, absolute
+from dashboard.ui.api.schemas import Paged, Progress, Request, Stopped, absolute
 
 router = Router(auth=READ, tags=["factorials"])
 Levels = Annotated[list[Name], Field(max_length=10)]
@@ -66,7 +66,7 @@ class FactorialProgress(Progress, FactorialOut):
     )
 
 
-class FactorialRequest(Schema):
+class FactorialRequest(Request):
     """What to exchange, of one case."""
 
     machine: Text = Field("", description="A key; may be left out where there is one machine.")
@@ -107,7 +107,7 @@ class FactorialPlanned(Schema):
     )
 
 
-class Rounds(Schema):
+class Rounds(Request):
     """How much more to measure."""
 
     repeats: int = Field(ge=1, le=MAX_REPEATS, description="Number of further rounds.")

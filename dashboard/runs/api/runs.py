@@ -17,7 +17,7 @@ from dashboard.runs.selectors import runs as runs_read
 from dashboard.runs.services.runs import cancel_run, plan_run, retry_failed_jobs, trigger_run
 from dashboard.ui.api.paging import Pages
 from dashboard.ui.api.parameters import Name, Names, Text, one
-from dashboard.ui.api.schemas import Paged, Progress, Stopped
+from dashboard.ui.api.schemas import Paged, Progress, Request, Stopped
 
 router = Router(auth=READ, tags=["runs"])
 
@@ -49,7 +49,7 @@ class RunProgress(Progress, RunOut):
     """A run and how far it is."""
 
 
-class Trigger(Schema):
+class Trigger(Request):
     """What to measure. Without models, families and benchmarks: the machine's default selection."""
 
     build: Name = Field(

@@ -3,6 +3,7 @@
 Every error is {"detail": "what, where, what to do"}.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
@@ -10,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern
 from django.views.decorators.http import conditional_page
 from ninja import NinjaAPI
-from ninja.errors import ValidationError
+from ninja.errors import ValidationError, ValidationErrorContext
 from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
 from ninja.parser import Parser
@@ -28,7 +29,7 @@ from dashboard.results.core.artifact_store import StoreUnavailable
 from dashboard.results.core.result_format import parse_json
 from dashboard.runs.api import runs, schedules
 from dashboard.runs.services.leases import Stale
-from dashboard.site.api import description, search
+from dashboard.site.api import description, search, unknown_names
 from dashboard.site.api.pages import SitePage
 from dashboard.trends.api import series
 
@@ -43,13 +44,23 @@ class Api(NinjaAPI):
 
     def get_openapi_schema(self, **how: Any) -> OpenAPISchema:
         access = {}
-        for router in self._get_bound_routers():
-            for path in router.path_operations.values():
-                for operation in path.operations:
-                    access[self.get_openapi_operation_id(operation)] = operation.auth_callbacks
+        for operation in self.operations():
+            access[self.get_openapi_operation_id(operation)] = operation.auth_callbacks
         schema = super().get_openapi_schema(**how)
         description.complete(schema, access)
         return schema
+
+    def operations(self) -> Iterator[Operation]:
+        for router in self._get_bound_routers():
+            for path in router.path_operations.values():
+                yield from path.operations
+
+    def validation_error_from_error_contexts(
+        self, error_contexts: list[ValidationErrorContext[Any]]
+    ) -> ValidationError:
+        error = super().validation_error_from_error_contexts(error_contexts)
+        unknown_names.name_fields(error, error_contexts)
+        return error
 
 
 class StrictParser(Parser):
@@ -98,6 +109,10 @@ for module in (
 ):
     api.add_router("", module.router)
 api.add_router(WORKERS, worker.router)
+for operation in api.operations():
+    # A worker may be older or newer than the site: what only one of them knows is left out
+    if operation.view_func.__module__ != worker.__name__:
+        unknown_names.refuse_parameters(operation)
 STATUS: dict[type[Exception], int] = {
     Stale: 409,
     ActionNotAllowed: 409,
@@ -137,5 +152,6 @@ def report_invalid(request: HttpRequest, error: ValidationError) -> HttpResponse
     sentences: list[str] = []
     for entry in error.errors:
         path = ".".join(str(step) for step in entry["loc"])
-        sentences.append(f"{path}: {entry['msg']}")
+        is_unknown = entry["type"] == unknown_names.FIELD
+        sentences.append(entry["msg"] if is_unknown else f"{path}: {entry['msg']}")
     return api.create_response(request, {"detail": "; ".join(sentences)}, status=422)

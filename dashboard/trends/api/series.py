@@ -14,7 +14,7 @@ from dashboard.models import Datum, Purpose, Series, Status
 from dashboard.trends.pages import series_data
 from dashboard.ui.api import schemas
 from dashboard.ui.api.paging import MOST, Pages
-from dashboard.ui.api.parameters import Moment, Name, one
+from dashboard.ui.api.parameters import Moment, Name, Text, one
 
 router = Router(auth=READ, tags=["series"])
 
@@ -58,6 +58,16 @@ class FigureChoice(Schema):
     config: list[Name] = []
     machine: Name | None = None
     track: Name | None = None
+    second: Name | None = Field(None, description="Key of another metric, on an axis of its own.")
+    begin: Text = Field("", alias="from", description="From then on, ISO 8601.")
+    end: Text = Field("", alias="to", description="Up to then, ISO 8601.")
+    axis: Text = Field("", description="release: by releases, not by time.")
+    scale: Text = Field(
+        "", description="How values are drawn: relative (in percent of where they begin) or log."
+    )
+    layout: Text = Field("", description="multiples: each config in a chart of its own.")
+    samples: Text | None = Field(None, description="With any value: raw samples are drawn, too.")
+    legend: Text = Field("", description="none: without a legend.")
 
 
 @router.get("series", response=list[schemas.SeriesOut])

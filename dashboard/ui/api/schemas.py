@@ -20,6 +20,14 @@ def absolute(path: str) -> str:
     return f"{settings.SITE_URL}{path}"
 
 
+class Request(Schema):
+    """What a person or a program asks for: a field that does not exist is refused, because without
+    it the call would do something else.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+
 class Answer(Schema):
     """What the site says: each field is always there, null where there is nothing to say."""
 

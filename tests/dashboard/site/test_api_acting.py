@@ -45,6 +45,18 @@ def test_unplannable_run_lists_the_alternatives(caller: Caller) -> None:
     assert f"Did you mean {site.MLP}" in error["detail"]
 
 
+@pytest.mark.parametrize(
+    ("field", "meant"), [("benchmark", "benchmarks"), ("config", "configs"), ("family", "families")]
+)
+def test_field_that_does_not_exist_measures_nothing(caller: Caller, field: str, meant: str) -> None:
+    site.worker()
+    site.track()
+    for path in ("runs", "runs/plan"):
+        error = caller.post(path, {"build": site.BUILD, field: ["x"]}, expect=422)
+        assert error["detail"] == f"Unknown field '{field}'. Did you mean {meant}?"
+    assert not Run.objects.exists()
+
+
 def test_plan_measures_nothing(caller: Caller) -> None:
     site.worker()
     site.build()

@@ -87,6 +87,15 @@ def test_number_in_an_answer_has_its_unit(call: str) -> None:
     assert without == []
 
 
+@pytest.mark.parametrize(
+    "call", [call for call, described in READ_BY_PEOPLE.items() if "requestBody" in described]
+)
+def test_body_has_no_field_that_is_ignored(call: str) -> None:
+    [body] = READ_BY_PEOPLE[call]["requestBody"]["content"].values()
+    document = DOCUMENTS[body["schema"]["$ref"].rpartition("/")[2]]
+    assert document["additionalProperties"] is False
+
+
 @pytest.mark.parametrize("call", CALLS)
 def test_refusals_have_a_schema(call: str) -> None:
     responses = CALLS[call]["responses"]

@@ -120,6 +120,27 @@ def test_unknown_filter_of_alerts_is_refused_with_similar_names(caller: Caller) 
     assert "Did you mean high?" in caller.get("alerts", expect=422, severity="hihg")["detail"]
 
 
+@pytest.mark.parametrize(
+    ("path", "name", "message"),
+    [
+        ("series", "modell", "Did you mean model"),
+        ("jobs", "foo", "Known: "),
+        ("metrics", "foo", "this call has none"),
+        ("alerts", "severty", "Did you mean severity?"),
+    ],
+)
+def test_unknown_parameter_is_refused(caller: Caller, path: str, name: str, message: str) -> None:
+    error = caller.get(path, expect=422, **{name: "x"})
+    assert error["detail"].startswith(f"Unknown parameter '{name}'")
+    assert message in error["detail"]
+
+
+def test_figure_is_drawn_as_the_address_of_its_page_says(caller: Caller) -> None:
+    alerting.measure({"latency_ms": 2.0}, 0)
+    figure = caller.get(f"benchmarks/{site.MLP}/figure", scale="log", **{"from": "2020-01-01"})
+    assert figure["layout"]["yaxis"]["type"] == "log"
+
+
 def test_alert_describes_its_change_in_words_and_numbers(caller: Caller) -> None:
     group = alerting.group()
     alerting.alert(group)
