@@ -10,6 +10,7 @@ Node = dict[str, Any]
 
 
 REFUSALS = {
+    400: "The body is not JSON.",
     401: "No valid token: send `Authorization: Bearer cw_…`.",
     403: "The token lacks the scope, or its owner the permission; `detail` names it.",
     404: "There is no such thing; `detail` names what was looked for.",
@@ -92,6 +93,8 @@ def _refusals(path: str, method: str, call: Node) -> dict[int, Node]:
     statuses = [401, 403, 422, 503]
     if "{" in path or path.endswith("/compare"):
         statuses.append(404)
+    if "requestBody" in call:
+        statuses.append(400)
     if method != "get":
         statuses.append(409)
     if path.endswith(("/results", "/result")) or "/artifacts/" in path:

@@ -8,7 +8,8 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import URLPattern
+from django.urls import URLPattern, re_path
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import conditional_page
 from ninja import NinjaAPI
 from ninja.errors import ValidationError, ValidationErrorContext
@@ -81,6 +82,7 @@ ABOUT = (
     'Errors are `{"detail": "what, where, what to do"}`.'
 )
 WORKERS = "worker/"
+HAVE_UUIDS = ("comparisons", "factorials", "jobs")  # not numbers, as alerts and runs have
 SITE_PAGES = ("docs",)  # read like the site's other pages, after signing in
 api = Api(
     title="Compilewatch",
@@ -134,7 +136,20 @@ def api_urls() -> Any:
     for pattern in patterns:
         if isinstance(pattern, URLPattern) and str(pattern.pattern) not in SITE_PAGES:
             pattern.callback = login_not_required(conditional_page(pattern.callback))
-    return patterns, app_name, namespace
+        if isinstance(pattern, URLPattern) and pattern.name == "api-root":
+            pattern.callback = refuse_address
+    return [*patterns, re_path("^(?P<path>.*)$", refuse_address)], app_name, namespace
+
+
+@login_not_required
+@csrf_exempt
+def refuse_address(request: HttpRequest, path: str = "") -> HttpResponse:
+    """404 as JSON, where a program would otherwise get a page."""
+    detail = f"There is no call {request.method} {request.path:.200}: /api/v1/docs lists them."
+    subject, _, rest = path.partition("/")
+    if rest and subject in HAVE_UUIDS:
+        detail += f" The id is the uuid in the page's address; `GET {subject}` lists them."
+    return api.create_response(request, {"detail": detail}, status=404)
 
 
 def report(request: HttpRequest, error: Exception | type[Exception]) -> HttpResponse:

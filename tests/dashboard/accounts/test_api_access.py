@@ -106,6 +106,27 @@ def test_missing_row_is_named(caller: Caller, path: str) -> None:
     assert caller.get(path, expect=404)["detail"].startswith("There is no ")
 
 
+@pytest.mark.parametrize("path", ["", "nothing", "runs/", "runs/x", "worker/nothing"])
+def test_address_without_a_call_is_refused_as_json(client: Client, path: str) -> None:
+    for answer in (client.get(API + path), client.post(API + path)):
+        assert answer.status_code == 404
+        assert "/api/v1/docs lists them" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("path", ["comparisons/1", "comparisons/1/report"])
+def test_comparison_by_a_number_is_told_what_its_id_is(caller: Caller, path: str) -> None:
+    detail = caller.get(path, expect=404)["detail"]
+    assert detail.endswith(
+        "The id is the uuid in the page's address; `GET comparisons` lists them."
+    )
+
+
+def test_body_that_is_not_json_is_400(caller: Caller) -> None:
+    answer = caller.client.post(f"{API}runs/plan", "{", content_type="application/json")
+    assert answer.status_code == 400
+    assert answer.json()["detail"] == "Cannot parse request body"
+
+
 def test_filter_with_invalid_text_is_refused_with_its_place(caller: Caller) -> None:
     assert caller.get("series", expect=422, metric="a" * 301)["detail"].startswith("query.")
 
