@@ -4,7 +4,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
@@ -13,6 +13,7 @@ from dashboard.accounts.services import saved_views as service
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import SavedView
 from dashboard.ui.pages.parameters import own_address
+from dashboard.ui.rows import one
 
 
 def listing(request: HttpRequest) -> HttpResponse:
@@ -43,7 +44,7 @@ def save(request: HttpRequest) -> HttpResponse:
 @login_required
 def change(request: HttpRequest, pk: int) -> HttpResponse:
     """Rename, remove, or make it where the person comes in: ``act``."""
-    view = get_object_or_404(SavedView, pk=pk, user=request.user.pk)
+    view = one(SavedView.objects.filter(user=request.user.pk), "saved view", pk=pk)
     act = request.POST.get("act", "")
     try:
         if act == "rename":

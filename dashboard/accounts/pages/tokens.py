@@ -7,7 +7,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST
 from dashboard.accounts.services import api_tokens
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import ApiToken, Scope
+from dashboard.ui.rows import one
 
 DAYS = (7, 30, 90, 365)  # how long a token may count, as the form offers it
 
@@ -39,7 +40,7 @@ def listing(request: HttpRequest) -> HttpResponse:
 @login_required
 def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     """End one of the person's own tokens."""
-    token = get_object_or_404(ApiToken, pk=pk, owner=_person(request))
+    token = one(ApiToken.objects.filter(owner=_person(request)), "token", pk=pk)
     api_tokens.revoke(tokens=ApiToken.objects.filter(pk=token.pk))
     messages.success(request, f"The token “{token.name}” lets nobody in any more.")
     return redirect("tokens")

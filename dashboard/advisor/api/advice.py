@@ -15,8 +15,9 @@ from dashboard.advisor.selectors.advice_page import AdviceSelection, ranking
 from dashboard.comparisons.core.running_costs import Candidate
 from dashboard.language.metrics import Start
 from dashboard.models import Benchmark
-from dashboard.ui.api.parameters import Name, one
+from dashboard.ui.api.parameters import Name
 from dashboard.ui.api.schemas import absolute
+from dashboard.ui.rows import one
 
 router = Router(auth=READ, tags=["advice"])
 _MOST_LABELS = 5

@@ -6,7 +6,7 @@ from typing import Any
 from csp.decorators import csp_update
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 
 from dashboard.advisor.core import advice_charts
 from dashboard.advisor.core.advice_export import EXPORT_FIELDS
@@ -30,6 +30,7 @@ from dashboard.models import Benchmark
 from dashboard.ui.pages import parameters
 from dashboard.ui.pages.exports import csv_file, json_file
 from dashboard.ui.pages.figures import figure_response
+from dashboard.ui.rows import one
 
 _TOO_LARGE = 1e15
 
@@ -77,7 +78,7 @@ def select(request: HttpRequest, benchmark: Benchmark) -> AdviceSelection | None
 
 def _select_measured(request: HttpRequest, name: str) -> AdviceSelection:
     """Raises Http404 for an unknown benchmark, and for one without numbers."""
-    selection = select(request, get_object_or_404(Benchmark, name=name))
+    selection = select(request, one(Benchmark.objects.all(), "benchmark", name=name))
     if selection is None:
         raise Http404(f"{name} was not measured yet.")
     return selection
@@ -103,7 +104,7 @@ def listing(request: HttpRequest) -> HttpResponse:
 @csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments
 def show(request: HttpRequest, name: str) -> HttpResponse:
     """The advice for one benchmark: the sentence, how sure it is, the curves, and the evidence."""
-    benchmark = get_object_or_404(Benchmark, name=name)
+    benchmark = one(Benchmark.objects.all(), "benchmark", name=name)
     selection = select(request, benchmark)
     context: dict[str, Any] = {"benchmark": benchmark, "selection": selection}
     if selection:

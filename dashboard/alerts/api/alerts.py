@@ -18,8 +18,9 @@ from dashboard.alerts.services import triage
 from dashboard.catalog.core.plan import require_known
 from dashboard.models import AlertGroup
 from dashboard.ui.api.paging import Pages
-from dashboard.ui.api.parameters import Name, Text, one
+from dashboard.ui.api.parameters import Name, Text
 from dashboard.ui.api.schemas import Answer, DetectedChange, Paged
+from dashboard.ui.rows import one
 
 router = Router(auth=READ, tags=["alerts"])
 

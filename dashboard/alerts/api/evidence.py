@@ -14,8 +14,9 @@ from dashboard.alerts.selectors import alert_data, alert_page, alerts, kernels, 
 from dashboard.alerts.selectors.alerts import AlertSummary
 from dashboard.models import AlertGroup
 from dashboard.results.core.kernel_words import ONE_PROFILE
-from dashboard.ui.api.parameters import Id, one
+from dashboard.ui.api.parameters import Id
 from dashboard.ui.api.schemas import Answer, absolute
+from dashboard.ui.rows import one
 
 router = Router(auth=READ, tags=["alerts"])
 

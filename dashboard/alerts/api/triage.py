@@ -13,8 +13,9 @@ from dashboard.alerts.services import assignments, triage
 from dashboard.alerts.services.collecting import collect
 from dashboard.alerts.services.remeasuring import measure_again
 from dashboard.models import AlertGroup, AlertState, InvalidPoint, Job, Series, TorchBuild
-from dashboard.ui.api.parameters import Id, Moment, Name, Text, one
+from dashboard.ui.api.parameters import Id, Moment, Name, Text
 from dashboard.ui.api.schemas import Request
+from dashboard.ui.rows import one
 
 router = Router(auth=TRIAGE, tags=["alerts"])
 
@@ -105,7 +106,7 @@ def assign(request: HttpRequest, pk: int, body: Assign) -> AlertGroup:
     """Give it to a person, or to nobody."""
     group, by = _group(pk), caller_of(request)
     people = get_user_model().objects.filter(is_active=True)
-    person = one(people, "account", username=body.to) if body.to else None
+    person = one(people, "active account", username=body.to) if body.to else None
     assignments.assign(group=group, to=person, by=by, why=body.why)
     return detail(pk)
 
@@ -114,7 +115,7 @@ def assign(request: HttpRequest, pk: int, body: Assign) -> AlertGroup:
 def hand_over(request: HttpRequest, pk: int, body: HandOver) -> AlertGroup:
     """Give it from the person who has it to another one; both are notified."""
     people = get_user_model().objects.filter(is_active=True)
-    to = one(people, "account", username=body.to)
+    to = one(people, "active account", username=body.to)
     assignments.hand_over(group=_group(pk), to=to, by=caller_of(request), note=body.note)
     return detail(pk)
 
@@ -137,7 +138,7 @@ def link(request: HttpRequest, pk: int, body: Issue) -> AlertGroup:
 def nudge(request: HttpRequest, pk: int, body: Nudge) -> AlertGroup:
     """Say that the change began with another build of the track."""
     group, by = _group(pk), caller_of(request)
-    build = one(TorchBuild.objects.all(), "build", label=body.to)
+    build = one(TorchBuild.objects.all(), "torch build", label=body.to)
     triage.move_change_point(group=group, to=build, by=by, why=body.why)
     return detail(pk)
 
@@ -173,7 +174,8 @@ def invalidate(request: HttpRequest, pk: int, body: Invalidate) -> AlertGroup:
 def bring_back(request: HttpRequest, pk: int, body: BringBack) -> AlertGroup:
     """Let a point count again; the series is judged again within a minute."""
     points = InvalidPoint.objects.filter(series__alerts__group=_group(pk)).distinct()
-    triage.bring_back(point=one(points, "invalid point of this alert", pk=body.point))
+    point = one(points, "invalid point of this alert with the number", _detail(pk), pk=body.point)
+    triage.bring_back(point=point)
     return detail(pk)
 
 
@@ -199,4 +201,9 @@ def _group(pk: int) -> AlertGroup:
 
 def _series(group: int, pk: int) -> Series:
     series = Series.objects.filter(alerts__group=_group(group)).distinct()
-    return one(series, "series of this alert", pk=pk)
+    return one(series, "series of this alert with the number", _detail(group), pk=pk)
+
+
+def _detail(pk: int) -> str:
+    """Where an alert's own series and points are listed."""
+    return f"`GET alerts/{pk}`"

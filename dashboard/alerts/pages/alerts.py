@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from csp.decorators import csp_update
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 
@@ -31,6 +31,7 @@ from dashboard.results.core.kernel_words import ONE_PROFILE
 from dashboard.ui.pages import parameters
 from dashboard.ui.pages.feed_keys import key_of
 from dashboard.ui.pages.figures import figure_response
+from dashboard.ui.rows import one
 
 _PAGE_SIZE = 50
 _LONGEST_SEARCH = 100  # characters
@@ -111,7 +112,7 @@ def listing(request: HttpRequest) -> HttpResponse:
 @csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments
 def show(request: HttpRequest, pk: int) -> HttpResponse:
     """One group as an argument: what changed, how sure, the likely cause, since which build."""
-    group = get_object_or_404(alert_page.groups(), pk=pk)
+    group = one(alert_page.groups(), "alert", pk=pk)
     rows = alerts.of_group(group)
     main = _main(request, rows)
     context: dict[str, Any] = {
@@ -171,7 +172,9 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
 def pairs(request: HttpRequest, pk: int) -> HttpResponse:
     """The figure of the processes that re-measured one alert of the group."""
     main = main_or_404(request, pk)
-    confirmation = get_object_or_404(Confirmation, group=pk)
+    confirmation = Confirmation.objects.filter(group=pk).first()
+    if confirmation is None:
+        raise Http404(f"Alert {pk} was not measured again: there are no pairs to draw.")
     processes = alert_data.processes(confirmation, main.alert)
     return figure_response(alert_charts.pairs_figure(processes, main.metric))
 

@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
@@ -26,6 +26,7 @@ from dashboard.language.errors import ActionNotAllowed
 from dashboard.language.reading import read_moment, read_numbers
 from dashboard.models import AlertGroup, AlertState, InvalidPoint, Job, Series, TorchBuild
 from dashboard.ui.pages.parameters import own_address
+from dashboard.ui.rows import one
 
 Row = TypeVar("Row", bound=Model)
 Act = Callable[[AlertGroup, QueryDict, User], str]
@@ -157,7 +158,7 @@ def act(request: HttpRequest, pk: int, name: str) -> HttpResponse:
     """One act on one group; afterwards its page again."""
     if name not in ACTS:
         raise Http404(f"There is no act “{name}”.")
-    group = get_object_or_404(AlertGroup, pk=pk)
+    group = one(AlertGroup.objects.all(), "alert", pk=pk)
     by = cast(User, request.user)
     try:
         messages.success(request, ACTS[name](group, request.POST, by))

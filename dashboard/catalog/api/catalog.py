@@ -14,7 +14,8 @@ from dashboard.language.metrics import METRICS
 from dashboard.models import Benchmark, TorchBuild
 from dashboard.ui.api import schemas
 from dashboard.ui.api.paging import Pages
-from dashboard.ui.api.parameters import Name, one
+from dashboard.ui.api.parameters import Name
+from dashboard.ui.rows import one
 
 router = Router(auth=READ, tags=["catalog"])
 

@@ -17,8 +17,9 @@ from dashboard.comparisons.selectors import bisections as bisections_read
 from dashboard.comparisons.services.bisections import cancel_bisection, start_bisection
 from dashboard.models import Bisection
 from dashboard.ui.api.paging import Pages
-from dashboard.ui.api.parameters import Name, Text, one
+from dashboard.ui.api.parameters import Name, Text
 from dashboard.ui.api.schemas import Counts, Paged, Request
+from dashboard.ui.rows import one
 
 router = Router(auth=READ, tags=["bisections"])
 

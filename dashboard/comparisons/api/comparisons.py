@@ -30,8 +30,9 @@ from dashboard.comparisons.services.comparisons import (
 from dashboard.language.metrics import METRICS
 from dashboard.models import Comparison
 from dashboard.ui.api.paging import Pages
-from dashboard.ui.api.parameters import Name, Names, Text, one
+from dashboard.ui.api.parameters import Name, Names, Text
 from dashboard.ui.api.schemas import Paged, Progress, Request, Stopped, absolute
+from dashboard.ui.rows import one
 
 router = Router(auth=READ, tags=["comparisons"])
 

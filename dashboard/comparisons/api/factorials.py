@@ -25,8 +25,9 @@ from dashboard.comparisons.services.factorials import (
 )
 from dashboard.models import Factorial
 from dashboard.ui.api.paging import Pages
-from dashboard.ui.api.parameters import Name, Text, one
+from dashboard.ui.api.parameters import Name, Text
 from dashboard.ui.api.schemas import Paged, Progress, Request, Stopped, absolute
+from dashboard.ui.rows import one
 
 router = Router(auth=READ, tags=["factorials"])
 Levels = Annotated[list[Name], Field(max_length=10)]

@@ -25,8 +25,9 @@ from dashboard.comparisons.selectors.side_choice import (
 from dashboard.comparisons.selectors.stored_reports import stored_report
 from dashboard.language.metrics import METRICS
 from dashboard.models import Comparison
-from dashboard.ui.api.parameters import Name, Names, one
+from dashboard.ui.api.parameters import Name, Names
 from dashboard.ui.api.schemas import absolute
+from dashboard.ui.rows import one
 
 router = Router(auth=READ, tags=["comparisons"])
 NOTHING = "Fewer than two builds were measured here: there is nothing to compare."

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
@@ -16,6 +16,7 @@ from dashboard.comparisons.services.bisections import cancel_bisection
 from dashboard.language.wording import metric_of
 from dashboard.models import Bisection
 from dashboard.ui.pages import parameters
+from dashboard.ui.rows import one
 
 
 def listing(request: HttpRequest) -> HttpResponse:
@@ -27,7 +28,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
     """The page; htmx asks for it again every few seconds and takes its live part until the search
     has ended.
     """
-    bisection = get_object_or_404(bisections.listing(), pk=pk)
+    bisection = one(bisections.listing(), "bisection", pk=pk)
     rows = bisections.rows(bisection)
     context: dict[str, Any] = {
         "bisection": bisection,
@@ -44,7 +45,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @may_change_runs
 def cancel(request: HttpRequest, pk: int) -> HttpResponse:
-    bisection = get_object_or_404(Bisection, pk=pk)
+    bisection = one(Bisection.objects.all(), "bisection", pk=pk)
     if bisection.state == Bisection.State.RUNNING:
         cancel_bisection(bisection=bisection)
         messages.success(request, "The search is cancelled. A job that runs stops within seconds.")

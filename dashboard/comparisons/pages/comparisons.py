@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST
@@ -28,6 +28,7 @@ from dashboard.language.metrics import comparable_metrics
 from dashboard.language.wording import plural
 from dashboard.models import Comparison
 from dashboard.ui.pages import parameters
+from dashboard.ui.rows import one
 
 
 def listing(request: HttpRequest) -> HttpResponse:
@@ -82,10 +83,7 @@ def export(request: HttpRequest, uuid: UUID, form: str) -> HttpResponse:
 
 
 def _or_404(uuid: UUID) -> Comparison:
-    comparison = comparisons.listing().filter(uuid=uuid).first()
-    if comparison is None:
-        raise Http404(f"There is no comparison {uuid}.")
-    return comparison
+    return one(comparisons.listing(), "comparison", uuid=uuid)
 
 
 @require_POST

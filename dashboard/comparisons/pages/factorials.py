@@ -5,7 +5,7 @@ from uuid import UUID
 
 import orjson
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST
@@ -27,6 +27,7 @@ from dashboard.comparisons.services.factorials import cancel_factorial, measure_
 from dashboard.language.wording import plural
 from dashboard.models import Factorial
 from dashboard.ui.pages import parameters
+from dashboard.ui.rows import one
 
 
 def listing(request: HttpRequest) -> HttpResponse:
@@ -86,7 +87,4 @@ def more(request: HttpRequest, uuid: UUID) -> HttpResponse:
 
 
 def _or_404(uuid: UUID) -> Factorial:
-    factorial = factorials.listing().filter(uuid=uuid).first()
-    if factorial is None:
-        raise Http404(f"There is no factorial {uuid}.")
-    return factorial
+    return one(factorials.listing(), "factorial", uuid=uuid)

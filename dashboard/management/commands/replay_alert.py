@@ -32,9 +32,7 @@ class Command(BaseCommand):
             "series__benchmark", "series__config", "base", "new"
         )
         if not alerts:
-            raise CommandError(
-                f"There is no alert {field} {options['alert']}: /alerts/ lists them."
-            )
+            raise CommandError(_unknown(field, options["alert"]))
         for alert in alerts:
             self._print(alert)
 
@@ -60,6 +58,15 @@ class Command(BaseCommand):
         today = replayed.today or "nothing with these points"
         write(f"detector version {VERSION} decides:       {today}")
         write(f"today's detector {differs}")
+
+
+def _unknown(field: str, number: int) -> str:
+    if field == "group":
+        return f"There is no group {number}: /alerts/ lists them."
+    return (
+        f"There is no alert {number}. For the number in the address of an alert's page, which is "
+        "that of its group, add --group."
+    )
 
 
 def _lines(replayed: Replay) -> Iterator[str]:

@@ -19,8 +19,9 @@ from dashboard.results.selectors import kernels as kernels_read
 from dashboard.runs.core.reproduce import command
 from dashboard.ui.api import schemas
 from dashboard.ui.api.paging import Pages
-from dashboard.ui.api.parameters import Name, one
+from dashboard.ui.api.parameters import Name
 from dashboard.ui.api.schemas import Paged
+from dashboard.ui.rows import one
 
 router = Router(auth=READ, tags=["jobs"])
 

@@ -16,8 +16,9 @@ from dashboard.models import Machine, Purpose, Run, RunState
 from dashboard.runs.selectors import runs as runs_read
 from dashboard.runs.services.runs import cancel_run, plan_run, retry_failed_jobs, trigger_run
 from dashboard.ui.api.paging import Pages
-from dashboard.ui.api.parameters import Name, Names, Text, one
+from dashboard.ui.api.parameters import Name, Names, Text
 from dashboard.ui.api.schemas import Paged, Progress, Request, Stopped
+from dashboard.ui.rows import one
 
 router = Router(auth=READ, tags=["runs"])
 

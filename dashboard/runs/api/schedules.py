@@ -13,7 +13,7 @@ from dashboard.runs.api.runs import RunProgress, progress_of
 from dashboard.runs.selectors.schedules import in_words
 from dashboard.runs.services.schedules import trigger_now
 from dashboard.ui.api.paging import Pages
-from dashboard.ui.api.parameters import one
+from dashboard.ui.rows import one
 
 router = Router(auth=READ, tags=["runs"])
 

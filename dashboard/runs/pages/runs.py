@@ -3,7 +3,7 @@
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
@@ -13,6 +13,7 @@ from dashboard.models import Machine, Purpose, Run, RunState, Status, Track
 from dashboard.runs.selectors import runs
 from dashboard.runs.services.runs import cancel_run, retry_failed_jobs
 from dashboard.ui.pages import parameters
+from dashboard.ui.rows import one
 
 _PAGE_SIZE = 25
 _JOBS_SIZE = 200  # of a page of a run's jobs, which is sent every few seconds
@@ -41,7 +42,7 @@ def listing(request: HttpRequest) -> HttpResponse:
 
 def show(request: HttpRequest, pk: int) -> HttpResponse:
     """One run; htmx asks for the live part alone every few seconds until the run has ended."""
-    run = get_object_or_404(runs.listing(), pk=pk)
+    run = one(runs.listing(), "run", pk=pk)
     progress = runs.progress(run, timezone.now())
     in_order = runs.jobs_in_order(run)
     page = parameters.page(request, in_order, _JOBS_SIZE, count=progress.counts.total)
@@ -66,7 +67,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @may_change_runs
 def cancel(request: HttpRequest, pk: int) -> HttpResponse:
-    count = cancel_run(run=get_object_or_404(Run, pk=pk))
+    count = cancel_run(run=one(Run.objects.all(), "run", pk=pk))
     messages.success(
         request,
         f"Cancelled: {plural(count, 'job')} will not be measured. One that runs stops within "
@@ -78,6 +79,6 @@ def cancel(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @may_change_runs
 def retry(request: HttpRequest, pk: int) -> HttpResponse:
-    count = retry_failed_jobs(run=get_object_or_404(Run, pk=pk))
+    count = retry_failed_jobs(run=one(Run.objects.all(), "run", pk=pk))
     messages.success(request, f"Queued {plural(count, 'job')} again.")
     return redirect("run", pk=pk)

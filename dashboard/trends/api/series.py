@@ -14,7 +14,8 @@ from dashboard.models import Datum, Purpose, Series, Status
 from dashboard.trends.pages import series_data
 from dashboard.ui.api import schemas
 from dashboard.ui.api.paging import MOST, Pages
-from dashboard.ui.api.parameters import Moment, Name, Text, one
+from dashboard.ui.api.parameters import Moment, Name, Text
+from dashboard.ui.rows import one
 
 router = Router(auth=READ, tags=["series"])
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
@@ -15,6 +15,7 @@ from dashboard.language.reading import read_moment
 from dashboard.models import Annotation, Benchmark
 from dashboard.trends.services import remarks as service
 from dashboard.ui.pages.parameters import own_address
+from dashboard.ui.rows import one
 
 _DELETE = "dashboard.delete_annotation"
 _NOON = timedelta(hours=12)
@@ -25,7 +26,7 @@ _DAY_LETTERS = len("2026-12-31")
 @login_required
 def add(request: HttpRequest, name: str) -> HttpResponse:
     """A remark on the trend of a benchmark."""
-    benchmark = get_object_or_404(Benchmark, name=name)
+    benchmark = one(Benchmark.objects.all(), "benchmark", name=name)
     at = _moment(request.POST.get("at", ""))
     try:
         service.add_remark(
@@ -50,7 +51,7 @@ def _moment(text: str) -> datetime | None:
 @login_required
 def remove(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Take a remark away: one's own, or with the permission anybody's."""
-    remark = get_object_or_404(Annotation, pk=pk, benchmark__name=name)
+    remark = one(Annotation.objects.filter(benchmark__name=name), "remark", pk=pk)
     if remark.by_id == request.user.pk or request.user.has_perm(_DELETE):
         remark.delete()
         messages.success(request, "The remark is gone.")

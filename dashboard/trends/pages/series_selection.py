@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 
 from django.http import HttpRequest
-from django.shortcuts import get_object_or_404
 
 from dashboard.language.metrics import METRICS, Metric
 from dashboard.language.reading import read_moment
@@ -18,6 +17,7 @@ from dashboard.trends.selectors.series_selection import (
 )
 from dashboard.ui.locations import offered
 from dashboard.ui.pages import parameters
+from dashboard.ui.rows import one
 from dashboard.ui.series_scales import SCALES
 
 _MOST_DEFAULT_CONFIGS = 6
@@ -25,7 +25,7 @@ _MOST_DEFAULT_CONFIGS = 6
 
 def select(request: HttpRequest, name: str) -> SeriesSelection:
     """Reads the address. Raises Http404 for an unknown benchmark or place. Two to four queries."""
-    benchmark = get_object_or_404(Benchmark, name=name)
+    benchmark = one(Benchmark.objects.all(), "benchmark", name=name)
     places = rollup.series_locations(benchmark)
     place = parameters.place(request, places)
     places = offered(places, place)

@@ -1,16 +1,12 @@
-"""Parameters that several endpoints have, and the 404 for a row that does not exist."""
+"""Parameters that several endpoints have."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, TypeVar
+from typing import Annotated
 
-from django.db.models import Model, QuerySet
-from django.http import Http404
 from ninja import Field
 from pydantic import AfterValidator
 
 from dashboard.language.reading import check_moment
-
-Row = TypeVar("Row", bound=Model)
 
 
 def _with_zone(at: datetime) -> datetime:
@@ -27,15 +23,3 @@ Moment = Annotated[
 ]
 Id = Annotated[int, Field(ge=1, lt=2**63)]
 Names = Annotated[list[Name], Field(max_length=500)]
-
-
-def one(rows: QuerySet[Row], what: str, **key: Any) -> Row:
-    """The row with this key. Raises Http404, which names the key."""
-    row = rows.filter(**key).first()
-    if row is None:
-        [(field, value)] = key.items()
-        key_text = f"{field} {value!s:.100}"
-        raise Http404(
-            f"There is no {what} with {key_text}: it may have been removed, or lies elsewhere."
-        )
-    return row

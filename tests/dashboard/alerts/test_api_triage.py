@@ -52,7 +52,7 @@ def test_an_alert_is_assigned_noted_and_linked(caller: Caller) -> None:
 
 def test_unknown_account_is_not_assigned(caller: Caller) -> None:
     refusal = caller.post(f"alerts/{alerting.group().pk}/assign", {"to": "eve"}, expect=404)
-    assert "account with username eve" in refusal["detail"]
+    assert "There is no active account eve" in refusal["detail"]
 
 
 def test_change_point_moves_to_another_build(caller: Caller) -> None:

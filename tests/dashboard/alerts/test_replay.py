@@ -46,8 +46,10 @@ def test_replay_says_where_todays_detector_differs() -> None:
 
 
 def test_an_unknown_alert_is_named() -> None:
-    with pytest.raises(CommandError, match="There is no alert pk 99"):
+    with pytest.raises(CommandError, match=r"There is no alert 99\..* add --group"):
         printed("99")
+    with pytest.raises(CommandError, match="There is no group 99: /alerts/ lists them"):
+        printed("--group", "99")
 
 
 def test_weekly_figures_count_every_state_that_groups_were_in() -> None:

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 from django.test import Client, override_settings
+from django.urls import resolve
 
+from dashboard.ui.rows import LISTS
 from tests.builders.pages import PLAIN_PAGES
 from tests.builders.reading import page_text
 
@@ -27,6 +29,37 @@ def test_page_that_does_not_exist_leads_back(reader: Client) -> None:
     response = reader.get("/nothing/")
     assert response.status_code == 404
     assert 'href="/benchmarks/"' in page_text(response)
+
+
+NOBODYS = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("/alerts/99/", "There is no alert 99: /alerts/ lists them."),
+        ("/runs/99/", "There is no run 99: /runs/ lists them."),
+        ("/bisections/99/", "There is no bisection 99: /bisections/ lists them."),
+        ("/series/nope/", "There is no benchmark nope: /benchmarks/ lists them."),
+        ("/advisor/nope/", "There is no benchmark nope: /benchmarks/ lists them."),
+        (f"/comparisons/{NOBODYS}/", f"There is no comparison {NOBODYS}: /comparisons/ lists"),
+        (f"/factorials/{NOBODYS}/", f"There is no factorial {NOBODYS}: /factorials/ lists"),
+        ("/api/v1/alerts/99", "There is no alert 99: /alerts/ lists them."),
+        ("/api/v1/benchmarks/nope/figure", "There is no benchmark nope: /benchmarks/ lists them."),
+    ],
+)
+def test_what_is_missing_is_named_with_the_list_of_such_things(
+    reader: Client, url: str, message: str
+) -> None:
+    response = reader.get(url)
+    assert response.status_code == 404
+    assert message in response.content.decode()
+
+
+def test_lists_of_things_are_pages() -> None:
+    for address in LISTS.values():
+        if address.startswith("/"):
+            assert resolve(address).url_name
 
 
 def test_page_of_a_server_error_needs_nothing_that_may_be_broken(rf: Any) -> None:
