@@ -1,7 +1,7 @@
 """Measuring: what it costs first, then by the number of jobs that was agreed on."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -43,7 +43,7 @@ class PlanningTools:
             str, Field(description="An older build, to compare with; empty: a run of one build.")
         ] = "",
         machine: Machine = "",
-        models: Annotated[Sequence[str], Field(description="Of a comparison: its models.")] = (),
+        models: Names = (),
         families: Annotated[Sequence[str], Field(description="Of a run: names of families.")] = (),
         benchmarks: Names = (),
         configs: Names = (),
@@ -52,10 +52,9 @@ class PlanningTools:
         """How many jobs and minutes of a machine a run (or, with base, a comparison) would cost.
         Measures nothing. Show a person the cost before trigger_run or start_comparison.
         """
-        selection = _selection(machine, families, benchmarks, configs)
+        selection = _selection(machine, models, families, benchmarks, configs)
         if base:
-            fields = {"models": [*models], "repeats": repeats, **selection}
-            both = self._client.plan_comparison(base, build, **fields)
+            both = self._client.plan_comparison(base, build, repeats=repeats, **selection)
             return _answer(both, [both["base"], both["new"]], "start_comparison")
         plan = self._client.plan(build, **selection)
         return _answer(plan, [plan["build"]], "trigger_run")
@@ -65,12 +64,13 @@ class MeasuringTools:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    def trigger_run(
+    def trigger_run(  # noqa: PLR0913, PLR0917 - each is one thing that a person may ask for
         self,
         build: Build,
         jobs: Jobs,
         machine: Machine = "",
         track: Annotated[str, Field(description="A track's key.")] = "local",
+        models: Names = (),
         families: Names = (),
         benchmarks: Names = (),
         configs: Names = (),
@@ -80,7 +80,7 @@ class MeasuringTools:
         arguments first. Needs the scope trigger. It runs to its end without you; a person can
         cancel it on its page.
         """
-        selection = _selection(machine, families, benchmarks, configs)
+        selection = _selection(machine, models, families, benchmarks, configs)
         _require_jobs(self._client.plan(build, **selection)["jobs"], jobs)
         run = self._client.trigger(build, track=track, label=label, **selection)
         return {
@@ -106,10 +106,9 @@ class MeasuringTools:
         call plan_measurement with base=base, build=new and the same arguments first. Needs the
         scope trigger. It runs to its end without you; a person can cancel it on its page.
         """
-        fields = {
-            "models": [*models],
+        fields: dict[str, Any] = {
             "repeats": repeats,
-            **_selection(machine, (), benchmarks, configs),
+            **_selection(machine, models, (), benchmarks, configs),
         }
         _require_jobs(self._client.plan_comparison(base, new, **fields)["jobs"], jobs)
         comparison = self._client.compare(base, new, **fields)
@@ -123,10 +122,15 @@ class MeasuringTools:
 
 
 def _selection(
-    machine: str, families: Sequence[str], benchmarks: Sequence[str], configs: Sequence[str]
+    machine: str,
+    models: Sequence[str],
+    families: Sequence[str],
+    benchmarks: Sequence[str],
+    configs: Sequence[str],
 ) -> dict[str, str | list[str]]:
     return {
         "machine": machine,
+        "models": [*models],
         "families": [*families],
         "benchmarks": [*benchmarks],
         "configs": [*configs],

@@ -212,6 +212,14 @@ def test_run_is_planned_then_triggered(operator: Agent) -> None:
     assert run.label == "for the agent"
 
 
+def test_run_of_a_model_is_planned_then_started(operator: Agent) -> None:
+    site.worker()
+    site.track()
+    plan = operator.answer("plan_measurement", build=site.BUILD, models=["gpt2"])
+    operator.answer("trigger_run", build=site.BUILD, models=["gpt2"], jobs=plan["jobs"])
+    assert set(Job.objects.values_list("benchmark__name", flat=True)) == {site.GPT2}
+
+
 def test_comparison_is_planned_then_started(operator: Agent) -> None:
     comparisons.three_builds()
     plan = operator.answer(
