@@ -12,8 +12,8 @@ from typing import Any
 
 from runner.launcher import CANNOT_START
 from runner.process import ProcessExit
+from runner.suite_files import read_suite_file
 
-RESULT_LIMIT_BYTES = 32 * 1024**2
 REFUSED_JOB_FILE = 2  # the suite's exit code for a job file or a command line that is wrong
 MESSAGE_CHARACTERS = 4000
 TIMEOUT_ADVICE = (
@@ -61,17 +61,9 @@ class ProcessContext:
 
 
 def read_result(path: Path) -> ResultFile:
-    """The result document; a `problem` when it is missing, too large, or not a JSON object."""
+    """The result document; a `problem` when it cannot be read or is not a JSON object."""
     try:
-        if path.is_symlink():
-            return ResultFile(problem="its result file is a link, and links are not followed")
-        size = path.stat().st_size
-        if size > RESULT_LIMIT_BYTES:
-            return ResultFile(
-                problem=f"its result file has {size / 1024**2:.0f} MiB, "
-                f"{RESULT_LIMIT_BYTES // 1024**2} are allowed"
-            )
-        document = json.loads(path.read_bytes(), parse_constant=_finite, parse_float=_finite)
+        document = json.loads(read_suite_file(path), parse_constant=_finite, parse_float=_finite)
     except FileNotFoundError:
         return ResultFile(problem="it wrote no result file")
     except (OSError, ValueError, RecursionError) as error:

@@ -25,6 +25,7 @@ from runner.locks import exclusive_lock
 from runner.process import SuiteProcess, job_marker, process_variables
 from runner.site import SiteError
 from runner.suite_account import account_variables, open_to
+from runner.suite_files import read_suite_file
 from runner.worker import Worker
 
 FETCH_S, LIST_S = 600.0, 600.0
@@ -192,7 +193,7 @@ def _read_list(listing: Path, models: Path) -> tuple[list[dict[str, Any]], str]:
 
     The suite lists its own benchmarks, too. Raises OSError, ValueError, KeyError, TypeError.
     """
-    catalog = json.loads(listing.read_bytes())
+    catalog = json.loads(read_suite_file(listing))
     prefix = str(models)
     benchmarks = []
     for benchmark in catalog["benchmarks"]:

@@ -1,12 +1,13 @@
 """Exit code, signal and result file in, a named outcome out."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from runner.outcome import (
-    RESULT_LIMIT_BYTES,
     JobOutcome,
     ProcessContext,
     ResultFile,
@@ -15,6 +16,7 @@ from runner.outcome import (
 )
 from runner.process import ProcessExit
 from runner.resource_exhaustion import describe_full_disk, describe_increase, oom_kill_counts
+from runner.suite_files import LIMIT_BYTES
 
 NO_FILE = ResultFile(problem="it wrote no result file")
 
@@ -101,8 +103,24 @@ def test_problem_with_a_result_file_is_named(
 
 def test_oversized_result_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "result.json").open("wb") as file:
-        file.truncate(RESULT_LIMIT_BYTES + 1)
+        file.truncate(LIMIT_BYTES + 1)
     assert "32 are allowed" in read_result(tmp_path / "result.json").problem
+
+
+def test_named_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "result.json")
+    with ThreadPoolExecutor() as pool:
+        reading = pool.submit(read_result, tmp_path / "result.json")
+        try:
+            assert "it is not a regular file" in reading.result(10).problem
+        finally:  # a reader that waits gets its end of the file
+            os.close(os.open(tmp_path / "result.json", os.O_RDWR))
+
+
+def test_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("{}")
+    (tmp_path / "result.json").symlink_to("secret")
+    assert "links are not followed" in read_result(tmp_path / "result.json").problem
 
 
 def test_kernel_kills_are_counted_on_this_computer() -> None:

@@ -126,11 +126,15 @@ def test_every_job_gets_the_own_files_of_the_worker(
     assert added.result["files"] == {"model.py": MODEL}
 
 
-def report_on(worker: Worker, site: SiteServer, pinned: dict[str, Any]) -> dict[str, Any]:
+def report_on(
+    worker: Worker,
+    site: SiteServer,
+    pinned: dict[str, Any],
+    suite: tuple[str, ...] = (sys.executable, "-m", "benchmarks_suite"),
+) -> dict[str, Any]:
     """What the worker reports of a repository, by the real suite."""
-    command = (sys.executable, "-m", "benchmarks_suite")
     build = worker.environment.build
-    worker.environment = SuiteEnvironment(command, build, {}, import_path())
+    worker.environment = SuiteEnvironment(suite, build, {}, import_path())
     Repositories(worker).report_new([pinned])
     wait_for(lambda: site.own_models)
     return site.own_models[0]
@@ -155,6 +159,15 @@ def test_repository_that_cannot_be_fetched_is_reported(
     report = report_on(worker, site, pinned)
     assert report["benchmarks"] == []
     assert report["problem"].startswith("Commit 111111111111 of file://")
+
+
+def test_list_that_is_a_named_pipe_is_not_waited_for(
+    worker: Worker, site: SiteServer, tmp_path: Path
+) -> None:
+    leave_pipe = "import os, sys; os.mkfifo(sys.argv[-1]); print('a pipe')"
+    pinned = commit(tmp_path / "origin", model=MODEL)
+    report = report_on(worker, site, pinned, suite=(sys.executable, "-c", leave_pipe))
+    assert report["problem"].endswith("a pipe")
 
 
 def test_each_revision_is_reported_once(worker: Worker, site: SiteServer) -> None:
