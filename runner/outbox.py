@@ -51,9 +51,8 @@ class Outbox:
         try:
             (new / ARTIFACTS).mkdir(parents=True)
             (new / BODY).write_bytes(gzip.compress(body, mtime=0))
-            for artifact in artifacts:
-                artifact.replace(new / ARTIFACTS / artifact.name)
-            for path in (new / BODY, new / ARTIFACTS, new):
+            moved = [artifact.replace(new / ARTIFACTS / artifact.name) for artifact in artifacts]
+            for path in (new / BODY, *moved, new / ARTIFACTS, new):
                 _sync(path)
             shutil.rmtree(entry, ignore_errors=True)
             new.rename(entry)
@@ -145,10 +144,10 @@ class Outbox:
 
 
 def sendable_artifacts(files: Iterable[Path]) -> list[Path]:
-    """Those of `files` that can be sent as artifacts: plain files of up to 64 MiB."""
+    """Those of `files` that can be sent as artifacts: readable plain files of up to 64 MiB."""
     sendable = []
     for path in files:
-        if not path.is_file() or path.is_symlink():
+        if not path.is_file() or path.is_symlink() or not os.access(path, os.R_OK):
             continue
         size_bytes = path.stat().st_size
         if size_bytes > ARTIFACT_LIMIT_BYTES:

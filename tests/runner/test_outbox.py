@@ -145,6 +145,22 @@ def test_artifacts_survive_an_attempt_that_the_disk_refused(
     assert (entry / "artifacts" / "log.txt").read_text() == "words"
 
 
+def test_artifact_is_on_the_disk_before_its_entry_counts(
+    outbox: Outbox, site: SiteServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr("runner.outbox._sync", synced.append)
+    (tmp_path / "code.py").write_text("generated")
+    put(outbox, site, artifacts=(tmp_path / "code.py",))
+    assert [path.name for path in synced] == [
+        "body.json.gz",
+        "code.py",
+        "artifacts",
+        ".new-job.1",
+        "outbox",
+    ]
+
+
 def test_links_and_folders_are_not_artifacts(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to("/etc/passwd")
