@@ -1,8 +1,10 @@
 """File locks (flock): the kernel releases them when their last holder dies, however it dies."""
 
 import fcntl
+import math
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,10 +54,18 @@ def wait_for_lock(descriptor: int, tick: Callable[[float], None], *, shared: boo
 
 
 @contextmanager
-def exclusive_lock(path: Path) -> Iterator[None]:
-    """Wait for the lock of the file `path`, and hold it in the `with` block."""
+def exclusive_lock(path: Path, give_up_at: float = math.inf) -> Iterator[None]:
+    """Wait for the lock of the file `path`, and hold it in the `with` block.
+
+    give_up_at: as time.monotonic() has it; then TimeoutError is raised.
+    """
+
+    def tick(waited_s: float) -> None:
+        if time.monotonic() >= give_up_at:
+            raise TimeoutError(f"{path} has been locked by another process for {waited_s:g} s")
+
     with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        wait_for_lock(file.fileno(), tick)
         try:
             yield
         finally:

@@ -9,9 +9,11 @@ refused/<job>.<attempt>/              what the site will never take, with reason
 
 import gzip
 import json
+import math
 import os
 import re
 import shutil
+import time
 from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -69,37 +71,44 @@ class Outbox:
         entries = [path for path in self.folder.iterdir() if ENTRY.fullmatch(path.name)]
         return sorted(entries, key=lambda path: path.stat().st_mtime)
 
-    def deliver(self, site: Site, patience_s: float = 0) -> str:
-        """Send what waits, with `patience_s` seconds for each call.
+    def deliver(self, site: Site, patience_s: float | None = None) -> str:
+        """Send what waits; returns why something still waits, or an empty text.
 
-        Returns why something still waits, or an empty text.
+        patience_s: how long all of it may take, another process that delivers included; only a
+        call that has begun is not cut off. None: as long as it takes, with one try of each call.
         """
+        give_up_at = math.inf if patience_s is None else time.monotonic() + patience_s
         try:
-            with exclusive_lock(self.folder / ".lock"):
-                return self._deliver_all(site, patience_s)
+            with exclusive_lock(self.folder / ".lock", give_up_at):
+                return self._deliver_all(site, give_up_at)
         except (NotAllowed, OSError) as error:
             return str(error)
 
-    def _deliver_all(self, site: Site, patience_s: float) -> str:
+    def _deliver_all(self, site: Site, give_up_at: float) -> str:
         """An entry that the site or the disk cannot handle now does not hold up the others."""
         problem = ""
         entries = deque(self.waiting())
         while entries:
+            now = time.monotonic()
+            if now >= give_up_at:
+                return problem or f"no time was left for {len(entries)} of what waits"
+            # An equal share of what is left: no entry takes the patience of those behind it
+            deadline = now + (give_up_at - now) / len(entries)
             try:
-                entries.extend(self._deliver(entries.popleft(), site, patience_s))
+                entries.extend(self._deliver(entries.popleft(), site, deadline))
             except NotAllowed:
                 raise
             except (SiteError, OSError) as error:
                 problem = str(error)
         return problem
 
-    def _deliver(self, entry: Path, site: Site, patience_s: float) -> list[Path]:
+    def _deliver(self, entry: Path, site: Site, give_up_at: float) -> list[Path]:
         """Send one entry and remove it; returns the entries that replace it."""
         job_id, attempt = _job_and_attempt(entry)
         log = logger.bind(job=job_id, attempt=attempt)
         try:
-            state = site.result(job_id, (entry / BODY).read_bytes(), patience_s)
-            self._deliver_artifacts(entry, site, patience_s)
+            state = site.result(job_id, (entry / BODY).read_bytes(), _patience_s(give_up_at))
+            self._deliver_artifacts(entry, site, give_up_at)
             log.info("result delivered", state=state)
         except StaleAttempt as answer:
             log.warning("result dropped: another attempt counts", answer=str(answer))
@@ -108,10 +117,10 @@ class Outbox:
         shutil.rmtree(entry)
         return []
 
-    def _deliver_artifacts(self, entry: Path, site: Site, patience_s: float) -> None:
+    def _deliver_artifacts(self, entry: Path, site: Site, give_up_at: float) -> None:
         job_id, attempt = _job_and_attempt(entry)
         for artifact in sorted((entry / ARTIFACTS).iterdir()):
-            content = artifact.read_bytes()
+            content, patience_s = artifact.read_bytes(), _patience_s(give_up_at)
             try:
                 site.artifact(job_id, attempt, artifact.name, content, patience_s)
                 artifact.unlink()
@@ -157,6 +166,11 @@ def sendable_artifacts(files: Iterable[Path]) -> list[Path]:
             continue
         sendable.append(path)
     return sendable
+
+
+def _patience_s(give_up_at: float) -> float:
+    """For a call of a delivery that ends then; none, which is one try, where it has no end."""
+    return 0 if math.isinf(give_up_at) else max(0, give_up_at - time.monotonic())
 
 
 def _job_and_attempt(entry: Path) -> tuple[str, int]:

@@ -243,8 +243,9 @@ class Site:
             try:
                 return self._send(method, path, **request)
             except Unreachable:
+                left_s = deadline - time.monotonic()
                 pause_s = random.uniform(0.05, longest_pause_s)  # noqa: S311
-                if time.monotonic() >= deadline or self.stopping.wait(pause_s):
+                if left_s <= 0 or self.stopping.wait(min(pause_s, left_s)):
                     raise
                 longest_pause_s = min(longest_pause_s * 2, LONGEST_PAUSE_S)
 

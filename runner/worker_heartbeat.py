@@ -34,6 +34,8 @@ class WorkerHeartbeat(threading.Thread):
         self._repositories = Repositories(worker)
         self.paused = False
         self._problem = ""
+        self._delivery: threading.Thread | None = None
+        self._not_delivered = ""  # why, at the last delivery
 
     def run(self) -> None:
         while not self._worker.stopping.wait(self._interval_s):
@@ -55,7 +57,8 @@ class WorkerHeartbeat(threading.Thread):
                 words = "paused: takes no job until a person resumes it" if paused else "resumed"
                 logger.info(words)
             self._repositories.report_new(repositories)
-            problem = self._worker.outbox.deliver(self._worker.site)
+            self._start_delivery()
+            problem = self._not_delivered
         except (SiteError, OSError) as error:
             problem = str(error)
         if problem and problem != self._problem:
@@ -63,6 +66,15 @@ class WorkerHeartbeat(threading.Thread):
         elif self._problem and not problem:
             logger.info("all is well with the site again")
         self._problem = problem
+
+    def _start_delivery(self) -> None:
+        """Deliver what waits in a thread: an upload may take minutes, and we go on beating."""
+        if self._delivery is None or not self._delivery.is_alive():
+            self._delivery = threading.Thread(target=self._deliver, daemon=True)
+            self._delivery.start()
+
+    def _deliver(self) -> None:
+        self._not_delivered = self._worker.outbox.deliver(self._worker.site)
 
     def _report_alive(self) -> tuple[bool, list[dict[str, Any]]]:
         """Whether we are paused, and the repositories of own models.

@@ -3,10 +3,13 @@
 import gzip
 import json
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from runner.locks import exclusive_lock
 from runner.outbox import Outbox, sendable_artifacts
 from runner.outcome import JobOutcome, result_body
 from runner.shared_memory import SharedFlag
@@ -49,6 +52,26 @@ def test_entry_that_fails_now_stays_and_does_not_hold_up_others(
     assert "a bug" in outbox.deliver(client)
     assert [entry.name for entry in outbox.waiting()] == ["first.1"]
     assert site.jobs["second"].state == "done"
+
+
+def test_patience_is_for_all_entries_together_and_each_is_tried(
+    outbox: Outbox, site: SiteServer, client: Site, tmp_path: Path
+) -> None:
+    site.refuse["artifacts"] = (503, "the store is down")
+    for number in range(5):
+        artifact = tmp_path / f"code-{number}.py"
+        artifact.touch()
+        put(outbox, site, f"job-{number}", artifacts=(artifact,))
+    started = time.monotonic()
+    assert "the store is down" in outbox.deliver(client, 2)
+    assert time.monotonic() - started < 5
+    assert {job.state for job in site.jobs.values()} == {"done"}
+
+
+def test_patience_ends_while_another_process_delivers(outbox: Outbox, client: Site) -> None:
+    with ThreadPoolExecutor() as pool, exclusive_lock(outbox.folder / ".lock"):
+        delivery = pool.submit(outbox.deliver, client, 0.2)
+        assert "has been locked by another process" in delivery.result(10)
 
 
 def test_result_of_another_attempt_is_dropped(
