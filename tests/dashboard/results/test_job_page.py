@@ -57,3 +57,8 @@ def test_samples_are_pairs_where_eager_was_sampled_too(
 ) -> None:
     page = job_page(reader, {"latency_ms": 2.0} | eager, sampling=SAMPLING)
     assert f"6 {unit}, ended by the time budget" in page
+
+
+def test_precision_that_was_aimed_at_is_given_in_brackets(reader: Client) -> None:
+    page = job_page(reader, sampling=SAMPLING | {"stopped_by": "target"})
+    assert "ended by the precision aimed at (±2.50%)" in " ".join(page.split())
