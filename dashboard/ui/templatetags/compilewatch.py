@@ -111,6 +111,17 @@ def word(text: str, direction: str = "") -> SafeString:
 
 
 @register.filter
+def file_size(count: int) -> str:
+    """Bytes in powers of 1000, as the workers report their disks: 271000000000 -> "271.0 GB".
+
+    Django's filesizeformat writes GB for 1024³ bytes.
+    """
+    power = min((len(str(count)) - 1) // 3, 4)
+    unit = ("bytes", "kB", "MB", "GB", "TB")[power]
+    return f"{wording.grouped(count / 1000**power, min(power, 1))} {unit}"
+
+
+@register.filter
 def act_label(state: str) -> str:
     """What a person does who moves an alert to ``state``: the label of the button."""
     return states.ACTS.get(state, state)

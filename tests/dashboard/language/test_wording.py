@@ -22,7 +22,7 @@ from dashboard.language.wording import (
     quiet,
     span,
 )
-from dashboard.ui.templatetags.compilewatch import breakable, changed
+from dashboard.ui.templatetags.compilewatch import breakable, changed, file_size
 
 
 @pytest.mark.parametrize(
@@ -100,6 +100,20 @@ def test_missing_value_has_no_change() -> None:
 
 def test_unknown_metric_shows_its_key() -> None:
     assert metric_of("old_thing_ms").label == "Old thing ms"
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1000, "1.0 kB"),
+        (271_000_000_000, "271.0 GB"),
+        (3 * 10**15, "3,000.0 TB"),
+    ],
+)
+def test_file_size_is_in_powers_of_1000(count: int, text: str) -> None:
+    assert file_size(count) == text
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The fleet page: canaries, and the disk of the site and its workers."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 from django.test import Client
@@ -108,6 +109,15 @@ def test_the_database_of_the_site_takes_disk() -> None:
     assert size.free
     assert 0 < size.database < size.total
     assert size.free <= size.total
+
+
+def test_disk_of_the_site_is_in_the_units_of_the_workers(
+    reader: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = SimpleNamespace(free=79_000_000_000, total=271_000_000_000)
+    monkeypatch.setattr("dashboard.runs.selectors.disk.shutil.disk_usage", lambda folder: usage)
+    page = " ".join(page_text(reader.get("/fleet/")).split())
+    assert "79.0 GB <small>of 271.0 GB</small>" in page
 
 
 def test_the_live_part_asks_for_neither(reader: Client) -> None:
