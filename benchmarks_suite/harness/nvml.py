@@ -1,6 +1,7 @@
 """One GPU, as NVIDIA's management library sees it. What cannot be read is absent."""
 
 import importlib
+import os
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self
@@ -46,7 +47,8 @@ def _library() -> Any | None:
 class Device:
     """A device by torch's index.
 
-    Its UUID leads from torch's numbering (CUDA_VISIBLE_DEVICES) to NVML's.
+    Its UUID leads from torch's numbering (CUDA_VISIBLE_DEVICES) to NVML's; before torch 2.5, which
+    does not name it, the variable itself.
     """
 
     def __init__(self, library: Any, handle: Any) -> None:
@@ -54,7 +56,9 @@ class Device:
 
     @classmethod
     def of(cls, index: int) -> Self | None:
-        """The device with torch's ``index``; None where NVML does not answer."""
+        """The device with torch's ``index``; None where NVML does not answer, or where it is
+        not known which device that is: no reading is better than another device's.
+        """
         library = _library()
         if library is None:
             return None
@@ -65,9 +69,28 @@ class Device:
             uuid = getattr(properties, "uuid", None)  # since torch 2.5
             if uuid is not None:
                 return cls(library, library.nvmlDeviceGetHandleByUUID(f"GPU-{uuid}"))
-            return cls(library, library.nvmlDeviceGetHandleByIndex(index))
+            return cls._visible(library, index)
         except Exception:
             return None
+
+    @classmethod
+    def _visible(cls, library: Any, index: int) -> Self:
+        """The device that CUDA shows as ``index``.
+
+        Raises IndexError, ValueError where it cannot be known (a MIG instance, say).
+        """
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        name = str(index) if visible is None else visible.split(",")[index].strip()
+        count = library.nvmlDeviceGetCount()
+        handles = map(library.nvmlDeviceGetHandleByIndex, range(count))
+        devices = [cls(library, handle) for handle in handles]
+        if name.startswith("GPU-"):  # a UUID, or its beginning
+            [named] = [each for each in devices if (each.uuid() or "").startswith(name)]
+            return named
+        # NVML counts along the PCI bus; CUDA does only when it is told to
+        if count > 1 and os.environ.get("CUDA_DEVICE_ORDER") != "PCI_BUS_ID":
+            raise ValueError("CUDA's numbers are not NVML's")
+        return devices[int(name)]
 
     def driver(self) -> str | None:
         return self._text("nvmlSystemGetDriverVersion")
