@@ -187,9 +187,18 @@ def _markdown() -> MarkdownIt:
     opening = '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n'
     made.add_render_rule("table_open", lambda *_: opening)
     made.add_render_rule("table_close", lambda *_: "</table></div>\n")
+    for kind in ("th_open", "td_open"):
+        made.add_render_rule(kind, _cell)
     for kind in ("fence", "code_block"):
         made.add_render_rule(kind, _code)
     return made
+
+
+def _cell(self: object, tokens: Sequence[Token], index: int, *_: object) -> str:
+    """A column that is aligned to the right has numbers. Our pages' policy takes no style."""
+    token = tokens[index]
+    is_number = token.attrs.get("style") == "text-align:right"
+    return f'<{token.tag} class="number">' if is_number else f"<{token.tag}>"
 
 
 def _code(self: object, tokens: Sequence[Token], index: int, *_: object) -> str:
