@@ -59,6 +59,8 @@ OTHERS = "How to"
 _NAMED = tuple(chain.from_iterable(SECTIONS.values()))
 ELSEWHERE = {"reference-words": "/glossary/"}  # files whose text another page of the site shows
 SNIPPET_CHARACTERS = 160
+SUMMARY_CHARACTERS = 200  # as many sentences as fit, but one at least
+_SENTENCE = re.compile(r"\S.*?[.?!][\"\u201d\u2019)]*(?=\s|$)")
 MOST_HITS = 40
 
 
@@ -81,7 +83,7 @@ class PageSection:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page. summary: its first paragraph as text; html: all below the title, safe to show."""
+    """One page. summary: the first whole sentences; html: all below the title, safe to show."""
 
     slug: str
     title: str
@@ -173,10 +175,27 @@ def _read(path: Path, folder: Path, changed_ns: int) -> Page:
     rendered: str = _markdown().renderer.render(below, _markdown().options, {})
     html = rendered.replace("<th></th>", "<td></td>")  # the corner of a table is not a heading
     headings = tuple(part.heading for part in parts if part.heading.level > 1)
-    paragraphs = (
+    paragraphs = [
         _plain(token) for before, token in pairwise(tokens) if before.type == "paragraph_open"
-    )
-    return Page(path.stem, title, next(paragraphs, ""), html, headings, tuple(parts))
+    ]
+    return Page(path.stem, title, _summary(paragraphs), html, headings, tuple(parts))
+
+
+def _summary(paragraphs: Sequence[str]) -> str:
+    """The first sentences of the first paragraph that has a whole one.
+
+    What leads to a list or to code ("… exits with") says nothing without it.
+    """
+    for paragraph in paragraphs:
+        summary = ""
+        for match in _SENTENCE.finditer(paragraph):
+            longer = f"{summary} {match[0]}".strip()
+            if summary and len(longer) > SUMMARY_CHARACTERS:
+                break
+            summary = longer
+        if summary:
+            return summary
+    return ""
 
 
 @cache

@@ -123,6 +123,35 @@ def test_headings_have_the_ids_that_links_use(tmp_path: Path) -> None:
     assert 'id="what-it-is-in-words"' in page.html
 
 
+def test_columns_aligned_to_the_right_are_numbers_without_a_style(tmp_path: Path) -> None:
+    html = page_of(tmp_path, "# T\n\n| name | ms |\n|:--|--:|\n| a | 1 |\n").html
+    assert '<th class="number">ms</th>' in html
+    assert '<td class="number">1</td>' in html
+    assert "<td>a</td>" in html
+    assert "style=" not in html  # the site's policy refuses it
+
+
+@pytest.mark.parametrize(
+    ("text", "summary"),
+    [
+        ("One sentence of torch 2.9.0. Another\none.", "One sentence of torch 2.9.0. Another one."),
+        ("It stops. The error:\n\n    E1", "It stops."),
+        ("It exits with\n\n- 0\n\nWhat it says.", "What it says."),
+        ("```\nrun\n```\n\nIt runs.", "It runs."),
+        (f"{'a' * 150} b. {'c' * 60}.", f"{'a' * 150} b."),
+        (f"{'a' * 300} b. Short.", f"{'a' * 300} b."),
+        ("No end", ""),
+    ],
+)
+def test_summary_is_whole_sentences(text: str, summary: str, tmp_path: Path) -> None:
+    assert page_of(tmp_path, f"# T\n\n{text}\n").summary == summary
+
+
+@pytest.mark.parametrize("page", documentation.pages().values(), ids=lambda page: page.slug)
+def test_every_page_has_a_summary(page: Page) -> None:
+    assert page.summary
+
+
 def test_search_finds_the_part_that_has_every_word(tmp_path: Path) -> None:
     page_of(tmp_path, "# T\n\nAlpha.\n\n## Two\n\nAlpha and beta.\n\n## Beta\n\nalpha\n")
     hits = documentation.search("ALPHA beta", documentation.pages(tmp_path))
