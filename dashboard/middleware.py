@@ -1,4 +1,4 @@
-"""The site's content security policy, widened for the admin alone; and what text it takes."""
+"""The site's content security policy, widened for the admin alone; what text it takes; HEAD."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.exceptions import BadRequest, FieldDoesNotExist, FieldError
 from django.core.paginator import InvalidPage
 from django.db import DataError, ProgrammingError
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase, JsonResponse
 from django.urls import reverse
 from django.views.defaults import bad_request
@@ -40,6 +40,24 @@ class ContentSecurityPolicy(CSPMiddleware):
         if is_of_the_admin(request):
             parts.replace = settings.ADMIN_POLICY
         return parts
+
+
+class HeadWithoutBody:
+    """The answer to HEAD has the headers of GET and no body: Django makes one, which gunicorn drops
+    with a warning.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self._get_response(request)
+        if request.method == "HEAD":
+            if isinstance(response, StreamingHttpResponse):
+                response.streaming_content = []
+            elif isinstance(response, HttpResponse):
+                response.content = b""
+        return response
 
 
 class StorableText:

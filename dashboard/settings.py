@@ -80,6 +80,7 @@ INSTALLED_APPS = [
     "axes",
 ]
 MIDDLEWARE = [
+    "dashboard.middleware.HeadWithoutBody",  # first: the length is of what GET would be sent
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.gzip.GZipMiddleware",  # with random padding against BREACH

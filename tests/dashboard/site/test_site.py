@@ -12,11 +12,14 @@ from pathlib import Path
 
 import pytest
 from django.core import checks
+from django.core.handlers.wsgi import WSGIHandler
 from django.core.management import call_command
 from django.db import DataError, connection, transaction
-from django.test import Client
+from django.http import StreamingHttpResponse
+from django.test import Client, RequestFactory
 
 from dashboard.local.embedded_broker import EmbeddedBroker
+from dashboard.middleware import HeadWithoutBody
 from dashboard.models import Benchmark
 from dashboard.site.api import health
 from dashboard.site.configuration import database
@@ -184,6 +187,19 @@ def test_scheduler_starts_without_what_only_pages_need(tmp_path: Path, module: s
 
 def test_healthz_needs_nothing() -> None:
     assert Client().get("/healthz").content == b"ok\n"
+
+
+def test_head_is_answered_with_the_length_of_get_and_no_body() -> None:
+    # Not by Django's test client: it takes a body away
+    answer = WSGIHandler().get_response(RequestFactory().head("/healthz"))
+    assert b"".join(answer) == b""
+    assert answer["Content-Length"] == str(len(b"ok\n"))
+
+
+def test_head_of_a_stream_has_no_body() -> None:
+    handle = HeadWithoutBody(lambda _: StreamingHttpResponse(["row"]))
+    answer = handle(RequestFactory().head("/"))
+    assert b"".join(answer) == b""
 
 
 @pytest.mark.django_db
