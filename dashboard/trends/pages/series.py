@@ -34,14 +34,17 @@ class TrendChart:
 def show(request: HttpRequest, name: str) -> HttpResponse:
     """The newest data in words and as a table; the figures come in further requests."""
     selection = select(request, name)
-    options = chart_options(request, selection.metric)
+    page = series_page(selection, more_rows="rows" in request.GET)
+    default_axis = "release" if page["is_in_turn"] else ""
+    options = chart_options(request, selection.metric, default_axis)
     context = {
         "selection": selection,
         "options": options,
+        "default_axis": default_axis,
         "scales": SCALES,
         "has_further": any(request.GET.get(name) for name in _FURTHER),
         "charts": _charts(request, selection, options),
-        **series_page(selection, more_rows="rows" in request.GET),
+        **page,
     }
     return render(request, "trends/series.html", context)
 
@@ -58,6 +61,7 @@ def _charts(
         for number, part in enumerate(selection.parts):
             query = request.GET.copy()
             query["metric"] = part.metric.key
+            query["axis"] = options.axis or "time"
             if part.second:
                 query["second"] = part.second.key
             if config:

@@ -59,9 +59,11 @@ def _moment(request: HttpRequest, name: str) -> datetime | None:
         return None
 
 
-def chart_options(request: HttpRequest, metric: Metric) -> ChartOptions:
+def chart_options(request: HttpRequest, metric: Metric, default_axis: str = "") -> ChartOptions:
+    """default_axis: "release" where time is asked for by its name."""
+    axis = parameters.one_of(request, "axis", ["time", "release"]) or default_axis
     return ChartOptions(
-        axis=parameters.one_of(request, "axis", ["release"]),
+        axis="" if axis == "time" else axis,
         scale=parameters.one_of(request, "scale", list(SCALES)),
         apart=parameters.one_of(request, "layout", ["multiples"]) == "multiples",
         samples="samples" in request.GET and metric.key in SAMPLED,

@@ -15,6 +15,7 @@ from dashboard.language.metrics import METRICS, Metric
 from dashboard.results.selectors import trend
 from dashboard.results.selectors.trend import LineSummary
 from dashboard.trends.selectors.marks import AlertMark, Marks, Noisier, marked_lines, read_marks
+from dashboard.trends.selectors.measured_in_turn import OldestToNewest, oldest_to_newest
 from dashboard.trends.selectors.own_revisions import side_by_side
 from dashboard.trends.selectors.series_selection import SAMPLED, SeriesSelection
 from dashboard.ui.charts import ChartLine
@@ -46,16 +47,24 @@ class SeriesAnswer:
 
 @dataclass(frozen=True, slots=True)
 class MetricAnswers:
-    """The answers in one metric, and the lines that they are read from."""
+    """The answers in one metric, and the lines that they are read from.
+
+    in_turn: of the whole time, where builds were measured in turn and detection judges none of it.
+    """
 
     metric: Metric
     lines: list[ChartLine]
     marks: Marks
     answers: list[SeriesAnswer]
+    in_turn: OldestToNewest | None = None
 
 
 def series_page(selection: SeriesSelection, *, more_rows: bool) -> dict[str, Any]:
-    """What the page shows of the selection, by the names of its template. At most seven queries."""
+    """What the page shows of the selection, by the names of its template. At most seven queries,
+    and five more for each metric whose builds were measured in turn.
+
+    is_in_turn: whether its points in time are no trend.
+    """
     series, metric = selection.series, selection.metric
     parts = [_answers(part) for part in selection.parts]
     lines, marks = parts[0].lines, parts[0].marks
@@ -72,6 +81,7 @@ def series_page(selection: SeriesSelection, *, more_rows: bool) -> dict[str, Any
         "configs": selection.recorded.configs(metric.key),
         "chosen": selection.configs,
         "parts": parts,
+        "is_in_turn": any(part.in_turn for part in parts),
         "marks": marks,
         "not_judged": why_not_judged(selection, marks),
         "revisions": side_by_side(selection),
@@ -104,7 +114,12 @@ def _answers(selection: SeriesSelection) -> MetricAnswers:
                 noisier=marks.noisier.get(key),
             )
         )
-    return MetricAnswers(selection.metric, lines, marks, answers)
+    in_turn = None
+    # A stretch of time is one of the axis of time
+    is_whole = not any(selection.within)
+    if is_whole and not marks.can_show and any(answer.summary.in_turn for answer in answers):
+        in_turn = oldest_to_newest(selection, lines)
+    return MetricAnswers(selection.metric, lines, marks, answers, in_turn)
 
 
 def why_not_judged(selection: SeriesSelection, marks: Marks) -> str:

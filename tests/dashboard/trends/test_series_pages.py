@@ -195,15 +195,41 @@ def test_legend_names_the_lines_at_new_builds_and_environments(
     assert "Upright lines, dotted: the first point of a torch build; in long dashes: the" in legend
 
 
-def test_statistics_say_where_builds_were_measured_in_turn(reader: Client) -> None:
+@pytest.fixture
+def in_turn(db: None) -> str:
+    """The trend of a benchmark on two builds, each measured three times, in turn."""
     worker = site.worker()
-    for torch in ("2.12.0", "2.13.0", "2.12.0"):
-        job = site.running_job(worker, build=site.build(torch).label)
-        result = site.result(job)
-        ingest(job_id=job.pk, worker=worker, body=site.delivery(job, result))
-    page = page_text(reader.get(f"/series/{site.MLP}/"))
+    for _ in range(3):
+        for torch, latency_ms in (("2.12.0", 10.0), ("2.13.0", 15.0)):
+            job = site.running_job(worker, build=site.build(torch).label)
+            result = site.result(job, {"latency_ms": latency_ms})
+            ingest(job_id=job.pk, worker=worker, body=site.delivery(job, result))
+    return f"/series/{site.MLP}/"
+
+
+def test_statistics_say_where_builds_were_measured_in_turn(reader: Client, in_turn: str) -> None:
+    page = page_text(reader.get(in_turn))
     assert "builds were measured in turn" in page
     assert "compare two builds" in page
+
+
+def test_builds_measured_in_turn_are_drawn_by_release(reader: Client, in_turn: str) -> None:
+    page = reader.get(in_turn).text
+    assert "axis=release" in page.partition("data-figure=")[2][:200]
+    by_time = reader.get(f"{in_turn}?axis=time").text
+    assert "axis=time" in by_time.partition("data-figure=")[2][:200]
+    assert "data-time" in by_time
+
+
+def test_window_of_builds_measured_in_turn_is_drawn_by_time(reader: Client, in_turn: str) -> None:
+    page = reader.get(f"{in_turn}?from=2020-01-01T00:00:00").text
+    assert "axis=time" in page.partition("data-figure=")[2][:200]
+
+
+def test_trend_of_one_build_after_another_is_drawn_by_time(reader: Client, address: str) -> None:
+    page = reader.get(address).text
+    assert "axis=time" in page.partition("data-figure=")[2][:200]
+    assert "Since the previous point" in page
 
 
 # --- Two jobs

@@ -190,6 +190,15 @@ def test_series_by_release_has_the_chosen_configs_alone(two_releases: None, read
     assert figure["layout"]["xaxis"]["categoryarray"] == [releases.BASE, releases.NEW]
 
 
+def test_builds_measured_in_turn_are_compared_oldest_and_newest(
+    two_releases: None, reader: Client
+) -> None:
+    shown = text(reader, f"/series/{GPT2}/?config=inductor")
+    assert "Since the previous point" not in shown
+    assert "4.9% faster" in shown
+    assert f"{releases.NEW} against {releases.BASE}" in shown
+
+
 def test_build_comes_before_its_variants(two_releases: None, reader: Client) -> None:
     variant = add_variant(
         base=TorchBuild.objects.get(label=releases.BASE),
@@ -296,7 +305,7 @@ def test_whisker_that_would_flatten_the_chart_is_cut_short_and_marked() -> None:
 
 def test_series_page_keeps_its_axis_in_the_address(two_releases: None, reader: Client) -> None:
     shown = text(reader, f"/series/{GPT2}/?axis=release")
-    assert '<option value="release" selected>' in shown
+    assert '<option value="" selected> release</option>' in shown  # the default: in turn
     assert "axis=release" in shown.partition("data-figure=")[2][:200]
 
 

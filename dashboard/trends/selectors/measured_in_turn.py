@@ -1,0 +1,59 @@
+"""Builds that were measured in turn, whose points in time are no trend: the oldest against the
+newest.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dashboard.catalog.core.versions import version_order
+from dashboard.comparisons.core.matching import compare
+from dashboard.comparisons.core.metric_effects import Effect
+from dashboard.comparisons.selectors.versions import SideSource, by_build
+from dashboard.models import TorchBuild
+from dashboard.trends.selectors.series_selection import SeriesSelection
+from dashboard.ui.charts import TREND_PURPOSES, ChartLine
+
+
+@dataclass(frozen=True, slots=True)
+class OldestToNewest:
+    """What changed between two builds, by config; only where its interval is known."""
+
+    oldest: str
+    newest: str
+    effects: dict[str, Effect]
+
+
+def oldest_to_newest(
+    selection: SeriesSelection, lines: Iterable[ChartLine]
+) -> OldestToNewest | None:
+    """The newest version of the lines against the oldest one, as a comparison of the two says it;
+    None where there is one version alone. Five queries.
+    """
+    builds = _plain_builds(lines)
+    if selection.place is None or len(builds) < 2:
+        return None
+    (base, oldest), (new, newest) = builds[0], builds[-1]
+    source = SideSource(
+        selection.place.machine.pk,
+        track=selection.place.track.pk,
+        benchmark=selection.benchmark.pk,
+    )
+    sides = by_build(source, [base, new], [selection.metric.key])
+    effects = {}
+    for row in compare(sides[base], sides[new], selection.metric).rows:
+        if row.case.config in selection.configs and not row.effect.lacks:
+            effects[row.case.config] = row.effect
+    return OldestToNewest(oldest, newest, effects)
+
+
+def _plain_builds(lines: Iterable[ChartLine]) -> list[tuple[int, str]]:
+    """Id and label of each build of the lines that is no variant, by version."""
+    labels: set[str] = set()
+    for line in lines:
+        for build, purpose in zip(line.build, line.purpose, strict=True):
+            if purpose in TREND_PURPOSES:
+                labels.add(build)
+    rows = TorchBuild.objects.filter(label__in=labels, base=None).values_list(
+        "pk", "label", "version"
+    )
+    return [(pk, label) for pk, label, _ in sorted(rows, key=lambda row: version_order(row[2]))]
