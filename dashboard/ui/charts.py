@@ -14,14 +14,12 @@ from numpy.typing import NDArray
 from dashboard.language.metrics import Metric
 from dashboard.language.wording import with_unit
 from dashboard.ui.axes import value_axis
+from dashboard.ui.config_looks import dash, symbol
 from dashboard.ui.downsampling import Floats, downsample
 
 Figure = dict[str, Any]
 Trace = dict[str, Any]
 
-SLOTS = 8  # colours in the stylesheet: --series-0 … --series-7
-# Eager, the first config, is the dashed line that others are compared with
-DASHES = ("dash", "solid", "dot", "dashdot", "longdash", "longdashdot")
 # The trend's purposes; the others measure old builds again: the line would go back and forth
 TREND_PURPOSES = frozenset({"scheduled", "manual", "import"})
 PURPOSE_SYMBOLS = {
@@ -45,7 +43,8 @@ _GAP = np.array([np.nan])
 class ChartLine:
     """The data of one config in one series, in time order; one entry per datum in every sequence.
 
-    position: the config's place in the registry, which decides its colour and dash everywhere.
+    position: the config's place in the registry, which decides its dash and marker, and its colour
+        where no other line of the figure has it. slot: the colour.
     at_ms: milliseconds since 1970, UTC.
     value, low, high: NaN where the case failed or no interval is known.
     environment: ids, None where the result named none; empty where they were not read.
@@ -53,6 +52,7 @@ class ChartLine:
 
     name: str
     position: int
+    slot: int
     at_ms: NDArray[np.int64]
     value: Floats
     low: Floats
@@ -62,15 +62,6 @@ class ChartLine:
     build: Sequence[str]
     job: Sequence[str]
     environment: Sequence[int | None] = ()
-
-    @property
-    def slot(self) -> int:
-        return self.position % SLOTS
-
-
-def dash(position: int) -> str:
-    """The dash of the config at ``position``; configs with similar colours differ in it."""
-    return DASHES[position % len(DASHES)]
 
 
 def series_figure(lines: Sequence[ChartLine], metric: Metric) -> Figure:
@@ -91,14 +82,14 @@ def series_figure(lines: Sequence[ChartLine], metric: Metric) -> Figure:
 
 def _least_range(lines: Sequence[ChartLine]) -> dict[str, Any]:
     """A range for the time axis where the data span less time than it should show; else nothing."""
-    ends = _ends(lines)
+    ends = time_ends(lines)
     if ends is None or ends[1] - ends[0] >= _LEAST_SPAN_MS:
         return {}
     middle = sum(ends) // 2
     return {"range": [middle - _WIDENED_MS, middle + _WIDENED_MS]}
 
 
-def _ends(lines: Sequence[ChartLine]) -> tuple[int, int] | None:
+def time_ends(lines: Sequence[ChartLine]) -> tuple[int, int] | None:
     """The times of the first and the last datum of all lines; None without data."""
     present = [line.at_ms for line in lines if len(line.at_ms)]
     if not present:
@@ -163,13 +154,13 @@ def _trend(line: ChartLine, metric: Metric) -> Trace:
         "text": _pick(line.build, shown),
         "line": {"width": 2, "dash": dash(line.position)},
         "connectgaps": False,
-        "marker": {"size": 6, "symbol": "circle"},
+        "marker": {"size": 6, "symbol": symbol(line.position)},
         "hovertemplate": _hover(line, metric),
         "meta": {"slot": line.slot, "role": "line"},
     }
     if len(shown) <= _FEW_POINTS:
         trend["mode"] = "lines+markers"
-        trend["marker"]["symbol"] = _symbols(line, shown, "circle")
+        trend["marker"]["symbol"] = _symbols(line, shown, symbol(line.position))
     if len(shown) <= _FEW_INTERVALS:
         trend["error_y"] = {
             "type": "data",
@@ -303,7 +294,7 @@ def label(at: int, text: str, y: int, **look: Any) -> dict[str, Any]:
 
 def apart(moments: Sequence[int], lines: Sequence[ChartLine]) -> list[int]:
     """Indices of the moments, in time order, whose labels do not run into the one before."""
-    ends = _ends(lines)
+    ends = time_ends(lines)
     least = (ends[1] - ends[0]) / MOST_LABELS if ends else 0
     shown: list[int] = []
     for index, at in enumerate(moments):

@@ -17,6 +17,7 @@ def line(values: list[float], **fields: Any) -> ChartLine:
     defaults: dict[str, Any] = {
         "name": "inductor",
         "position": 1,
+        "slot": 1,
         "low": value - 0.1,
         "high": value + 0.1,
         "job": [f"job-{i}" for i in range(count)],

@@ -11,7 +11,8 @@ from dashboard.advisor.core.advice_text import rough_steps
 from dashboard.comparisons.core.running_costs import Candidate
 from dashboard.language.metrics import EAGER
 from dashboard.language.wording import duration, number
-from dashboard.ui.charts import SLOTS, Figure, dash
+from dashboard.ui.charts import Figure
+from dashboard.ui.config_looks import SLOTS, dash
 from dashboard.ui.downsampling import Floats
 
 _POINTS = 121

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from dashboard.language.metrics import Metric
 from dashboard.language.wording import axis_title, duration
-from dashboard.ui.charts import SLOTS, ChartLine, Figure
+from dashboard.ui.charts import ChartLine, Figure
+from dashboard.ui.config_looks import SLOTS
 from dashboard.ui.downsampling import Floats
 
 _CONTROL_SLOT = 0  # eager's colour on every page

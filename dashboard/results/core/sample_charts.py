@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.ui.charts import DASHES, SLOTS, ChartLine, Figure, Trace, trace, vertical_line
+from dashboard.ui.charts import ChartLine, Figure, Trace, trace, vertical_line
+from dashboard.ui.config_looks import DASHES, SLOTS
 from dashboard.ui.downsampling import Floats, downsample
 
 _MOST_SAMPLES = 40  # of one job in a trend

@@ -17,6 +17,7 @@ from dashboard.language.metrics import Metric, is_artefact
 from dashboard.language.wording import ValueChange, change, effect, is_count, quiet
 from dashboard.models import Benchmark, Config, Series
 from dashboard.ui.charts import TREND_PURPOSES, ChartLine
+from dashboard.ui.config_looks import slots
 from dashboard.ui.downsampling import Floats
 from dashboard.ui.locations import SeriesLocation
 
@@ -109,7 +110,12 @@ class TrendSeries:
             cursor.execute(_DATA, parameters)
             for row in cursor.fetchall():
                 rows_of[line_of[row[0]]].append(row)
-        return [_line(series, rows_of[series.pk]) for series in chosen if rows_of[series.pk]]
+        colours = slots(series.config.position for series in chosen)
+        lines = []
+        for series in chosen:
+            if rows := rows_of[series.pk]:
+                lines.append(_line(series, colours[series.config.position], rows))
+        return lines
 
 
 def recorded_series(benchmark: Benchmark, place: SeriesLocation) -> TrendSeries:
@@ -125,11 +131,12 @@ def recorded_series(benchmark: Benchmark, place: SeriesLocation) -> TrendSeries:
     return TrendSeries(recorded)
 
 
-def _line(series: Series, rows: list[tuple[Any, ...]]) -> ChartLine:
+def _line(series: Series, slot: int, rows: list[tuple[Any, ...]]) -> ChartLine:
     _, seconds, value, low, high, status, purpose, build, job, environment = zip(*rows, strict=True)
     return ChartLine(
         name=series.config.name,
         position=series.config.position,
+        slot=slot,
         at_ms=(np.array(seconds) * 1000).astype(np.int64),
         value=np.array(value, np.float64),
         low=np.array(low, np.float64),

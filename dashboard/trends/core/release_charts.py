@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from dashboard.trends.core.release_lines import (
     short_names,
 )
 from dashboard.ui.axes import value_axis
-from dashboard.ui.charts import SLOTS, Figure, dash
+from dashboard.ui.charts import Figure
+from dashboard.ui.config_looks import dash, slots, symbol
 from dashboard.ui.interval_clipping import interval_bounds
 
 Bounds = tuple[float, float]
@@ -23,8 +25,6 @@ Bounds = tuple[float, float]
 _LANE = 0.12  # of the height, for failures
 _MOST_NAMED_BUILDS = 12  # up to this many each has its name below the axis
 _MOST_LETTERS = 18  # of a variant's name there
-# One for each round of the colours: most lines are a point
-_SHAPES = ("circle", "square", "diamond", "triangle-up")
 _NO_NUMBER = {
     "text": "No number: each of its jobs failed.",
     "xref": "paper",
@@ -50,7 +50,9 @@ def release_figure(lines: Sequence[ReleaseLine], metric: Metric, builds: Sequenc
     traces: list[dict[str, Any]] = []
     failures: list[dict[str, Any]] = []
     bounds = _bounds(lines)
-    for row, line in enumerate(lines):
+    colours = slots(line.position for line in lines)
+    for row, colourless in enumerate(lines):
+        line = replace(colourless, slot=colours[colourless.position])
         traces += _traces(line, metric, bounds)
         failures += _failures(line, row)
 
@@ -109,7 +111,7 @@ def _trace(
         "customdata": [point.release.job for point in points],
         "text": [plural(point.release.processes, "process", "processes") for point in points],
         "line": {"width": 2, "dash": dash(line.position)},
-        "marker": {"size": 8, "symbol": _SHAPES[line.position // SLOTS % len(_SHAPES)]},
+        "marker": {"size": 8, "symbol": symbol(line.position)},
         "error_y": {
             "type": "data",
             "symmetric": False,
@@ -121,7 +123,7 @@ def _trace(
         "hovertemplate": (
             f"%{{y:.4~g}} {metric.unit}<br>%{{x}}<br>%{{text}}<extra>{line.name}</extra>"
         ),
-        "meta": {"slot": line.position % SLOTS, "role": "line"},
+        "meta": {"slot": line.slot, "role": "line"},
     }
 
 
@@ -144,7 +146,7 @@ def _cut_marks(
         "text": [f"{end:.4g} {metric.unit}".rstrip() for _, end in ends],
         "marker": {"size": 9, "symbol": symbol},
         "hovertemplate": "interval goes on to %{text}<extra></extra>",
-        "meta": {"slot": line.position % SLOTS, "role": "line"},
+        "meta": {"slot": line.slot, "role": "line"},
     }
 
 
@@ -168,7 +170,7 @@ def _failures(line: ReleaseLine, row: int) -> list[dict[str, Any]]:
         "text": [release.status for release in failed],
         "marker": {"size": 8, "symbol": "x-thin", "line": {"width": 2}},
         "hovertemplate": f"%{{text}}<br>%{{x}}<extra>{line.name}</extra>",
-        "meta": {"slot": line.position % SLOTS, "role": "failure"},
+        "meta": {"slot": line.slot, "role": "failure"},
     }
     return [trace]
 

@@ -43,12 +43,14 @@ class MeasuredRelease(NamedTuple):
 class ReleaseLine:
     """One config over builds, oldest first.
 
-    position: its place in the registry, which decides colour and dash.
+    position: its place in the registry, which decides dash and marker. slot: its colour, which
+        `release_figure` chooses.
     """
 
     name: str
     position: int
     releases: list[Release] = field(default_factory=list)
+    slot: int = 0
 
     @property
     def measured(self) -> list[MeasuredRelease]:

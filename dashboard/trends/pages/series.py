@@ -12,6 +12,7 @@ from dashboard.models import Config
 from dashboard.trends.pages.series_selection import chart_options, select
 from dashboard.trends.selectors.series_page import series_page
 from dashboard.trends.selectors.series_selection import ChartOptions, SeriesSelection
+from dashboard.ui.config_looks import slots
 from dashboard.ui.series_scales import SCALES
 
 # What the form folds away, unless the address sets one of them
@@ -37,12 +38,14 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
     page = series_page(selection, more_rows="rows" in request.GET)
     default_axis = "release" if page["is_in_turn"] else ""
     options = chart_options(request, selection.metric, default_axis)
+    together = [] if options.apart else selection.series
     context = {
         "selection": selection,
         "options": options,
         "default_axis": default_axis,
         "scales": SCALES,
         "has_further": any(request.GET.get(name) for name in _FURTHER),
+        "slots": slots(series.config.position for series in together),
         "charts": _charts(request, selection, options),
         **page,
     }

@@ -22,6 +22,7 @@ from dashboard.trends.core.release_lines import (
 from dashboard.trends.core.version_matrix import version_rows
 from dashboard.trends.selectors.releases import release_lines
 from dashboard.ui.charts import Figure
+from dashboard.ui.config_looks import slots
 
 _MOST_ROWS = 120
 EXPORT_FIELDS = (
@@ -85,7 +86,8 @@ def versions_page(selection: VersionsSelection, *, all_rows: bool) -> dict[str, 
     """What the page shows, by the names of its template. One query where the comparison is kept,
     else five.
 
-    columns: builds with their short names. benchmark: of the chart. table: the chart's numbers.
+    columns: builds with their short names. benchmark: of the chart. table: the chart's numbers;
+    slots: its colours.
     total_rows: all cases, of which `rows` may be the first ones. alone: how many more were measured
     on one build alone, which says nothing of versions.
     """
@@ -115,6 +117,7 @@ def versions_page(selection: VersionsSelection, *, all_rows: bool) -> dict[str, 
         "benchmarks": benchmarks,
         "benchmark": benchmark,
         "table": table_rows(lines),
+        "slots": slots(line.position for line in lines),
     }
 
 

@@ -20,7 +20,7 @@ from dashboard.language import states, wording
 from dashboard.language.glossary import anchor, explain
 from dashboard.language.metrics import Metric
 from dashboard.models import Job, Series
-from dashboard.ui import charts
+from dashboard.ui import config_looks
 
 register = template.Library()
 
@@ -255,13 +255,15 @@ _DASH_ARRAYS = {
 
 
 @register.simple_tag
-def swatch(position: int) -> SafeString:
-    """How the config at ``position`` looks in every chart: its colour and its dash."""
+def swatch(position: int, slot: int | None = None) -> SafeString:
+    """How the config at ``position`` looks in a chart: its dash, and its own colour or that which
+    the figure gives it (`config_looks.slots`).
+    """
     return format_html(
         '<svg class="swatch" viewBox="0 0 32 8" aria-hidden="true" focusable="false">'
         '<line class="slot-{}" x1="0" y1="4" x2="32" y2="4" stroke-dasharray="{}"/></svg>',
-        position % charts.SLOTS,
-        _DASH_ARRAYS[charts.dash(position)],
+        position % config_looks.SLOTS if slot is None else slot,
+        _DASH_ARRAYS[config_looks.dash(position)],
     )
 
 

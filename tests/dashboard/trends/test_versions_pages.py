@@ -21,7 +21,7 @@ from dashboard.trends.core.release_charts import release_figure
 from dashboard.trends.core.release_lines import Release, ReleaseLine, short_names
 from dashboard.trends.core.version_matrix import VersionCell, version_rows
 from dashboard.trends.selectors import versions
-from dashboard.ui.charts import SLOTS
+from dashboard.ui.config_looks import SLOTS
 from tests.builders import releases
 from tests.builders.compared import latency, samples, side
 from tests.builders.reading import page_text, text

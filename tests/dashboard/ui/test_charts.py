@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dashboard.language.metrics import METRICS
 from dashboard.results.core import sample_charts
 from dashboard.results.core.sample_charts import ChartArm
-from dashboard.ui import charts
+from dashboard.ui import charts, config_looks
 from dashboard.ui.downsampling import downsample
 from tests.builders.read_data import DAY_MS, line
 
@@ -121,9 +121,21 @@ def test_build_is_marked_where_it_is_first_seen() -> None:
     ]
 
 
-def test_configs_of_one_colour_differ_in_dash() -> None:
-    assert line([1.0], position=1).slot == line([1.0], position=9).slot
-    assert charts.dash(1) != charts.dash(9)
+def test_configs_have_their_own_colour_where_no_earlier_one_has_it() -> None:
+    assert config_looks.slots([17, 1, 2]) == {1: 1, 2: 2, 17: 0}
+    assert config_looks.slots([17]) == {17: 1}
+
+
+def test_configs_of_a_figure_share_a_colour_only_where_none_is_free() -> None:
+    assert sorted(config_looks.slots(range(0, 64, 8)).values()) == [*range(config_looks.SLOTS)]
+    assert config_looks.slots(range(9))[8] == 0
+
+
+def test_configs_of_one_colour_differ_in_dash_and_marker() -> None:
+    assert config_looks.dash(1) != config_looks.dash(9)
+    figure = charts.series_figure([line([1.0], position=1), line([1.0], position=9)], LATENCY)
+    symbols = {trace["marker"]["symbol"][0] for trace in figure["data"] if "marker" in trace}
+    assert len(symbols) == 2
 
 
 def test_figure_is_json_with_null_for_a_gap() -> None:
