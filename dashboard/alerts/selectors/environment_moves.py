@@ -2,7 +2,7 @@
 settings, machine.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from dashboard.models import Environment
@@ -11,6 +11,7 @@ from dashboard.results.core.mark_charts import Mark
 from dashboard.ui.charts import ChartLine
 
 _OF_BUILD = "torch."  # builds have their own marks
+_LIBRARIES = "libraries."
 _MOST_NAMED = 3
 
 Move = tuple[int, int, int]  # milliseconds, environment before, environment after
@@ -33,9 +34,10 @@ def moves(lines: Sequence[ChartLine]) -> list[Mark]:
     rows = Environment.objects.in_bulk(environments)
     marks: dict[Mark, None] = {}  # in order, each once
     for at, old, new in sorted(changed):
-        text = _text(environment_differences(rows[old].document, rows[new].document))
-        if text:
-            marks[Mark(at, text)] = None
+        differences = environment_differences(rows[old].document, rows[new].document)
+        shown = [change for change in differences if not change.path.startswith(_OF_BUILD)]
+        if shown:
+            marks[Mark(at, _text(shown), short=_short(shown))] = None
     return list(marks)
 
 
@@ -47,9 +49,17 @@ def _moves_of(line: ChartLine) -> list[Move]:
     return [(at, old, new) for (_, old), (at, new) in pairwise(recorded) if old != new]
 
 
-def _text(differences: Iterable[Difference]) -> str:
-    """ "machine.driver: 580.1 → 590.2"; empty where only the build differs."""
-    texts = [change.text for change in differences if not change.path.startswith(_OF_BUILD)]
-    text = "; ".join(texts[:_MOST_NAMED])
-    more = len(texts) - _MOST_NAMED
+def _text(differences: Sequence[Difference]) -> str:
+    """ "machine.driver: 580.1 → 590.2"."""
+    text = "; ".join(change.text for change in differences[:_MOST_NAMED])
+    more = len(differences) - _MOST_NAMED
     return f"{text} and {more} more" if more > 0 else text
+
+
+def _short(differences: Sequence[Difference]) -> str:
+    """ "driver changed", "3 libraries changed"."""
+    if len(differences) == 1:
+        return f"{differences[0].path.rpartition('.')[2]} changed"
+    if all(change.path.startswith(_LIBRARIES) for change in differences):
+        return f"{len(differences)} libraries changed"
+    return f"{len(differences)} changes"

@@ -7,10 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from dashboard.ui.charts import ChartLine, Figure, Trace, apart, label, trace, vertical_line
+from dashboard.ui.charts import (
+    ChartLine,
+    Figure,
+    Trace,
+    apart,
+    label,
+    time_ends,
+    trace,
+    vertical_line,
+)
 
 _MOST_LABELS = 12
 _LABEL_LENGTH = 24
+# Of the time axis: dashed lines that are closer run into a bar
+_LEAST_APART = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +29,14 @@ class Mark:
     """Something said about a moment.
 
     at_ms: milliseconds since 1970. href: where a click leads. worse: it got worse.
+    short: the label that stands for the text, which hovering it shows.
     """
 
     at_ms: int
     text: str
     href: str = ""
     worse: bool = False
+    short: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +76,7 @@ def with_marks(
         traces += [*_levels(line), *_alerts(line), *_invalid(line)]
 
     drawn = [line.line for line in lines]
+    environments = _merged(environments, drawn)
     labelled = apart([move.at_ms for move in environments], drawn)
     labels = [_label(environments[index], "⚙") for index in labelled]
     # The last stay where there is little room
@@ -79,6 +93,26 @@ def with_marks(
             "annotations": [*layout.get("annotations", []), *labels],
         },
     }
+
+
+def _merged(moves: Sequence[Mark], lines: Sequence[ChartLine]) -> list[Mark]:
+    """One mark for those in time order that would be drawn upon each other."""
+    ends = time_ends(lines)
+    least = _LEAST_APART * (ends[1] - ends[0]) if ends else 0
+    groups: list[list[Mark]] = []
+    for move in moves:
+        if groups and move.at_ms - groups[-1][0].at_ms < least:
+            groups[-1].append(move)
+        else:
+            groups.append([move])
+    merged = []
+    for group in groups:
+        mark = group[0]
+        if len(group) > 1:
+            text = "\n".join(move.text for move in group)
+            mark = replace(mark, text=text, short=f"{len(group)} changes")
+        merged.append(mark)
+    return merged
 
 
 def _levels(marked: MarkedLine) -> list[Trace]:
@@ -154,11 +188,12 @@ def _invalid(marked: MarkedLine) -> list[Trace]:
 
 
 def _label(remark: Mark, sign: str) -> dict[str, Any]:
-    text = remark.text
+    text = remark.short or remark.text
     if len(text) > _LABEL_LENGTH:
         text = f"{text[: _LABEL_LENGTH - 1]}…"
     shown = f"{sign} {escaped(text)}"
-    return label(remark.at_ms, shown, 0, align="left", hovertext=escaped(remark.text))
+    hover = escaped(remark.text).replace("\n", "<br>")
+    return label(remark.at_ms, shown, 0, align="left", hovertext=hover)
 
 
 def escaped(text: str) -> str:

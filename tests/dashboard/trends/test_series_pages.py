@@ -13,14 +13,14 @@ from django.test import Client
 
 from dashboard.demo.services.generated import KEY
 from dashboard.language.metrics import METRICS
-from dashboard.models import Datum, Job, Track
+from dashboard.models import Config, Datum, Job, Track
 from dashboard.results.core import job_pairs, sample_charts
 from dashboard.results.core.mark_charts import Mark, MarkedLine, with_marks
 from dashboard.results.services.ingest import ingest
 from dashboard.ui import series_scales
 from dashboard.ui.charts import series_figure
 from tests.builders import pages, site
-from tests.builders.read_data import line
+from tests.builders.read_data import DAY_MS, line
 from tests.builders.reading import page_text
 
 LATENCY = METRICS["latency_ms"]
@@ -68,6 +68,18 @@ def test_environment_change_is_marked_with_what_changed() -> None:
     plain = series_figure([line([1.0])], LATENCY)
     figure = with_marks(plain, [MarkedLine(line([1.0]))], [], [move])
     assert figure["layout"]["annotations"][-1]["hovertext"] == "machine.driver: 1 → 2"
+
+
+def test_environment_changes_upon_each_other_are_one_mark() -> None:
+    points = line([1.0] * 101)
+    moves = [Mark(DAY_MS, "a: 1 → 2"), Mark(DAY_MS + 60_000, "<b>: 1 → 2"), Mark(50 * DAY_MS, "c")]
+    figure = with_marks(series_figure([points], LATENCY), [MarkedLine(points)], [], moves)
+    first, second = figure["layout"]["annotations"][-2:]
+    assert first["text"] == "⚙ 2 changes"
+    assert first["hovertext"] == "a: 1 → 2<br>&lt;b&gt;: 1 → 2"
+    assert second["text"] == "⚙ c"
+    dashed = [shape for shape in figure["layout"]["shapes"] if shape["line"]["dash"] == "longdash"]
+    assert len(dashed) == 2
 
 
 # --- On the site
@@ -183,8 +195,8 @@ def test_new_driver_is_marked_but_not_a_new_build(reader: Client) -> None:
         result = site.result(job, environment=environment)
         ingest(job_id=job.pk, worker=worker, body=site.delivery(job, result))
     notes = reader.get(f"/series/{site.MLP}/data.json").json()["layout"]["annotations"]
-    moves = [note["hovertext"] for note in notes if "hovertext" in note]
-    assert moves == ["machine.driver: 580.1 → 590.2"]
+    moves = [(note["text"], note["hovertext"]) for note in notes if "hovertext" in note]
+    assert moves == [("⚙ driver changed", "machine.driver: 580.1 → 590.2")]
 
 
 def test_legend_names_the_lines_at_new_builds_and_environments(
@@ -230,6 +242,21 @@ def test_trend_of_one_build_after_another_is_drawn_by_time(reader: Client, addre
     page = reader.get(address).text
     assert "axis=time" in page.partition("data-figure=")[2][:200]
     assert "Since the previous point" in page
+
+
+def test_configs_of_one_colour_differ_on_the_page_as_in_the_chart(
+    reader: Client, in_turn: str
+) -> None:
+    worker = site.worker("w2")
+    job = site.running_job(worker, configs=["inductor"])
+    Config.objects.filter(name="inductor").update(position=8)  # eager's colour
+    ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
+    page = reader.get(f"{in_turn}?axis=time").text
+    newest = page.partition("Change of level")[2].partition("</table>")[0]
+    traces = reader.get(f"{in_turn}data.json?axis=time").json()["data"]
+    drawn = {trace["meta"]["slot"] for trace in traces}
+    assert set(map(int, re.findall(r"slot-(\d)", newest))) == drawn
+    assert len(drawn) == 2
 
 
 # --- Two jobs
