@@ -44,6 +44,14 @@ def test_list_says_what_failed_of_how_many(reader: Client) -> None:
     assert "1 of 1 failed" in text(reader, "/runs/")
 
 
+def test_list_names_builds_whole(reader: Client) -> None:
+    label = f"2.13.0+cpu~{'long_name_' * 6}1a2b3c4d"
+    site.run(build=site.build(label).label)
+    shown = reader.get("/runs/").text
+    assert f'title="{label}"' in shown
+    assert "1a2b3c4d</td>" in shown
+
+
 def test_page_of_a_run_has_human_words(reader: Client) -> None:
     shown = text(reader, ended(Status.FAIL_TO_RUN).get_absolute_url())
     assert "failed to run" in shown
