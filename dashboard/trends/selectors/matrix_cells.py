@@ -70,6 +70,11 @@ class MatrixCell(NamedTuple):
     change: ValueChange | None = None
     is_older: bool = False
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether it says why there is no value."""
+        return self.text.startswith("–")
+
 
 def make_cell(case: CaseRollup, query: MatrixQuery) -> MatrixCell:
     """What the matrix says about one case."""
@@ -85,7 +90,8 @@ def make_cell(case: CaseRollup, query: MatrixQuery) -> MatrixCell:
     if newest is None or newest.value is None:
         why_not = f"no {_label(metric)} was measured"
         if metric == SPEEDUP:
-            return MatrixCell(case, _latency(case), 0, _about(latency, why_not))
+            about = _about(latency, why_not, f"{_latency(case)} per step")
+            return MatrixCell(case, "– no eager", 0, about)
         return MatrixCell(case, "–", 0, why_not)
     if query.base is not None:
         return _change_cell(case, newest, newest.value, query)
@@ -104,7 +110,7 @@ def older_cell(case: CaseRollup, newest_version: int) -> MatrixCell:
     Without its value: it is of another workload.
     """
     about = f"last measured with version {case.version}; the row shows version {newest_version}"
-    return MatrixCell(case, f"version {case.version}", 0, about, is_older=True)
+    return MatrixCell(case, "– older version", 0, about, is_older=True)
 
 
 def control_cell(case: CaseRollup) -> MatrixCell | None:

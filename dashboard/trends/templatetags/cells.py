@@ -63,7 +63,7 @@ def _cell(cell: MatrixCell | None, address: str) -> str:
     if cell is None:
         return '<span class="none" title="not measured">·</span>'
     css_class = "failed" if cell.case.failed else heat_class(cell.heat)
-    if cell.is_older:
+    if cell.is_quiet:
         css_class = "older"
     about = escape(cell.about)
     address += f"&amp;config={escape(cell.case.config)}"

@@ -166,8 +166,14 @@ def test_row_shows_the_newest_version_of_its_benchmark() -> None:
     (row,) = make_matrix(cases, PLAIN).rows
     cells = {cell.case.config: cell for cell in row.cells if cell}
     assert cells["regional"].text == "1.80×"
-    assert cells["inductor"].text == "version 1"
+    assert cells["inductor"].text == "– older version"
     assert "the row shows version 2" in cells["inductor"].about
+
+
+def test_case_without_eager_says_so_instead_of_a_speedup() -> None:
+    cell = make_cell(case({"latency_ms": newest(394.0)}), PLAIN)
+    assert cell.text == "– no eager"
+    assert "394 ms per step" in cell.about
 
 
 def test_older_version_is_not_in_the_mean_of_the_family() -> None:
