@@ -35,6 +35,12 @@ MARKS = {
     "crashed": "X",
     "unsupported": "U",
 }
+PASSED = ("pass", "not judged", "nothing compiled")
+EXPLAINED = {
+    "not judged": "not judged: measured, but without a reference for its accuracy",
+    "nothing compiled": "nothing compiled: dynamo skipped every frame (Triton's interpreter on a"
+    " CPU), so both arms ran in eager",
+}
 NOT_RUN, NOT_FOR_IT = ".", "-"
 REASON_LENGTH = 300
 
@@ -124,9 +130,8 @@ def _belongs(document: Document, section: Section, of_field: bool) -> bool:
 def page(documents: list[Document], sources: str) -> str:
     """The whole page, Markdown. sources: the arguments that repeat it."""
     halves = {section: newest(documents, section) for section in (CPU, GPU)}
-    lines = ["# What was run", ""]
-    lines += [f"Made by `python -m benchmarks_suite coverage {sources}`; not by hand.", ""]
-    lines += [*_legend(), "", "## Configs", "", *_configs(halves)]
+    lines = ["# What was run", "", *_totals(halves), "", "## Configs", "", *_configs(halves)]
+    lines += ["", "## Marks", "", *_legend()]
     for section, results in halves.items():
         lines += ["", f"## {section.label}, {section.size} size", ""]
         lines += [*_measured_on(section, results), "", *_matrix(section, results)]
@@ -135,20 +140,41 @@ def page(documents: list[Document], sources: str) -> str:
     on_gpu = [each for each in documents if _belongs(each, GPU, of_field=True)]
     lines += ["", "## The field's own models", "", *coverage_field.lines(field_results, on_gpu)]
     lines += ["", "## Sources of the models", "", *_sources()]
+    lines += ["", "## How this page is made", "", "By this command, not by hand:", ""]
+    lines += ["```sh", f"python -m benchmarks_suite coverage {sources}", "```"]
     return "\n".join(lines)
 
 
-def _legend() -> list[str]:
-    marks = ", ".join(f"`{mark}` {status}" for status, mark in MARKS.items())
-    return [
-        f"Marks: {marks}, `{NOT_RUN}` not run,",
-        f"`{NOT_FOR_IT}` the config is not for this mode, shape profile or device.",
-        "Not judged: measured, but without a reference for its accuracy."
-        " Nothing compiled: dynamo skipped every frame",
-        "(Triton's interpreter on a CPU), so both arms ran in eager."
-        " `eager` counts as run where it was the control of",
-        "another config.",
-    ]
+def _totals(halves: dict[Section, ResultByCase]) -> Iterator[str]:
+    """How many cases passed, failed and were not run, in each half."""
+    yield "Every benchmark of the suite in every config that it is for, by its newest result."
+    yield "Most configs are run on a few benchmarks only."
+    yield ""
+    yield "| where | passed | did not pass | not run |"
+    yield "|---|--:|--:|--:|"
+    for section, results in halves.items():
+        marks = Counter[str]()
+        for benchmark in SUITE.values():
+            if benchmark.size == section.size:
+                marks.update(
+                    mark_of(section, benchmark, config, results) for config in CONFIGS.values()
+                )
+        not_run = marks.pop(NOT_RUN, 0)
+        marks.pop(NOT_FOR_IT, 0)
+        passed = sum(marks.pop(MARKS[status], 0) for status in PASSED)
+        cells = f"{passed} | {marks.total()} | {not_run}"
+        yield f"| {section.label}, {section.size} size | {cells} |"
+
+
+def _legend() -> Iterator[str]:
+    yield "| mark | the case |"
+    yield "|---|---|"
+    for status, mark in MARKS.items():
+        yield f"| `{mark}` | {EXPLAINED.get(status, status)} |"
+    yield f"| `{NOT_RUN}` | not run |"
+    yield f"| `{NOT_FOR_IT}` | the config is not for this mode, shape profile or device |"
+    yield ""
+    yield "`eager` counts as run where it was the control of another config."
 
 
 def _configs(halves: dict[Section, ResultByCase]) -> Iterator[str]:

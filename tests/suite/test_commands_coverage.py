@@ -169,11 +169,21 @@ def test_json_of_another_kind_next_to_the_results_is_skipped(tmp_path: Path) -> 
     assert list(recorded.read(tmp_path)) == []
 
 
+def test_page_begins_with_totals_and_ends_with_its_command() -> None:
+    failed = result(status="fail_to_run", message="no room")
+    page = coverage.page([failed], "results")
+    counts = re.search(r"\| CPU, smoke size \| (\d+) \| (\d+) \| (\d+) \|", page)
+    assert counts
+    assert page.index(counts[0]) < page.index("## Configs")
+    assert (counts[1], counts[2]) == ("1", "1")  # eager, as its control, and the case itself
+    assert page.endswith("python -m benchmarks_suite coverage results\n```")
+
+
 def test_page_in_docs_is_what_its_command_prints(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = (ROOT / "docs" / "coverage.md").read_text()
-    command = re.search(r"`python -m benchmarks_suite (coverage [^`]*)`", page)
+    command = re.search(r"^python -m benchmarks_suite (coverage .*)$", page, re.MULTILINE)
     assert command
     monkeypatch.chdir(ROOT)
     assert main(shlex.split(command[1])) == coverage.OK
