@@ -20,17 +20,26 @@ from dashboard.trends.core.heat import change_heat
 
 @dataclass(frozen=True, slots=True)
 class VersionCell:
-    """A case on one build: what it says, how warm (−4 … 4), what hover adds."""
+    """A case on one build: what it says, how warm (−4 … 4), what hover adds.
+
+    leaning: 1 or −1 where it is not certain, and its interval says better or worse; else 0.
+    size: of a change that is certain or leaning, by which rows are sorted; else 0.
+    """
 
     text: str
     heat: int
     about: str
     is_failed: bool = False
+    leaning: int = 0
+    size: float = 0.0
+
+
+VersionRow = tuple[ComparedCase, list[VersionCell | None]]  # a case, and a cell for each build
 
 
 def version_rows(
     cases: Sequence[ComparedCase], columns: Sequence[tuple[Side, Table | None]], metric: Metric
-) -> list[tuple[ComparedCase, list[VersionCell | None]]]:
+) -> list[VersionRow]:
     """These cases on each build.
 
     columns: what each build measured, and how that compares with the base; None: it is the base,
@@ -91,7 +100,38 @@ def _change_cell(row: ComparisonRow, metric: Metric, failures: str) -> VersionCe
     elif row.effect.verdict == "same":
         text = f"= {text}"
         about.append("the same within the threshold")
-    return VersionCell(text, _heat(row.effect, metric), _with_failures(about, failures))
+    leaning = leaning_of(row.effect)
+    return VersionCell(
+        text,
+        _heat(row.effect, metric),
+        _with_failures(about, failures),
+        leaning=leaning,
+        size=row.effect.size if leaning or row.effect.is_significant else 0.0,
+    )
+
+
+def leaning_of(effect: Effect) -> int:
+    """1 for better or −1 for worse where the verdict is open, although the change is beyond the
+    threshold and its interval says which of the two; else 0.
+    """
+    ratio = effect.ratio
+    if effect.verdict != "unknown" or ratio is None or not ratio.is_known:
+        return 0
+    is_small = abs(ratio.percent) < effect.metric.threshold_percent
+    if is_small or ratio.low <= 0 <= ratio.high:
+        return 0
+    return 1 if (ratio.high < 0) == effect.metric.lower_is_better else -1
+
+
+def changed_first(
+    rows: Sequence[VersionRow],
+) -> tuple[list[VersionRow], int]:
+    """The rows with those that changed, or may have, before the others, the largest first; and how
+    many these are.
+    """
+    sizes = [max((cell.size for cell in cells if cell), default=0.0) for _, cells in rows]
+    order = sorted(range(len(rows)), key=lambda place: -sizes[place])
+    return [rows[place] for place in order], sum(size > 0 for size in sizes)
 
 
 def _with_failures(about: list[str], failures: str) -> str:

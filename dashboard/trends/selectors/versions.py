@@ -19,7 +19,7 @@ from dashboard.trends.core.release_lines import (
     short_names,
     table_rows,
 )
-from dashboard.trends.core.version_matrix import version_rows
+from dashboard.trends.core.version_matrix import changed_first, leaning_of, version_rows
 from dashboard.trends.selectors.releases import release_lines
 from dashboard.ui.charts import Figure
 from dashboard.ui.config_looks import slots
@@ -88,6 +88,7 @@ def versions_page(selection: VersionsSelection, *, all_rows: bool) -> dict[str, 
 
     columns: builds with their short names. benchmark: of the chart. table: the chart's numbers;
     slots: its colours.
+    changed: how many of `rows`, the first ones, changed or may have.
     total_rows: all cases, of which `rows` may be the first ones. alone: how many more were measured
     on one build alone, which says nothing of versions.
     """
@@ -98,19 +99,19 @@ def versions_page(selection: VersionsSelection, *, all_rows: bool) -> dict[str, 
         benchmark = _most_changed(comparison)
     lines = release_lines(comparison.sides, selection.labels, benchmark, selection.metric.key)
 
-    cases = comparison.cases
     shared = _measured_twice(comparison)
-    if not all_rows:
-        cases = shared[:_MOST_ROWS]
+    cases = comparison.cases if all_rows else shared
     names = short_names(list(selection.labels.values()))
     columns = []
     for build in selection.columns:
         is_base = build == selection.base
         table = None if is_base else comparison.tables[build.build]
         columns.append((comparison.sides[build.build], table))
+    rows, changed = changed_first(version_rows(cases, columns, selection.metric))
     return {
         "columns": [(build, names[build.label]) for build in selection.columns],
-        "rows": version_rows(cases, columns, selection.metric),
+        "rows": rows if all_rows else rows[:_MOST_ROWS],
+        "changed": changed,
         "total_rows": len(shared),
         "alone": len(comparison.cases) - len(shared),
         "all_rows": all_rows,
@@ -167,11 +168,17 @@ def _measured_twice(comparison: VersionComparison) -> list[ComparedCase]:
 
 
 def _most_changed(comparison: VersionComparison) -> str:
-    """The benchmark to begin with: the one that changed most, else one with the most cases."""
-    rows = [row for table in comparison.tables.values() for row in table.rows]
-    changed = [row for row in rows if row.effect.is_changed]
-    if changed:
-        return max(changed, key=lambda row: row.effect.size).case.benchmark
+    """The benchmark to begin with: what got worse most, for certain or else by its interval; else
+    what changed most, else one with the most cases.
+    """
+    effects = [(row.effect, row.case) for table in comparison.tables.values() for row in table.rows]
+    for kind in (
+        [(effect, case) for effect, case in effects if effect.verdict == "worse"],
+        [(effect, case) for effect, case in effects if leaning_of(effect) < 0],
+        [(effect, case) for effect, case in effects if effect.is_changed],
+    ):
+        if kind:
+            return max(kind, key=lambda each: each[0].size)[1].benchmark
     counts = _case_counts(comparison.sides)
     return max(counts, key=counts.__getitem__, default="")
 

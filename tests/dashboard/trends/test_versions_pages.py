@@ -19,7 +19,7 @@ from dashboard.language.metrics import METRICS
 from dashboard.models import BuildLevel, Job, Run, Series, TorchBuild
 from dashboard.trends.core.release_charts import release_figure
 from dashboard.trends.core.release_lines import Release, ReleaseLine, short_names
-from dashboard.trends.core.version_matrix import VersionCell, version_rows
+from dashboard.trends.core.version_matrix import VersionCell, changed_first, version_rows
 from dashboard.trends.selectors import versions
 from dashboard.ui.config_looks import SLOTS
 from tests.builders import releases
@@ -88,6 +88,19 @@ def test_certain_change_is_coloured_from_its_metrics_threshold_on(
     ((_, (cell,)),) = version_rows([table.rows[0].case], [(new, table)], METRICS[metric])
     assert cell is not None
     assert cell.heat == heat
+
+
+def test_uncertain_slowdown_leans_and_stands_before_what_is_the_same() -> None:
+    metric, two = METRICS["latency_ms"], (100.0, 100.1)
+    base = {**latency(), **side({"latency_ms": samples(two)}, "regional")}
+    new = {**latency(), **side({"latency_ms": samples(two, 1.4)}, "regional")}
+    table = compare(base, new, metric)
+    cases = [new[key].case for key in sorted(new, key=lambda key: key.config)]
+    rows, changed = changed_first(version_rows(cases, [(new, table)], metric))
+    first, second = [cell for _, (cell,) in rows if cell]
+    assert (first.text, first.leaning, first.heat) == ("? 40.0% slower", -1, 0)
+    assert second.leaning == 0
+    assert changed == 1
 
 
 def test_certain_drift_from_nothing_is_coloured() -> None:
