@@ -19,7 +19,8 @@ def slots(positions: Iterable[int]) -> dict[int, int]:
     for position in in_order:
         if position % SLOTS not in colours.values():
             colours[position] = position % SLOTS
-    free = [slot for slot in range(SLOTS) if slot not in colours.values()]
+    # Eager's grey is the last to be taken
+    free = [slot for slot in (*range(1, SLOTS), 0) if slot not in colours.values()]
     for position in in_order:
         if position not in colours:
             colours[position] = free.pop(0) if free else position % SLOTS

@@ -122,7 +122,7 @@ def test_build_is_marked_where_it_is_first_seen() -> None:
 
 
 def test_configs_have_their_own_colour_where_no_earlier_one_has_it() -> None:
-    assert config_looks.slots([17, 1, 2]) == {1: 1, 2: 2, 17: 0}
+    assert config_looks.slots([17, 1, 2]) == {1: 1, 2: 2, 17: 3}
     assert config_looks.slots([17]) == {17: 1}
 
 
