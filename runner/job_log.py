@@ -9,6 +9,7 @@ LIMIT_BYTES = 16 * 1024**2
 KEPT_BYTES = 1024**2  # of a log that grew over the limit
 TAIL_BYTES = 16_000  # what the site takes
 LAST_LINES = 12
+READINGS = 1000  # of a log that goes on growing, before it is cut
 PHASE = re.compile(r"^phase: ([A-Za-z0-9_ -]{1,40})\r?$", re.MULTILINE)
 
 
@@ -62,11 +63,25 @@ class JobLog:
         with suppress(OSError):  # what cannot be trimmed now is tried again soon
             if self.path.stat().st_size <= LIMIT_BYTES:
                 return
-            end = self._last_bytes(KEPT_BYTES)
+            end = self._last_bytes_until_quiet(KEPT_BYTES)
             os.truncate(self.path, 0)
             # Appending, as the process does: neither writes over the other
             with self.path.open("ab") as file:
                 file.write(b"[the beginning was cut: the log grew over 16 MiB]\n" + end)
+
+    def _last_bytes_until_quiet(self, count: int) -> bytes:
+        """And what is written while they are read, which a truncation would lose: a process's last
+        line, too. Of one that never pauses something is lost in the middle.
+        """
+        with self.path.open("rb") as file:
+            file.seek(max(file.seek(0, os.SEEK_END) - count, 0))
+            end = file.read()
+            for _ in range(READINGS):
+                more = file.read()
+                if not more:
+                    break
+                end = (end + more)[-count:]
+        return end
 
     def _last_bytes(self, count: int) -> bytes:
         try:
