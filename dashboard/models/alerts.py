@@ -184,7 +184,7 @@ class Alert(models.Model):
         ordering = ["-planned_at"]
         constraints = [
             models.UniqueConstraint(
-                fields=["series", "planned_at", "kind"], name="alert_once_per_change"
+                fields=["series", "planned_at", "kind", "direction"], name="alert_once_per_change"
             )
         ]
 

@@ -67,7 +67,8 @@ def raise_alert(*, change: LevelChange) -> Alert | None:
 
 
 def _existing_alert(change: LevelChange) -> Alert | None:
-    """The alert of this change: of the same series and kind, its first point at most SNAP away.
+    """The alert of this change: of the same series, kind and direction, its first point at most
+    SNAP away.
 
     Where a status changed is certain.
     """
@@ -147,6 +148,9 @@ def _groups_of_build(alert: Alert, joinable: Q) -> list[AlertGroup]:
         track=alert.series.track_id,
         new=alert.new_id,
     ).exclude(kind=Kind.SILENCE)
+    # One series that is better and worse is no trade-off: its points were judged again
+    turned = Alert.objects.filter(series=alert.series_id).exclude(direction=alert.direction)
+    groups = groups.exclude(pk__in=turned.values("group"))
     build_stayed = alert.base_id == alert.new_id
     if build_stayed:
         groups = groups.filter(kind=Kind.ENVIRONMENT)

@@ -37,7 +37,9 @@ def undoes(*, change: LevelChange) -> bool:
     back as well.
     """
     earlier = Alert.objects.filter(series=change.series, planned_at__lt=change.first.at)
-    alert = earlier.order_by("-planned_at").select_related("group").first()
+    standing = earlier.exclude(decision__has_key="withdrawn")
+    # A point that was judged again may have an alert of either direction: the newer one holds
+    alert = standing.order_by("-planned_at", "-pk").select_related("group").first()
     if alert is None or not _may_undo(change, alert) or not _is_back(alert, change):
         return False
     if alert.recovered_at is None:

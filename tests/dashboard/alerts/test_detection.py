@@ -228,6 +228,35 @@ def test_an_invalid_point_takes_its_alert_along_and_brings_it_back() -> None:
     assert Alert.objects.count() == 1
 
 
+def turned_round() -> Series:
+    """The memory of 2.16.0 is worse than that of 2.15.0, and better than what is left of before."""
+    levels = {"2.13.0": 1.0, "2.14.0": 1.5, "2.15.0": 1.0, "2.16.0": 1.3}
+    for place, (build, level) in enumerate(levels.items()):
+        first = 10 * place
+        series = measured([level] * 10, metric="peak_memory_gb", first=first, build=build)
+        detection.detect_due()
+    for datum in series.data.filter(build__label="2.15.0").select_related("job"):
+        triage.mark_invalid(series=series, job=datum.job, reason="another process", by=None)
+    detection.detect_due()
+    return series
+
+
+def test_change_that_turns_round_has_an_alert_of_its_own_and_the_earlier_one_is_withdrawn() -> None:
+    series = turned_round()
+    assert not DetectorState.objects.get(series=series).due
+    alerts = {alert.direction: alert for alert in Alert.objects.filter(new__label="2.16.0")}
+    assert alerts["improvement"].planned_at == alerts["regression"].planned_at
+    assert alerts["improvement"].group.state == "suspected"
+    assert alerts["regression"].group.state == "invalid"
+
+
+def test_withdrawn_alert_is_not_what_a_later_change_undoes() -> None:
+    turned_round()
+    measured([1.0] * 4, metric="peak_memory_gb", first=40, build="2.17.0")
+    detection.detect_due()
+    assert Alert.objects.get(new__label="2.17.0").direction == "improvement"
+
+
 def test_change_that_is_weeks_old_raises_no_alert() -> None:
     measured([1.5] * 10, metric="peak_memory_gb")
     measured([1.8] * 2, metric="peak_memory_gb", first=10)
