@@ -171,6 +171,18 @@ def parse_delivery(body: bytes) -> JobDelivery:
     )
 
 
+def attempt_of(body: bytes, limit: int) -> int | None:
+    """The attempt that a delivery says it is of, whatever else is wrong with it; None: it is not
+    known.
+    """
+    try:
+        delivery = parse_json(unpack(body, limit))
+    except Refused:
+        return None
+    attempt = delivery.get("attempt") if isinstance(delivery, dict) else None
+    return attempt if type(attempt) is int else None  # true is an int as well
+
+
 def parse_result(document: Any) -> ResultDocument:
     """Check and read a decoded result.v1. Raises Refused."""
     check_schema(document, _result_validator(), "result")

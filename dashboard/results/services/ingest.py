@@ -15,7 +15,13 @@ from psycopg.errors import CheckViolation
 
 from dashboard.language.contracts import Refused
 from dashboard.models import Job, JobState, RefusedResult, Result, Status, Worker
-from dashboard.results.core.result_format import JobDelivery, ResultDocument, parse_delivery, unpack
+from dashboard.results.core.result_format import (
+    JobDelivery,
+    ResultDocument,
+    attempt_of,
+    parse_delivery,
+    unpack,
+)
 from dashboard.results.services.store import JobResult, store_results
 from dashboard.runs.services.leases import Stale, is_held, no_job, why_stale
 from dashboard.runs.services.partitions import ensure_partitions
@@ -60,8 +66,8 @@ def ingest(*, job_id: UUID, worker: Worker, body: bytes) -> str:
     """Store a delivery (gzip or plain JSON) of one attempt; the state in which the job is then.
 
     The same body twice gives the same rows. Raises Stale: not the attempt that counts, nothing is
-    changed. Raises Refused, TooLarge, UnknownJob; the job that this worker was measuring has
-    failed, and the beginning of the body is kept.
+    changed, whatever else is wrong with the body. Raises Refused, TooLarge, UnknownJob; the job
+    that this worker was measuring has failed, and the beginning of the body is kept.
     """
     try:
         unpacked = unpack(body, settings.RESULT_LIMIT_BYTES)
@@ -157,20 +163,26 @@ def refuse(*, job_id: UUID, worker: Worker, body: bytes, reason: str) -> None:
     """Fail the job whose delivery cannot be stored, and keep the delivery's beginning.
 
     Only where this worker is measuring the job: so at most one is kept for each attempt, whatever
-    a broken or stolen worker sends.
+    a broken or stolen worker sends. Raises Stale for an attempt that does not count; where the body
+    does not say which it is of, it is taken to be the current one.
     """
+    attempt = attempt_of(body, settings.RESULT_LIMIT_BYTES)
     with transaction.atomic():
-        held = Job.objects.select_for_update(of=("self",)).filter(
-            pk=job_id, state=JobState.RUNNING, worker=worker
-        )
-        job = held.only("run").first()
-        if job is not None:
-            kept = RefusedResult.objects.create(
-                job=job, source=f"worker {worker}", reason=reason, body=body[:KEPT_BYTES]
-            )
-            job.state, job.status = JobState.FAILED, Status.FAIL_TO_RUN
-            job.message = f"Its result was refused (kept as no. {kept.pk}): {reason}"
-            job.finished_at, job.lease_until = timezone.now(), None
-            job.save(update_fields=["state", "status", "message", "finished_at", "lease_until"])
-            refresh_runs(run_ids=[job.run_id])
+        jobs = Job.objects.select_for_update(of=("self",))
+        job = jobs.only("run", "attempt", "state", "worker").filter(pk=job_id).first()
+        if job is not None and attempt is not None and not is_held(job, attempt, worker):
+            raise Stale(why_stale(job, attempt, worker))
+        if job is not None and job.state == JobState.RUNNING and job.worker_id == worker.pk:
+            _fail(job, worker, body, reason)
     logger.warning("result refused", job=str(job_id), worker=str(worker), reason=reason)
+
+
+def _fail(job: Job, worker: Worker, body: bytes, reason: str) -> None:
+    kept = RefusedResult.objects.create(
+        job=job, source=f"worker {worker}", reason=reason, body=body[:KEPT_BYTES]
+    )
+    job.state, job.status = JobState.FAILED, Status.FAIL_TO_RUN
+    job.message = f"Its result was refused (kept as no. {kept.pk}): {reason}"
+    job.finished_at, job.lease_until = timezone.now(), None
+    job.save(update_fields=["state", "status", "message", "finished_at", "lease_until"])
+    refresh_runs(run_ids=[job.run_id])

@@ -79,6 +79,26 @@ def test_result_of_an_earlier_attempt_is_stale(worker: Worker, job: Job) -> None
         deliver(worker, job, body)
 
 
+def test_malformed_result_of_an_earlier_attempt_is_stale_and_fails_nothing(
+    worker: Worker, job: Job
+) -> None:
+    body = site.delivery(job, {"schema": "result.v9"})
+    Job.objects.filter(pk=job.pk).update(attempt=2)  # the same worker measures it again
+    with pytest.raises(Stale, match="no longer counts: 2 does"):
+        deliver(worker, job, body)
+    assert site.reload(job).state == JobState.RUNNING
+    assert not RefusedResult.objects.exists()
+
+
+@pytest.mark.parametrize("attempt", ["1", True, None])
+def test_malformed_result_of_an_unknown_attempt_counts_for_the_current_one(
+    worker: Worker, job: Job, attempt: object
+) -> None:
+    with pytest.raises(Refused):
+        deliver(worker, job, site.pack({"attempt": attempt}))
+    assert site.reload(job).state == JobState.FAILED
+
+
 def test_late_result_of_the_last_attempt_of_a_lost_job_is_stored(worker: Worker, job: Job) -> None:
     Job.objects.filter(pk=job.pk).update(max_attempts=1, lease_until=LONG_AGO)
     reap()
