@@ -39,18 +39,14 @@ def detect_missing_reports(*, now: datetime, up_since: datetime) -> tuple[int, i
         for report in opened:
             _open_group(report)
 
-        closed = 0
-        for subject, group in groups.items():
-            can_recover = AlertState.RECOVERED in triage.possible(group=group, person=False)
-            if subject not in missing and can_recover:
-                triage.move(group=group, to=AlertState.RECOVERED, why="It reports again.")
-                closed += 1
+        over = [group for subject, group in groups.items() if subject not in missing]
+        closed = sum(_end(group) for group in over)
     return len(opened), closed
 
 
 def _reported_groups() -> Mapping[str, AlertGroup]:
-    """Alerts of what has not reported since, by subject; a person may have closed one: it is not
-    opened again.
+    """Alerts of what has not reported since, by subject. A person may have closed one: it is not
+    opened again while the same silence lasts.
     """
     groups = (
         AlertGroup.objects.select_for_update()
@@ -58,6 +54,20 @@ def _reported_groups() -> Mapping[str, AlertGroup]:
         .exclude(evidence_state=EvidenceState.RECOVERED)
     )
     return {group.evidence[0]["subject"]: group for group in groups.order_by("pk")}
+
+
+def _end(group: AlertGroup) -> bool:
+    """Keep that it reports again, so that its next silence is another alert; whether the group was
+    open, and is closed by that.
+    """
+    why = "It reports again."
+    if group.is_open:
+        triage.move(group=group, to=AlertState.RECOVERED, why=why)
+        return True
+    group.evidence_state = EvidenceState.RECOVERED
+    group.save(update_fields=["evidence_state"])
+    triage.record_event(group=group, text=why)
+    return False
 
 
 def _open_group(report: MissingReport) -> None:

@@ -94,6 +94,19 @@ def test_missing_report_closed_by_a_person_raises_no_second_alert() -> None:
     assert check(hours=2) == (0, 0)
 
 
+def test_next_silence_after_one_that_a_person_closed_raises_an_alert() -> None:
+    worker = seen_worker()
+    check(hours=1)
+    closed = AlertGroup.objects.get()
+    triage.move(group=closed, to=AlertState.INVALID)
+    worker.last_seen = timezone.now() + timedelta(hours=1)
+    worker.save()
+    assert check(hours=1) == (0, 0)
+    assert AlertGroup.objects.get().state == "invalid"
+    assert closed.events.latest("pk").text == "It reports again."
+    assert check(hours=2) == (1, 0)
+
+
 def test_case_that_stopped_reporting_raises_one_alert() -> None:
     site.worker()
     both = {"latency_ms": 1.0, "peak_memory_gb": 2.0, "compile_peak_memory_gb": 1.0}
