@@ -24,6 +24,7 @@ from dashboard.models import (
     AlertEvent,
     AlertGroup,
     AlertState,
+    Confirmation,
     EvidenceState,
     InvalidPoint,
     IssueLink,
@@ -225,7 +226,8 @@ def move_change_point(
 def split(*, alerts: Iterable[Alert], by: Person, why: str = "") -> AlertGroup:
     """Move some alerts of one group into a new group of the same state, builds and place.
 
-    Raises ActionNotAllowed: none, of several groups, or all of a group.
+    While the group is being confirmed the new one is suspected: it is measured on its own. Raises
+    ActionNotAllowed: none, of several groups, all of a group, or one that is being measured again.
     """
     ids = [alert.pk for alert in alerts]
     with transaction.atomic():
@@ -236,8 +238,16 @@ def split(*, alerts: Iterable[Alert], by: Person, why: str = "") -> AlertGroup:
         old = groups[0]
         if old.alerts.exclude(pk__in=ids).count() == 0:
             raise ActionNotAllowed("That is the whole group: choose some of its alerts, not all.")
+        running = Confirmation.objects.filter(group=old, state=Confirmation.State.RUNNING)
+        if running.filter(alerts__in=ids).exists():
+            raise ActionNotAllowed(
+                "One of them is being measured again for its group: wait until that has ended, or "
+                "choose the others."
+            )
         new = AlertGroup.objects.get(pk=old.pk)
         new.pk, new.title = None, f"{old.title} (split)"[:300]
+        if new.evidence_state == EvidenceState.CONFIRMING:
+            new.evidence_state = new.evidence_at_first
         new.save(force_insert=True)
         Alert.objects.filter(pk__in=ids).update(group=new)
         describe(groups=[old, new])
@@ -249,10 +259,16 @@ def split(*, alerts: Iterable[Alert], by: Person, why: str = "") -> AlertGroup:
 def merge(*, group: AlertGroup, into: AlertGroup, by: Person, why: str = "") -> AlertGroup:
     """Move all alerts of a group into another one, and close the emptied one as invalid.
 
-    Its history says where they are. Raises ActionNotAllowed for a group into itself.
+    Its history says where they are. Raises ActionNotAllowed for a group into itself, and for one of
+    another machine: a group is measured again on its own.
     """
     if group.pk == into.pk:
         raise ActionNotAllowed("A group cannot be merged into itself: choose another one.")
+    if group.machine_id != into.machine_id:
+        raise ActionNotAllowed(
+            f"Alerts {group.pk} and {into.pk} are of different machines: what is merged is "
+            "measured again on one of them. Choose an alert of the same machine."
+        )
     with transaction.atomic():
         _locked([group.pk, into.pk])
         group.refresh_from_db()

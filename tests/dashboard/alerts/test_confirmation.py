@@ -14,6 +14,7 @@ from dashboard.alerts.selectors.alerts import summarize
 from dashboard.alerts.selectors.evidence import suspicion_of
 from dashboard.alerts.selectors.pairs import is_warm_up
 from dashboard.alerts.services import conclusions, confirmations, detection, triage
+from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import (
     Alert,
     AlertGroup,
@@ -305,3 +306,23 @@ def test_at_most_three_cases_represent_a_group() -> None:
     chosen = confirmations.representatives(group=group)
     assert {alert.series.config.name for alert in chosen} == {"eager", "inductor", "regional"}
     assert len(chosen) == 3
+
+
+def test_what_is_split_off_during_a_confirmation_is_suspected_and_measured_on_its_own() -> None:
+    group = suspected()
+    extra = alerting.alert(group, config="eager", false_alarm_share=1.0)
+    confirmations.start_due(now=NOW)
+    new = triage.split(alerts=[extra], by=None)
+    assert new.state == "suspected"
+    answer(by_build(10.0))
+    assert confirmations.start_due(now=NOW) == 1
+    assert AlertGroup.objects.get(pk=new.pk).state == "confirming"
+
+
+def test_representative_that_is_being_measured_is_not_split_off() -> None:
+    group = suspected()
+    alerting.alert(group, config="eager", false_alarm_share=1.0)
+    confirmations.start_due(now=NOW)
+    with pytest.raises(ActionNotAllowed, match="being measured again"):
+        triage.split(alerts=group.confirmation.alerts.all(), by=None)
+    assert AlertGroup.objects.count() == 1

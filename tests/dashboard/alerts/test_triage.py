@@ -132,6 +132,13 @@ def test_a_whole_group_is_not_split(ada: User) -> None:
         triage.split(alerts=[alerting.alert(group)], by=ada)
 
 
+def test_alerts_of_different_machines_are_not_merged(ada: User) -> None:
+    group, into = alerting.group(), alerting.group(machine=site.machine("other"))
+    with pytest.raises(ActionNotAllowed, match="are of different machines"):
+        triage.merge(group=group, into=into, by=ada)
+    assert group.is_open
+
+
 def test_a_merged_group_closes_and_says_where_its_alerts_are(ada: User) -> None:
     group, into = alerting.group(), alerting.group()
     alerting.alert(group, config="eager")
