@@ -73,13 +73,23 @@ def _ask(client: httpx.Client, url: str) -> IssueState | None:
     place = f"repos/{match['repository']}/issues/{match['number']}"
     try:
         answer = client.get(f"{settings.GITHUB_API_URL}/{place}")
+    except httpx.TooManyRedirects:
+        return None
     except httpx.HTTPError as error:
         raise GitHubRefuses(str(error) or type(error).__name__) from None
-    if answer.status_code in (401, 403, 429):
+    if _refuses_all(answer):
         raise GitHubRefuses(f"{answer.status_code} {answer.reason_phrase}")
     if answer.status_code != 200:
         return None  # deleted, or nothing that the token may read
     return _read(answer)
+
+
+def _refuses_all(answer: httpx.Response) -> bool:
+    """A 403 of a limit says so; without that it is of this repository, which the token may not read
+    (its organization asks for single sign-on, for example).
+    """
+    is_limit = "retry-after" in answer.headers or answer.headers.get("x-ratelimit-remaining") == "0"
+    return answer.status_code in (401, 429) or (answer.status_code == 403 and is_limit)
 
 
 def _read(answer: httpx.Response) -> IssueState | None:

@@ -22,23 +22,26 @@ DONE: dict[str, Any] = {"state": "closed", "state_reason": "completed"}
 
 
 class GitHub(Quiet):
-    """Answers what `documents` has for a path, else 404; status: to everything."""
+    """Answers what `documents` has for a path, else 404; status, headers: to everything."""
 
     documents: dict[str, dict[str, Any]] = {}
     status = 200
+    headers_sent: dict[str, str] = {}
     calls: list[tuple[str, str]] = []
 
     def do_GET(self) -> None:
         self.calls.append((self.path, self.headers["Authorization"]))
         document = self.documents.get(self.path)
         self.send_response(self.status if document else 404)
+        for name, value in self.headers_sent.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(json.dumps(document or {}).encode())
 
 
 @pytest.fixture
 def github(settings: Any) -> Iterator[type[GitHub]]:
-    GitHub.documents, GitHub.calls, GitHub.status = {}, [], 200
+    GitHub.documents, GitHub.calls, GitHub.status, GitHub.headers_sent = {}, [], 200, {}
     settings.GITHUB_TOKEN = "a-token"
     with serving(GitHub) as port:
         settings.GITHUB_API_URL = f"http://127.0.0.1:{port}"
@@ -108,13 +111,27 @@ def test_deleted_issue_keeps_its_last_state(github: type[GitHub]) -> None:
     assert IssueLink.objects.get().state == "open"
 
 
-def test_refused_token_ends_the_round(github: type[GitHub]) -> None:
+@pytest.mark.parametrize(
+    ("status", "headers", "calls"),
+    [
+        (401, {}, 1),
+        (429, {}, 1),
+        (403, {"x-ratelimit-remaining": "0"}, 1),
+        (403, {"Retry-After": "60"}, 1),
+        (403, {"x-ratelimit-remaining": "4999"}, 2),
+        (302, {"Location": "/repos/pytorch/pytorch/issues/7"}, 2 * 21),
+    ],
+)
+def test_round_ends_where_every_question_is_refused_not_where_one_is(
+    github: type[GitHub], status: int, headers: dict[str, str], calls: int
+) -> None:
     linked()
     linked()
     says(github, OPEN)
-    github.status = 401
+    github.status, github.headers_sent = status, headers
     issue_states.follow(now=NOW)
-    assert len(github.calls) == 1
+    assert len(github.calls) == calls
+    assert IssueLink.objects.filter(checked_at=NOW).count() == (0 if calls == 1 else 2)
 
 
 def test_alert_shows_the_state(github: type[GitHub], reader: Client) -> None:
