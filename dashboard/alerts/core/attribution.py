@@ -87,7 +87,8 @@ def _elsewhere(facts: ChangeFacts) -> list[Evidence]:
                 says = f"{witness.text}, {why}."
                 evidence.append(Evidence(fact, says, "machine", proof=True))
             elif witness.stayed_while(facts.change):
-                evidence.append(Evidence(fact, f"{witness.steady_text(facts.change)}, {why}."))
+                says = witness.steady_text(facts.change, facts.threshold_percent)
+                evidence.append(Evidence(fact, f"{says}, {why}."))
     return evidence
 
 
@@ -147,10 +148,10 @@ def _control(facts: ChangeFacts) -> list[Evidence]:
         follows = "only the compiled arm moved"
         if not facts.control.stayed_both_ways(facts.change):
             follows = "eager does not explain the change"
-        elif facts.control.is_certain:
+        elif not facts.control.shows_no_change(facts.threshold_percent):
             follows = "the compiled arm moved more"
-        says = f"{facts.control.steady_text(facts.change)}: {follows}."
-        return [Evidence("eager control", says)]
+        says = facts.control.steady_text(facts.change, facts.threshold_percent)
+        return [Evidence("eager control", f"{says}: {follows}.")]
     return []
 
 

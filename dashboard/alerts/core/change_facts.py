@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dashboard.language.wording import signed
+from dashboard.language.wording import metric_of, signed
 from dashboard.results.core.environments import Difference
 
 AS_MUCH = 0.5
@@ -51,14 +51,21 @@ class ObservedChange:
         verb = "rose" if self.effect > 0 else "fell"
         return f"{self.name} {verb} by {abs(self.effect):.1f}%{self._interval}"
 
-    def steady_text(self, other: "ObservedChange") -> str:
+    def shows_no_change(self, threshold_percent: float) -> bool:
+        """What it may have moved by is too little to matter; nor did it move for certain."""
+        limit = max(threshold_percent, EXACT_PERCENT)
+        is_small = max(abs(self.low), abs(self.high)) <= limit
+        return is_small and not self.is_certain
+
+    def steady_text(self, other: "ObservedChange", threshold_percent: float) -> str:
         """Of what stayed while another moved: "The eager control shows no change (−0.8 to
-        +1.2%)".
+        +1.2%)". threshold_percent: the smallest change that matters.
         """
         if abs(self.low) < EXACT_PERCENT and abs(self.high) < EXACT_PERCENT:
             return f"{self.name} stayed exactly as it was"
         if self.stayed_both_ways(other):
-            says = "did not move as much" if self.is_certain else "shows no change"
+            is_same = self.shows_no_change(threshold_percent)
+            says = "shows no change" if is_same else "did not move as much"
         elif self.is_certain:
             says = "moved the other way"
         elif other.effect > 0:
@@ -140,3 +147,8 @@ class ChangeFacts:
     @property
     def timed(self) -> bool:
         return self.unit in TIMED
+
+    @property
+    def threshold_percent(self) -> float:
+        """The smallest change of its metric that matters."""
+        return metric_of(self.metric).threshold_percent

@@ -196,6 +196,16 @@ def test_control_that_stayed_exactly_is_named_and_described_so() -> None:
     assert evidence.says == expected
 
 
+def test_control_of_which_little_is_known_is_not_called_unchanged_next_to_a_large_change() -> None:
+    large = ObservedChange("Latency", 455.0, 79.3, 1616.0)
+    vague = ObservedChange("The eager control", -12.0, -30.8, 10.0)
+    _, (evidence, *_) = attribute(replace(COMPILED, change=large, control=vague))
+    expected = (
+        "The eager control did not move as much (−30.8 to +10.0%): the compiled arm moved more."
+    )
+    assert evidence.says == expected
+
+
 def test_control_that_moved_a_little_for_certain_is_not_called_unchanged() -> None:
     a_little = ObservedChange("The eager control", 2.0, 1.0, 3.0)
     _, (evidence, *_) = attribute(replace(COMPILED, control=a_little))
