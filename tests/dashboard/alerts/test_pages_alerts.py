@@ -293,6 +293,16 @@ def test_weak_evidence_is_folded(reader: Client) -> None:
     assert shown.index("Weak evidence (1)") < shown.index("it shows no change")
 
 
+def test_summary_names_each_kind_of_evidence_once(reader: Client) -> None:
+    settings = [
+        {"fact": "setting", "says": says, "supports": "compiler"}
+        for says in ("x: 1 → 2", "y: 3 → 4")
+    ]
+    variant = {"fact": "variant", "says": "x = 2, y = 4", "supports": "compiler"}
+    group = alerting.group(cause="compiler", evidence=[*settings, variant])
+    assert "evidence: setting, variant" in text(reader, group.get_absolute_url())
+
+
 # --- Evidence and workflow
 
 
