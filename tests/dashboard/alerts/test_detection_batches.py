@@ -6,12 +6,12 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from dashboard.alerts.services import detection
 from dashboard.language.metrics import METRICS
-from dashboard.models import DetectorState
+from dashboard.models import Alert, DetectorState, Track
 from tests.builders.alerting import measure, measured, noise
 
 pytestmark = pytest.mark.django_db
@@ -68,3 +68,23 @@ def queries_of_judging_in_a_thread() -> int:
     with CaptureQueriesContext(connection) as queries:
         judge_due_in_a_thread()
     return len(queries)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_alert_waits_for_the_one_that_another_process_raises_on_its_track() -> None:
+    measured([1.5] * 10, metric="peak_memory_gb")
+    series = measured([1.8], metric="peak_memory_gb", first=10)
+    with ThreadPoolExecutor(1) as other, transaction.atomic():
+        Track.objects.select_for_update(no_key=True).get(pk=series.track_id)
+        in_parallel = other.submit(judge_without_waiting_in_a_thread, series.pk)
+        assert isinstance(in_parallel.exception(timeout=20), OperationalError)
+    assert not Alert.objects.exists()
+
+
+def judge_without_waiting_in_a_thread(series_id: int) -> None:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = '50ms'")
+        detection.detect(series_id=series_id)
+    finally:
+        connection.close()
