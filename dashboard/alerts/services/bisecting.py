@@ -26,6 +26,7 @@ from dashboard.models import (
     Kind,
     Machine,
 )
+from dashboard.runs.services.isolation import isolated
 
 RECENT = timedelta(days=3)  # since the confirmation; later, a person decides
 _DECIDED_BY = {STATUS_METRIC: bisections.PASSED}
@@ -50,7 +51,11 @@ def start_due(*, now: datetime) -> int:
     )
     groups = confirmed.exclude(base=None).exclude(new=None).select_related("machine")
     ranked = sorted(groups, key=lambda group: (RANK[group.severity], group.created_at))
-    return sum(_start_if_possible(group, now) for group in ranked)
+    started = 0
+    for group in ranked:
+        with isolated("bisection could not be started", group=group.pk):
+            started += _start_if_possible(group, now)
+    return started
 
 
 def _start_if_possible(group: AlertGroup, now: datetime) -> bool:
@@ -109,7 +114,8 @@ def record_ended() -> int:
     )
     searches = list(ended.select_related("group", "low", "high"))
     for search in searches:
-        _record(search)
+        with isolated("bisection could not be recorded", bisection=search.pk):
+            _record(search)
     return len(searches)
 
 

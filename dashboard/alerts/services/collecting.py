@@ -33,6 +33,7 @@ from dashboard.models import (
 )
 from dashboard.runs.selectors.runs import ACTIVE
 from dashboard.runs.services.dispatch import assign_queue_order, dispatch
+from dashboard.runs.services.isolation import isolated
 from dashboard.runs.services.partitions import ensure_partitions
 from dashboard.runs.services.run_state import refresh_runs
 from dashboard.runs.services.runs import plan_job
@@ -57,7 +58,11 @@ def start_due(*, now: datetime) -> int:
     ).exclude(alerts__evidence_runs__isnull=False)
     groups = confirmed.select_related("machine", "confirmation")
     ranked = sorted(groups, key=lambda group: (RANK[group.severity], group.created_at))
-    return sum(_start_if_possible(group, now) for group in ranked)
+    started = 0
+    for group in ranked:
+        with isolated("evidence could not be collected", group=group.pk):
+            started += _start_if_possible(group, now)
+    return started
 
 
 def _start_if_possible(group: AlertGroup, now: datetime) -> bool:

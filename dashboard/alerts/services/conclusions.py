@@ -24,6 +24,7 @@ from dashboard.language.metrics import STATUS_METRIC
 from dashboard.language.wording import metric_of, plural, signed
 from dashboard.models import Alert, AlertState, Confirmation, Status
 from dashboard.runs.selectors.runs import ACTIVE_RUNS
+from dashboard.runs.services.isolation import isolated
 from dashboard.runs.services.runs import cancel_run
 
 logger = structlog.get_logger(__name__)
@@ -34,10 +35,8 @@ def advance_all(*, now: datetime) -> int:
     running = Confirmation.objects.filter(state=Confirmation.State.RUNNING)
     done = 0
     for key in running.values_list("pk", flat=True):
-        try:
+        with isolated("confirmation could not be advanced", confirmation=key):
             done += advance(confirmation_id=key, now=now)
-        except Exception:  # it stays as it is, and does not keep the others waiting
-            logger.exception("confirmation could not be advanced", confirmation=key)
     return done
 
 

@@ -45,6 +45,7 @@ from dashboard.models import (
 from dashboard.results.core.level_sql import WARM_UP_POSITIONS
 from dashboard.runs.selectors.runs import ACTIVE, TAKES_JOBS, WAITING
 from dashboard.runs.services.dispatch import assign_queue_order, dispatch
+from dashboard.runs.services.isolation import isolated
 from dashboard.runs.services.partitions import ensure_partitions
 from dashboard.runs.services.run_state import refresh_runs
 from dashboard.runs.services.runs import plan_job
@@ -66,7 +67,11 @@ def start_due(*, now: datetime) -> int:
         OPEN, evidence_state=EvidenceState.SUSPECTED, machine__workers__isnull=False
     ).distinct()
     measurable = suspected.exclude(kind=Kind.SILENCE)
-    return sum(_start_if_possible(group.pk, now) for group in sorted(measurable, key=_rank))
+    started = 0
+    for group in sorted(measurable, key=_rank):
+        with isolated("confirmation could not be started", group=group.pk):
+            started += _start_if_possible(group.pk, now)
+    return started
 
 
 def _rank(group: AlertGroup) -> tuple[bool, int, datetime]:

@@ -44,6 +44,7 @@ from dashboard.results.core.series_points import (
     merge_repeats,
 )
 from dashboard.results.selectors import history
+from dashboard.runs.services.isolation import isolated
 
 OLD = timedelta(days=14)
 """A change seen so long before the newest datum is history: charts show it, nobody is alerted. Of
@@ -81,10 +82,8 @@ def _detect_batch(series_ids: Sequence[int]) -> int:
         logger.exception("series could not be judged together")
         done, others = 0, series_ids
     for series_id in others:
-        try:
+        with isolated("series could not be judged", series=series_id):  # it stays due
             done += detect(series_id=series_id)
-        except Exception:  # the series stays due, and does not keep the others waiting
-            logger.exception("series could not be judged", series=series_id)
     return done
 
 

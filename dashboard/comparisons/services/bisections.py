@@ -30,6 +30,7 @@ from dashboard.comparisons.services.comparisons import (
 from dashboard.language.metrics import METRICS
 from dashboard.language.wording import metric_of
 from dashboard.models import Benchmark, Bisection, Config, Job, Machine, Purpose, Run, TorchBuild
+from dashboard.runs.services.isolation import isolated
 from dashboard.runs.services.run_state import is_over
 from dashboard.runs.services.runs import cancel_run
 
@@ -123,10 +124,8 @@ def advance_all() -> int:
     """Advance every search whose last round has ended; how many there are."""
     running = list(Bisection.objects.filter(state=State.RUNNING).values_list("pk", flat=True))
     for bisection_id in running:
-        try:
+        with isolated("bisection could not be advanced", bisection=bisection_id):
             advance(bisection_id=bisection_id)
-        except Exception:  # it stays as it is, and does not keep the others waiting
-            logger.exception("bisection could not be advanced", bisection=bisection_id)
     return len(running)
 
 

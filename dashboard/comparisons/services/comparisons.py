@@ -33,6 +33,7 @@ from dashboard.models import (
     Track,
 )
 from dashboard.runs.services.dispatch import assign_queue_order, dispatch
+from dashboard.runs.services.isolation import isolated
 from dashboard.runs.services.partitions import ensure_partitions
 from dashboard.runs.services.run_state import is_over
 from dashboard.runs.services.runs import cancel_run, plan_job, plan_run
@@ -137,10 +138,8 @@ def settle_all() -> None:
     """Measure again what is suspected in every comparison whose runs have ended."""
     open_ones = Comparison.objects.filter(is_settled=False)
     for comparison_id in list(open_ones.values_list("pk", flat=True)):
-        try:
+        with isolated("comparison could not be settled", comparison=comparison_id):
             settle(comparison_id=comparison_id)
-        except Exception:  # it stays as it is, and does not keep the others waiting
-            logger.exception("comparison could not be settled", comparison=comparison_id)
 
 
 def settle(*, comparison_id: int) -> None:

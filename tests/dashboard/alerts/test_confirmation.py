@@ -1,7 +1,7 @@
 """Suspicions are measured again, base and new in turn, and only what reproduces is confirmed."""
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.contrib.auth.models import User
@@ -326,3 +326,19 @@ def test_representative_that_is_being_measured_is_not_split_off() -> None:
     with pytest.raises(ActionNotAllowed, match="being measured again"):
         triage.split(alerts=group.confirmation.alerts.all(), by=None)
     assert AlertGroup.objects.count() == 1
+
+
+def test_group_that_cannot_be_started_does_not_stop_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    suspected()
+    broken = alerting.group(severity="high")  # it comes first
+    start = confirmations.start
+
+    def fail_for_broken(*, group: AlertGroup, now: datetime) -> bool:
+        if group.pk == broken.pk:
+            raise ValueError("broken")
+        return start(group=group, now=now)
+
+    monkeypatch.setattr(confirmations, "start", fail_for_broken)
+    assert confirmations.start_due(now=NOW) == 1
