@@ -295,7 +295,7 @@ class ScheduleDocument(TypedDict):
     name: str
     # Whether it triggers by itself.
     enabled: bool
-    # A crontab with its time zone.
+    # In words, with its time zone: Every day at 02:30, Etc/UTC.
     when: str
     machine: str
     track: str
@@ -748,8 +748,9 @@ class AheadFromDocument(TypedDict):
     """From how many steps on a config is ahead of all others."""
 
     config: str
-    # Number of steps; 1 or less: from the first.
-    from_steps: float
+    # Number of steps; 1 or less: from the first; null: not known, because the interval is too wide
+    # to say (`certainty` has the best estimate).
+    from_steps: float | None
     # Lower end of the 95% interval, in steps.
     low: float
     # Upper end of it, in steps; null: it is not sure that it ever is.

@@ -137,7 +137,7 @@ def test_unknown_parameter_is_refused(caller: Caller, path: str, name: str, mess
 
 def test_figure_is_drawn_as_the_address_of_its_page_says(caller: Caller) -> None:
     alerting.measure({"latency_ms": 2.0}, 0)
-    figure = caller.get(f"benchmarks/{site.MLP}/figure", scale="log", **{"from": "2020-01-01"})
+    figure = caller.get(f"benchmarks/{site.MLP}/figure?scale=log&from=2020-01-01")
     assert figure["layout"]["yaxis"]["type"] == "log"
 
 
