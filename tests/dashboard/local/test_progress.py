@@ -47,7 +47,7 @@ def test_time_left_is_printed_while_a_worker_is_online() -> None:
     first, *_ = site.run(configs=("eager", "inductor", "regional")).jobs.order_by("position")
     Worker.objects.filter(pk=site.worker().pk).update(last_seen=now)
     end(first, now)
-    assert "about 1 min left" in lines(ended_since(now - timedelta(seconds=1)), now)[1]
+    assert "about 2 min left" in lines(ended_since(now - timedelta(seconds=1)), now)[1]
 
 
 class Enough(Exception):
