@@ -27,7 +27,7 @@ def set_parent_death_signal(parent: int) -> None:
 
     Exits at once when the parent is dead already.
     """
-    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         sys.exit("the worker is gone")
 
@@ -41,11 +41,10 @@ def switch_account(name: str) -> None:
     os.initgroups(name, account.pw_gid)
     os.setgid(account.pw_gid)
     os.setuid(account.pw_uid)
-    prctl(PR_SET_NO_NEW_PRIVS, 1)
+    _prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 
-def prctl(option: int, argument: int) -> None:
-    """Raises OSError."""
+def _prctl(option: int, argument: int) -> None:
     library = ctypes.CDLL(None, use_errno=True)
     if library.prctl(option, argument, 0, 0, 0):
         number = ctypes.get_errno()
@@ -64,7 +63,7 @@ def main(parent: str, account: str, *command: str) -> None:
             # The kernel forgets the signal with a change of account
             set_parent_death_signal(int(parent))
         # The worker's capabilities: those that are not ambient end with exec
-        prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
+        _prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
         os.execv(command[0], command)  # noqa: S606 - no shell is wanted
     except (OSError, KeyError) as error:
         identity = "" if account == OURSELVES else f" as {account}"

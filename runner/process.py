@@ -17,7 +17,6 @@ import structlog
 
 from runner import launcher
 from runner.job_log import JobLog
-from runner.orphans import Orphans
 from runner.suite_account import SuiteAccount, open_to
 
 # In the environment of every process of a job: finds those that left the process group
@@ -122,7 +121,6 @@ class SuiteProcess:
         identity = account.name if account else launcher.OURSELVES
         launch = [sys.executable, "-I", launcher.__file__, str(os.getpid()), identity]
         output = log.open()
-        self._orphans = Orphans()
         try:
             self._process = subprocess.Popen(
                 [*launch, *command],
@@ -154,18 +152,15 @@ class SuiteProcess:
                     stopped_for = "timeout"
                 else:
                     stopped_for = why_stop()
-                self._orphans.reap(self.pid)
                 self._log.trim()
         finally:
             os.close(exit_seen)
             grace_s = GRACE_S if stopped_for else 0
-            if not end_processes(self._marker, self.pid, grace_s, self._orphans):
+            if not end_processes(self._marker, self.pid, grace_s):
                 logger.error(
                     "a process of the job does not die of SIGKILL; the device stays locked "
                     "until it does"
                 )
-            self._orphans.reap(self.pid)
-            self._orphans.let_go()
         wall_s = time.monotonic() - self._started
         _, status, usage = os.wait4(self.pid, 0)
         code = self._process.returncode = os.waitstatus_to_exitcode(status)
@@ -178,33 +173,24 @@ class SuiteProcess:
         )
 
 
-def end_processes(
-    marker: str, group: int | None, grace_s: float, orphans: Orphans | None = None
-) -> bool:
+def end_processes(marker: str, group: int | None, grace_s: float) -> bool:
     """End every process of a job: SIGTERM, `grace_s` seconds, SIGKILL.
 
     False when one does not die.
     """
-
-    def living() -> list[psutil.Process]:
-        return list(living_processes(marker, group, orphans))
-
     if grace_s:
-        _signal(living(), signal.SIGTERM)
-        _wait_for_none(living, grace_s, send=0)
-    return _wait_for_none(living, DEATH_S, send=signal.SIGKILL)
+        _signal(living_processes(marker, group), signal.SIGTERM)
+        _wait_for_none(marker, group, grace_s, send=0)
+    return _wait_for_none(marker, group, DEATH_S, send=signal.SIGKILL)
 
 
-def _wait_for_none(
-    living: Callable[[], list[psutil.Process]], seconds: float, *, send: int
-) -> bool:
+def _wait_for_none(marker: str, group: int | None, seconds: float, *, send: int) -> bool:
     """Send the signal again and again until no process is left; whether none is.
 
-    Again and again, because a process may have been forking, and a detached one is found when its
-    parent is dead. That may happen during a look, hence the second. The signal 0 does nothing.
+    Again and again, because a process may have been forking. The signal 0 does nothing.
     """
     deadline = time.monotonic() + seconds
-    while processes := living() or living():
+    while processes := list(living_processes(marker, group)):
         if time.monotonic() > deadline:
             return False
         _signal(processes, send)
@@ -212,19 +198,14 @@ def _wait_for_none(
     return True
 
 
-def living_processes(
-    marker: str, group: int | None, orphans: Orphans | None = None
-) -> Iterator[psutil.Process]:
-    """The processes of a job: its process group, those that left it but carry its marker, and
-    those without either that were left to us.
-    """
+def living_processes(marker: str, group: int | None) -> Iterator[psutil.Process]:
+    """The processes of a job: its process group, and those that left it but carry its marker."""
     for process in psutil.process_iter():
         with suppress(psutil.Error, ProcessLookupError):
             if process.status() == psutil.STATUS_ZOMBIE:
                 continue
             in_group = os.getpgid(process.pid) == group
-            is_ours = orphans and process.ppid() == os.getpid() and orphans.include(process.pid)
-            if in_group or is_ours or process.environ().get(MARKER_VARIABLE) == marker:
+            if in_group or process.environ().get(MARKER_VARIABLE) == marker:
                 yield process
 
 

@@ -120,61 +120,6 @@ def test_end_of_a_suite_is_seen_at_once(tmp_path: Path, monkeypatch: pytest.Monk
     assert time.monotonic() - started < 30
 
 
-DETACH = """
-import subprocess, sys
-child = subprocess.Popen(sys.argv[1:], env={}, start_new_session=True)
-print(child.pid, flush=True)
-"""
-
-
-def start_detaching(folder: Path, *command: str) -> SuiteProcess:
-    """A suite that starts `command` as a daemon starts: in its own session, with no variable."""
-    return SuiteProcess(
-        [sys.executable, "-c", DETACH, *command],
-        folder=folder,
-        log=JobLog(folder / "log"),
-        variables={MARKER_VARIABLE: f"of {folder}"},
-    )
-
-
-def test_daemon_of_a_suite_ends_with_it(tmp_path: Path) -> None:
-    start_detaching(tmp_path, "/bin/sleep", "600").watch(90, lambda: "")
-    assert not psutil.pid_exists(int(JobLog(tmp_path / "log").tail()))
-
-
-def test_daemon_of_a_daemon_ends_with_the_suite(tmp_path: Path) -> None:
-    inner = f"{DETACH}\nimport time; time.sleep(600)"
-    suite = start_detaching(tmp_path, sys.executable, "-c", inner, "/bin/sleep", "600")
-    log = JobLog(tmp_path / "log")
-    wait_for(lambda: len(log.tail().split()) == 2)
-    suite.watch(90, lambda: "")
-    assert not any(psutil.pid_exists(int(pid)) for pid in log.tail().split())
-
-
-def test_dead_daemon_does_not_stay_in_the_process_table(tmp_path: Path) -> None:
-    suite = start_detaching(tmp_path, "/bin/true")
-    suite.watch(90, lambda: "")
-    assert not psutil.pid_exists(int(JobLog(tmp_path / "log").tail()))
-
-
-def test_older_child_of_ours_is_left_alone(
-    tmp_path: Path, sleeper: subprocess.Popen[bytes]
-) -> None:
-    start_detaching(tmp_path, "/bin/sleep", "600").watch(90, lambda: "")
-    assert sleeper.poll() is None
-
-
-def test_younger_child_in_our_session_is_left_alone(tmp_path: Path) -> None:
-    suite = start_detaching(tmp_path, "/bin/sleep", "600")
-    ours = subprocess.Popen(["sleep", "600"], env={})
-    try:
-        suite.watch(90, lambda: "")
-        assert ours.poll() is None
-    finally:
-        ours.kill()
-        ours.wait()
-
-
 def test_only_allow_listed_variables_are_inherited() -> None:
     inherited = {"PATH": "/bin", "WORKER_TOKEN": "secret", "MY_PASSWORD": "x"}
     variables = process_variables(inherited, "job.1", {"A": "b"})
