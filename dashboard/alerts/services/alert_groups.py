@@ -148,7 +148,7 @@ def _groups_of_build(alert: Alert, joinable: Q) -> list[AlertGroup]:
         track=alert.series.track_id,
         new=alert.new_id,
     ).exclude(kind=Kind.SILENCE)
-    # One series that is better and worse is no trade-off: its points were judged again
+    # A series both better and worse is not a trade-off: its points were judged again
     turned = Alert.objects.filter(series=alert.series_id).exclude(direction=alert.direction)
     groups = groups.exclude(pk__in=turned.values("group"))
     build_stayed = alert.base_id == alert.new_id

@@ -141,6 +141,11 @@ class Judgement:
         return sorted(findings, key=lambda finding: -finding.effect.size)
 
     @property
+    def certain(self) -> list[Finding]:
+        """Changes for worse, then those for better, each the largest first."""
+        return self.of_kind("regression") + self.of_kind("improvement")
+
+    @property
     def suspected(self) -> list[Finding]:
         """Changes for better or worse, the largest first."""
         findings = []
@@ -253,8 +258,8 @@ def _device_share(key: Key, *sides: Side) -> float | None:
     is not known of both.
     """
     shares = [_value(side, key, DEVICE_SHARE) for side in sides]
-    known = [share for share in shares if share is not None]
-    return min(known) if len(known) == len(sides) else None
+    measured = [share for share in shares if share is not None]
+    return min(measured) if len(measured) == len(sides) else None
 
 
 def _value(side: Side, key: Key, metric: str) -> float | None:

@@ -68,7 +68,6 @@ def context(
     case_filter = _case_filter(request, choices)
     rows = shown_rows(table, case_filter)
     listed = rows if "all" in request.GET else rows[:_MAX_ROWS]
-    judgement = report.overall.judgement
     kernels = case_kernels.sentences(report, base, new)
     models = model_table(report, kernels, new[0].machine, starred_models.of_user(request.user.pk))
     model_rows, folded_rows = _split_by_interval(_shown_models(request, models, case_filter))
@@ -78,7 +77,7 @@ def context(
         "model_rows": model_rows,
         "folded_rows": folded_rows,
         "only_starred": bool(request.GET.get("starred")),
-        "certain": judgement.of_kind("regression") + judgement.of_kind("improvement"),
+        "certain": report.overall.judgement.certain,
         "table": table,
         "metrics": offered,
         "rows": listed,

@@ -47,7 +47,7 @@ def oldest_to_newest(
 
 
 def _plain_builds(lines: Iterable[ChartLine]) -> list[tuple[int, str]]:
-    """Id and label of each build of the lines that is no variant, by version."""
+    """(id, label) of each build on the lines, variants left out, by version."""
     labels: set[str] = set()
     for line in lines:
         for build, purpose in zip(line.build, line.purpose, strict=True):

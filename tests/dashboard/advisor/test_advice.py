@@ -103,8 +103,6 @@ def test_step_that_may_be_shorter_is_a_doubt_and_not_advised() -> None:
 
 
 def test_two_starts_that_agree_by_chance_are_no_surer_than_recorded_ones() -> None:
-    """As sure as a single one is assumed to be."""
-
     def widths(starts: list[float]) -> float:
         levels = {**INDUCTOR.levels, "cold_start_s": level_of(starts, [1e-6] * len(starts))}
         start = make_advice(Option("inductor", 1, levels)).candidates[1].start
@@ -117,7 +115,7 @@ def test_two_starts_that_agree_by_chance_are_no_surer_than_recorded_ones() -> No
 def test_step_that_may_be_much_shorter_leaves_the_advice_open() -> None:
     levels = {**INDUCTOR.levels, "speedup": measured(2.0, error=0.5)}
     advice = make_advice(Option("inductor", 1, levels))
-    assert sentence(advice) == ("Not decided: inductor may be faster (50.0% at the best estimate).")
+    assert sentence(advice) == "Not decided: inductor may be faster (50.0% at the best estimate)."
 
 
 def vague(name: str, step_ms: float, cold_start_s: float) -> Option:
@@ -168,7 +166,7 @@ def test_break_even_interval_covers_the_truth_as_often_as_it_says() -> None:
 def test_spread_between_processes_is_used_where_there_are_repeats() -> None:
     """Within each process exact, between them ± 10%: the interval must show the latter."""
     levels = {**REGIONAL.levels, "cold_start_s": level_of([9.0, 10.0, 11.0], [1e-4] * 3)}
-    (_, regional) = make_advice(Option("regional", 1, levels)).ranges
+    [_, regional] = make_advice(Option("regional", 1, levels)).ranges
     assert regional.from_steps.high / regional.from_steps.low > 1.3
     assert regional.candidate.bases[0] == "repeats"
 

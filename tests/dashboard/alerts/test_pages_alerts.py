@@ -10,9 +10,8 @@ from django.test import Client
 from dashboard.alerts.selectors import alerts
 from dashboard.alerts.selectors.alerts import summarize
 from dashboard.alerts.services.descriptions import describe
-from dashboard.models import AlertEvent, AlertGroup, Confirmation, TorchBuild
+from dashboard.models import AlertEvent, Confirmation, TorchBuild
 from tests.builders import alerting, site
-from tests.builders.notifications import channel
 from tests.builders.reading import text
 
 pytestmark = pytest.mark.django_db
@@ -220,26 +219,6 @@ def test_an_invalid_point_is_not_in_the_figure(reader: Client) -> None:
 # --- On the overview
 
 
-def test_the_overview_counts_what_is_open(reader: Client) -> None:
-    alerting.group(severity="high", cause="compiler")
-    alerting.group(severity="low", state="fixed")
-    shown = text(reader, "/")
-    assert "the open alert" in shown
-    assert "likely cause: compiler" in shown
-
-
-def test_the_overview_says_that_a_channel_is_off_to_who_may_see_it(admin_client: Client) -> None:
-    channel(enabled=False, name="ops", problem="after 6 tries: the box is full")
-    channel(enabled=False, name="old")
-    assert "the box is full" in text(admin_client, "/")
-    assert "“old”" not in text(admin_client, "/")
-
-
-def test_others_do_not_see_the_trouble_of_channels(reader: Client) -> None:
-    channel(enabled=False, name="ops", problem="after 6 tries: the box is full")
-    assert "the box is full" not in text(reader, "/")
-
-
 # --- One size, the setting as the cause, and where the code is
 
 
@@ -332,17 +311,6 @@ def test_both_fields_and_the_old_state_are_filters(reader: Client, query: str, n
     alerting.group(evidence_state="recovered", workflow_state="fixed")
     page = reader.get(f"/alerts/?{query}").context["page"]
     assert len(page.object_list) == number
-
-
-def test_overview_counts_what_nobody_has_taken(reader: Client, django_user_model: Any) -> None:
-    ada = django_user_model.objects.create_user("ada")
-    alerting.measure({"latency_ms": 1.0}, 0)
-    alerting.group(severity="high")
-    alerting.group(severity="high", assignee=ada)
-    alerting.group(severity="high", workflow_state="acknowledged")
-    assert "1 of high severity unassigned" in text(reader, "/")
-    AlertGroup.objects.filter(assignee=None).update(workflow_state="acknowledged")
-    assert "severity unassigned" not in text(reader, "/")
 
 
 def test_page_api_and_messages_say_that_a_confirmed_change_is_smaller(reader: Client) -> None:

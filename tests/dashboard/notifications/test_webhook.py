@@ -167,17 +167,21 @@ def test_name_with_one_private_address_is_refused(
         addresses.checked_address("evil.example", 443, allow_private=False)
 
 
-def test_connection_goes_to_the_checked_address(
-    monkeypatch: pytest.MonkeyPatch, hook: Receiver
-) -> None:
-    """A name server that answers differently the second time gains nothing: it is asked once."""
-    names: list[str] = []
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The hosts that were resolved, each to this machine."""
+    asked: list[str] = []
 
     def resolve(host: str, port: int, *_: Any, **__: Any) -> Any:
-        names.append(host)
+        asked.append(host)
         return answering("127.0.0.1")(host, port)
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    return asked
+
+
+def test_connection_goes_to_the_checked_address(names: list[str], hook: Receiver) -> None:
+    """A name server that answers differently the second time gains nothing: it is asked once."""
     send(Address(f"webhook+http://rebinding.example:{hook.port}/hook", allow_private=True))
     assert names == ["rebinding.example"]
     assert hook.requests[0][0]["Host"] == f"rebinding.example:{hook.port}"
@@ -210,15 +214,8 @@ def test_malformed_address_is_refused_before_anything_is_sent(url: str, reason: 
 
 
 def test_host_outside_of_ascii_is_asked_by_its_encoded_name(
-    monkeypatch: pytest.MonkeyPatch, hook: Receiver
+    names: list[str], hook: Receiver
 ) -> None:
-    names: list[str] = []
-
-    def resolve(host: str, port: int, *_: Any, **__: Any) -> Any:
-        names.append(host)
-        return answering("127.0.0.1")(host, port)
-
-    monkeypatch.setattr(socket, "getaddrinfo", resolve)
     send(Address(f"webhook+http://bücher.example:{hook.port}/hook", allow_private=True))
     assert names == ["xn--bcher-kva.example"]
     assert hook.requests[0][0]["Host"] == f"xn--bcher-kva.example:{hook.port}"

@@ -152,9 +152,9 @@ def test_dry_run_plans_nothing() -> None:
 def test_dry_run_says_what_is_unknown(option: tuple[str, str], message: str) -> None:
     site.worker()
     site.track()
-    known = "--build", site.BUILD, "--machine", "cpu-2c"
+    options = "--build", site.BUILD, "--machine", "cpu-2c"
     with pytest.raises(CommandError, match=message):
-        call("trigger_run", *known, *option, "--dry-run")
+        call("trigger_run", *options, *option, "--dry-run")
 
 
 def test_add_worker_prints_a_token_that_works() -> None:
