@@ -12,6 +12,7 @@ Aggregate = Literal["geomean", "median", "sum", "share"]
 
 STATUS_METRIC = "passed"  # every job that ended has this datum, whatever its status
 EAGER = "eager"  # the config that every other one is compared with
+COMPILE_CALLS = "compile_calls"
 # Measured to learn something (does it compile again? break the graph? what do other shapes cost?):
 # nobody would run a model this way to save time
 CHECK_CONFIGS = frozenset(

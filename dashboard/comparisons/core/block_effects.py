@@ -18,6 +18,10 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from dashboard.language.metrics import COMPILE_CALLS
+
+_GPU = "GPU-"  # so a GPU's UUID begins; of a machine without one the device is its host
+
 
 class Block(NamedTuple):
     """Where and when processes were measured in turn.
@@ -28,6 +32,17 @@ class Block(NamedTuple):
 
     device: str
     session: str
+
+
+def block_of(metric: str, device: str, session: str, machine: str) -> Block:
+    """Where and when a value of `metric` was measured.
+
+    machine: what all devices of one kind have in common. The calls of a compilation depend neither
+        on the day nor on which GPU of a kind it is (docs/measuring.md): those of all are one block.
+    """
+    if metric == COMPILE_CALLS and device.startswith(_GPU):
+        return Block(machine, "any")
+    return Block(device, session)
 
 
 class BlockGroup(NamedTuple):

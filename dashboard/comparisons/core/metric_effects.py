@@ -13,7 +13,7 @@ from dashboard.comparisons.core.libraries import Libraries
 from dashboard.comparisons.core.ratios import MIN_PROCESSES, Ratio, estimate_ratios
 from dashboard.detection.level_comparison import classify_interval
 from dashboard.language import wording
-from dashboard.language.metrics import Metric
+from dashboard.language.metrics import COMPILE_CALLS, Metric
 from dashboard.language.wording import Tone, ValueChange
 
 EffectVerdict = Literal["better", "worse", "same", "unknown"]
@@ -307,7 +307,7 @@ def repeats_within(metric: Metric) -> float:
     can be compared. 0: not so. The loss's drift is the difference of two nearly equal numbers
     (docs/detection.md).
     """
-    if metric.key == "compile_calls":
+    if metric.key == COMPILE_CALLS:
         return _REPEATED_CALLS
     is_exact = metric.unit in {"GB", "MB"} or metric.key.endswith(("drift", "drift_gradients"))
     return _REPEATED if is_exact else 0.0

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from dashboard.comparisons.core.block_effects import Block
+from dashboard.comparisons.core.block_effects import Block, block_of
 from dashboard.comparisons.core.levels import Level, level_of, merge_levels
 from dashboard.comparisons.core.libraries import Libraries
 from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key
@@ -44,12 +44,14 @@ def side_from_results(results: Iterable[ResultDocument]) -> dict[Key, CaseMeasur
             measured.messages[result.status] = result.message
             continue
         job = str(result.job["job_id"])
-        block = Block(result.device, sessions.name(result))
+        gpu = str(result.environment["machine"].get("gpu", ""))
+        place = result.device, sessions.name(result), gpu
         version = int(result.benchmark["version"])
         versions = result.environment["libraries"]
         libraries = tuple((name, versions[name]) for name in MODEL_LIBRARIES if versions.get(name))
         for metric, measurement in result.metrics.items():
             group = groups.setdefault((case.key, metric, version, libraries), [])
+            block = block_of(metric, *place)
             group.append(ProcessMeasurement(job, block, measurement))
 
     for (key, metric, version, libraries), processes in groups.items():

@@ -16,12 +16,11 @@ from dashboard.comparisons.core.matching import ComparedCase, Side, Table, compa
 from dashboard.comparisons.core.means import MetricMean, means_of
 from dashboard.comparisons.core.shortfall import Shortfall, shortfall
 from dashboard.comparisons.core.upgrade_answer import UpgradeAnswer, answer
-from dashboard.language.metrics import METRICS
+from dashboard.language.metrics import COMPILE_CALLS, METRICS
 from dashboard.language.wording import plural
 
-# Shown, and no part of the answer: what more of them cost is the cold start
-COMPILE_CALLS = "compile_calls"
-# What `build_report` needs of each side
+# What `build_report` needs of each side. Compile calls are shown, and no part of the answer: what
+# more of them cost is the cold start
 REPORT_METRICS = tuple(dict.fromkeys([*PART_METRICS, *JUDGED_METRICS, COMPILE_CALLS]))
 
 GroupName = tuple[str, str]  # a model or a family, and its mode

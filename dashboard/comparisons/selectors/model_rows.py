@@ -9,8 +9,9 @@ from dashboard.comparisons.core.matching import Key
 from dashboard.comparisons.core.means import MetricMean
 from dashboard.comparisons.core.shortfall import Shortfall
 from dashboard.comparisons.core.upgrade_answer import VERDICTS
-from dashboard.comparisons.core.upgrade_groups import COMPILE_CALLS, CaseGroup, UpgradeReport
+from dashboard.comparisons.core.upgrade_groups import CaseGroup, UpgradeReport
 from dashboard.comparisons.core.upgrade_report import CaseKernels
+from dashboard.language.metrics import COMPILE_CALLS
 from dashboard.runs.selectors.runs import seconds_by_case
 
 # What people decide by: the whole step, the GPU in it, the start and the calls in it, memory,

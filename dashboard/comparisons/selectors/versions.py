@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import connection
 
-from dashboard.comparisons.core.block_effects import Block, BlockGroup
+from dashboard.comparisons.core.block_effects import Block, BlockGroup, block_of
 from dashboard.comparisons.core.levels import Level
 from dashboard.comparisons.core.libraries import parse_libraries
 from dashboard.comparisons.core.matching import (
@@ -153,9 +153,11 @@ def _read(
     with connection.cursor() as cursor:
         any_runs = source.comparison is None and source.bisection is None
         cursor.execute(_LEVELS if any_runs else _MEASURED, given)
-        for build, benchmark, config, metric, *columns in cursor.fetchall():
+        for row in cursor.fetchall():
+            build, benchmark, config, metric, version, libraries, device, session, *columns = row
             samples = measured(build, benchmark, config).samples.setdefault(metric, [])
-            _add(samples, samples_of_block(*columns))
+            block = block_of(metric, device, session, str(source.machine))
+            _add(samples, samples_of_block(version, libraries, block, *columns))
         cursor.execute(_FAILED, given)
         for build, benchmark, config, status, count, message in cursor.fetchall():
             case = measured(build, benchmark, config)
@@ -197,8 +199,7 @@ def _add(pools: list[CaseSamples], samples: CaseSamples) -> None:
 def samples_of_block(  # noqa: PLR0913, PLR0917 - the columns of both statements
     version: int,
     libraries: str,
-    device: str,
-    session: str,
+    block: Block,
     n: int,
     log_mean: float | None,
     log_m2: float | None,
@@ -211,7 +212,7 @@ def samples_of_block(  # noqa: PLR0913, PLR0917 - the columns of both statements
     """A row of BuildLevel as the samples that an effect is estimated of."""
     level = None
     if log_mean is not None and log_m2 is not None:
-        group = BlockGroup(Block(device, session), n, log_mean, max(log_m2, 0.0))
+        group = BlockGroup(block, n, log_mean, max(log_m2, 0.0))
         error = math.nan if within is None else within
         level = Level(n, group.mean, group.m2, error, (group,))
     return CaseSamples(version, parse_libraries(libraries), level, n, least, most, mean, job)

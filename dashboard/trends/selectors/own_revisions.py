@@ -9,6 +9,7 @@ from dashboard.comparisons.core.metric_effects import (
     estimate_effects,
     pool_samples,
 )
+from dashboard.comparisons.core.block_effects import Block
 from dashboard.comparisons.selectors.versions import samples_of_block
 from dashboard.models import BuildLevel, OwnRevision
 from dashboard.trends.selectors.series_selection import SeriesSelection
@@ -73,8 +74,7 @@ def _samples_by_place(levels: Iterable[BuildLevel]) -> dict[Place, dict[int, Cas
         samples = samples_of_block(
             level.benchmark_version,
             level.libraries,
-            level.device,
-            level.session,
+            Block(level.device, level.session),
             level.count,
             level.log_mean,
             level.log_m2,

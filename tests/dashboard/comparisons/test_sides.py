@@ -5,15 +5,16 @@ import json
 import numpy as np
 import pytest
 
-from dashboard.comparisons.core.matching import Side, compare_latency
+from dashboard.comparisons.core.matching import Side, compare, compare_latency
 from dashboard.comparisons.core.sides import side_from_results
 from dashboard.comparisons.selectors import versions
+from dashboard.language.metrics import METRICS
 from dashboard.models import Machine, TorchBuild
 from dashboard.results.core.result_format import parse_json, parse_result
 from dashboard.results.services.imports import ImportSource, import_results
 from tests.builders import releases
 
-METRICS = ("latency_ms", "eager_latency_ms", "speedup")
+READ = ("latency_ms", "eager_latency_ms", "speedup", "compile_calls")
 
 
 def documents(build: str, seed: int) -> list[bytes]:
@@ -36,7 +37,7 @@ def from_rows(bodies: list[bytes]) -> list[Side]:
     import_results(sources=sources, machine="h100")
     source = versions.SideSource(Machine.objects.get(key="h100").pk)
     builds = [TorchBuild.objects.get(label=label) for label in (releases.BASE, releases.NEW)]
-    return versions.sides([(source, build.pk) for build in builds], METRICS)
+    return versions.sides([(source, build.pk) for build in builds], READ)
 
 
 @pytest.mark.django_db
@@ -50,6 +51,24 @@ def test_files_and_rows_give_the_same_comparison() -> None:
         assert file.effect.ratio is not None
         assert row.effect.ratio.log == pytest.approx(file.effect.ratio.log, abs=1e-12)
         assert row.effect.ratio.reach == pytest.approx(file.effect.ratio.reach, rel=1e-9)
+
+
+@pytest.mark.django_db
+def test_compile_calls_compare_between_gpus_of_a_kind_and_times_do_not() -> None:
+    base = [counted(body, "GPU-1", 9e6) for body in documents(releases.BASE, 1)]
+    new = [counted(body, "GPU-2", 12e6) for body in documents(releases.NEW, 2)]
+    for sides in (from_rows([*base, *new]), [from_files(base), from_files(new)]):
+        calls, _ = compare(*sides, METRICS["compile_calls"]).rows
+        assert calls.effect.verdict == "worse"
+        step, *_ = compare(*sides, METRICS["latency_ms"]).rows
+        assert step.effect.lacks == "not measured in turn on one device"
+
+
+def counted(body: bytes, gpu: str, calls: float) -> bytes:
+    document = json.loads(body)
+    document["environment"]["machine"]["device_id"] = gpu
+    document["metrics"]["compile_calls"] = {"value": calls, "low": None, "high": None, "n": 1}
+    return json.dumps(document).encode()
 
 
 def test_failure_is_counted_by_status_and_has_no_samples() -> None:
