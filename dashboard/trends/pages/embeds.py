@@ -19,8 +19,9 @@ from django.views.decorators.http import conditional_page
 
 from dashboard.language.metrics import METRICS
 from dashboard.trends.pages import series_data
-from dashboard.trends.pages.series_selection import select
+from dashboard.trends.pages.series_selection import chart_options, select
 from dashboard.trends.selectors import badges
+from dashboard.trends.selectors.series_page import default_axis
 from dashboard.ui.badges import FRESH_S, badge_response
 from dashboard.ui.pages import parameters
 from dashboard.ui.pages.feed_keys import for_readers, key_of
@@ -52,11 +53,18 @@ def badge(request: HttpRequest, name: str, config: str) -> HttpResponse:
 @csp_replace(FRAMED)
 @csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments
 def embed(request: HttpRequest, name: str) -> HttpResponse:
-    """The trend of a benchmark for a frame; `theme` is light, dark, or the reader's own."""
+    """The trend of a benchmark for a frame, by the axis of its page; `theme` is light, dark, or the
+    reader's own.
+    """
+    selection = select(request, name)
+    options = chart_options(request, selection.metric, default_axis(selection))
     page_query = _without(request.GET, "key", "theme")
-    data_query = _without(request.GET, "theme")
+    drawn = request.GET.copy()
+    drawn["axis"] = options.axis or "time"
+    data_query = _without(drawn, "theme")
     context = {
-        "selection": select(request, name),
+        "selection": selection,
+        "options": options,
         "theme": parameters.one_of(request, "theme", ["light", "dark"]),
         "page": f"{reverse('series', args=[name])}?{page_query}",
         "data": f"{reverse('embed_data', args=[name])}?{data_query}",

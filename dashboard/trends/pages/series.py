@@ -36,13 +36,11 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
     """The newest data in words and as a table; the figures come in further requests."""
     selection = select(request, name)
     page = series_page(selection, more_rows="rows" in request.GET)
-    default_axis = "release" if page["is_in_turn"] else ""
-    options = chart_options(request, selection.metric, default_axis)
+    options = chart_options(request, selection.metric, page["default_axis"])
     together = [] if options.apart else selection.series
     context = {
         "selection": selection,
         "options": options,
-        "default_axis": default_axis,
         "scales": SCALES,
         "has_further": any(request.GET.get(name) for name in _FURTHER),
         "slots": slots(series.config.position for series in together),

@@ -68,6 +68,7 @@ def series_page(selection: SeriesSelection, *, more_rows: bool) -> dict[str, Any
     series, metric = selection.series, selection.metric
     parts = [_answers(part) for part in selection.parts]
     lines, marks = parts[0].lines, parts[0].marks
+    is_in_turn = any(part.in_turn for part in parts)
     measured = selection.recorded.metrics()
     invalid: dict[str, str] = {}
     for reasons in marks.invalid.values():
@@ -81,7 +82,8 @@ def series_page(selection: SeriesSelection, *, more_rows: bool) -> dict[str, Any
         "configs": selection.recorded.configs(metric.key),
         "chosen": selection.configs,
         "parts": parts,
-        "is_in_turn": any(part.in_turn for part in parts),
+        "is_in_turn": is_in_turn,
+        "default_axis": _default_axis(is_in_turn),
         "marks": marks,
         "not_judged": why_not_judged(selection, marks),
         "revisions": side_by_side(selection),
@@ -93,6 +95,17 @@ def series_page(selection: SeriesSelection, *, more_rows: bool) -> dict[str, Any
         "most_read": _MOST_READ,
         "is_cut": max(counts, default=0) > _MOST_READ,
     }
+
+
+def default_axis(selection: SeriesSelection) -> str:
+    """What the page draws by where its address names no axis: "release", or empty: time. At most
+    two queries for each metric, and five more where its builds were measured in turn.
+    """
+    return _default_axis(any(_answers(part).in_turn for part in selection.parts))
+
+
+def _default_axis(is_in_turn: bool) -> str:
+    return "release" if is_in_turn else ""
 
 
 def _answers(selection: SeriesSelection) -> MetricAnswers:

@@ -1,5 +1,7 @@
 """What other people's pages show of this site: badges, charts in frames, links that unfold."""
 
+import re
+from html import unescape
 from typing import Any
 from xml.etree import ElementTree
 
@@ -14,7 +16,8 @@ from tests.builders.reading import page_text
 
 pytestmark = pytest.mark.django_db
 BADGE = f"/badge/{site.MLP}/inductor.svg"
-EMBED = f"/embed/series/{site.MLP}/"
+SERIES = f"/series/{site.MLP}/"
+EMBED = f"/embed{SERIES}"
 
 
 @pytest.fixture(autouse=True)
@@ -27,6 +30,13 @@ def words(client: Client, address: str) -> str:
     answer = client.get(address)
     assert answer.headers["Content-Type"].startswith("image/svg+xml")
     return ElementTree.fromstring(answer.content.decode()).attrib["aria-label"]
+
+
+def figure(client: Client, address: str) -> Any:
+    """What the page at `address` has its first chart drawn from."""
+    source = re.search('data-figure="([^"]+)"', client.get(address).text)
+    assert source
+    return client.get(unescape(source[1])).json()
 
 
 # --- Badges
@@ -80,13 +90,35 @@ def test_embedded_chart_keeps_its_choice_and_links_to_the_page(reader: Client) -
     page = page_text(reader.get(EMBED + "?metric=latency_ms&theme=dark"))
     assert 'data-theme="dark"' in page
     assert f'href="/series/{site.MLP}/?metric=latency_ms"' in page
-    assert f'data-figure="{EMBED}data.json?metric=latency_ms"' in page
+    assert f'data-figure="{EMBED}data.json?metric=latency_ms&amp;axis=time"' in page
 
 
 def test_embedded_figure_is_that_of_the_page(reader: Client) -> None:
     query = "?metric=latency_ms"
     embedded = reader.get(f"{EMBED}data.json{query}").json()
     assert embedded == reader.get(f"/series/{site.MLP}/data.json{query}").json()
+
+
+@pytest.mark.parametrize("query", ["", "axis=time", "axis=release", "axis=other"])
+@pytest.mark.parametrize("is_in_turn", [False, True])
+def test_embedded_chart_has_the_axis_of_the_page(
+    reader: Client, query: str, is_in_turn: bool
+) -> None:
+    builds = ("2.12.0", "2.13.0", "2.12.0") if is_in_turn else ("2.12.0", "2.13.0")
+    for hour, build in enumerate(builds):
+        alerting.measure(
+            {"latency_ms": 2.0}, hour, build=build, config="regional", purpose="manual"
+        )
+    query = f"?config=regional&{query}"
+    embedded, page = (figure(reader, address + query) for address in (EMBED, SERIES))
+    assert embedded["layout"]["xaxis"] == page["layout"]["xaxis"]
+    by_release = "axis=release" in query or (is_in_turn and "axis=time" not in query)
+    assert (embedded["layout"]["xaxis"]["type"] == "category") == by_release
+
+
+def test_embedded_chart_by_release_names_no_time_zone(reader: Client) -> None:
+    assert "Times:" in page_text(reader.get(EMBED))
+    assert "Times:" not in page_text(reader.get(f"{EMBED}?axis=release"))
 
 
 @pytest.mark.parametrize("address", [BADGE, EMBED, EMBED + "data.json", "/badge/alerts.svg"])
