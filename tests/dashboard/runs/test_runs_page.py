@@ -33,6 +33,15 @@ def test_runs_are_filtered_by_outcome(reader: Client, query: str, labels: set[st
     assert {row.run.label for row in rows} == labels
 
 
+def test_list_says_how_many_runs_match(reader: Client) -> None:
+    ended(Status.FAIL_TO_RUN)
+    for _ in range(26):
+        ended(Status.PASS)
+    assert "27 runs." in text(reader, "/runs/?page=2")
+    assert "26 runs match these filters." in text(reader, "/runs/?outcome=passed")
+    assert "1 run matches these filters." in text(reader, "/runs/?outcome=failures")
+
+
 def test_cancelled_run_is_neither_failed_nor_passed(reader: Client) -> None:
     site.run().jobs.update(state=JobState.CANCELLED)
     assert not reader.get("/runs/?outcome=failures").context["rows"]
