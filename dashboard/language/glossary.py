@@ -1,5 +1,7 @@
 """The words of the site, each explained in a sentence, for the glossary and for hover. Pure."""
 
+import re
+
 from dashboard.language.metrics import METRICS
 
 WORDS: dict[str, str] = {
@@ -90,6 +92,32 @@ WORDS: dict[str, str] = {
     "improvement": "Faster, lighter or more exact; found with the same care, left out of the "
     "inbox unless asked for.",
     "trade_off": "The same build made some metrics better and others worse.",
+    "significant": "Of a change between two builds: its 95% interval excludes 0, it reaches "
+    "its metric's threshold (a mean half of it), at most 5% of what is called so is expected to be "
+    "chance, and enough processes of each side measured it, mostly six; by fewer it is suspected.",
+    "Stay: new failures": "A case that passed on the base build only fails on the new one; by a "
+    "timeout, a crash or a full memory in two processes at least, where two passed before.",
+    "Stay": "Something is significantly worse; nothing is significantly better, and no case passes "
+    "that failed before.",
+    "It depends": "Something is significantly worse and something significantly better, or a case "
+    "passes that failed before; and steps did not get faster, or some got slower or are suspected "
+    "of it.",
+    "Move, at a cost": "Steps, or the GPU's time in them, got significantly faster, and only other "
+    "things significantly worse, such as the cold start or memory. No step got slower or is "
+    "suspected of it.",
+    "Move": "Something is significantly better, or a case passes that failed before; nothing is "
+    "significantly worse, and no interval goes beyond 2.5 thresholds of its metric for the worse, "
+    "that of the cold start of each compiled case included.",
+    "Move, cold start not known": "As Move, but some cold starts were not measured on both sides, or "
+    "not often enough to rule out that they got much longer.",
+    "No change": "Nothing differs: the whole interval of each result lies within its metric's "
+    "threshold.",
+    "No regression found": "Nothing is significantly worse or better, and no interval goes beyond "
+    "2.5 thresholds of its metric for the worse; of a step that scatters while it waits for the "
+    "GPU, the interval of the GPU's own time counts. Smaller changes are possible.",
+    "Not enough data": "Nothing is significantly worse, but something may be: an interval is missing "
+    "or goes beyond 2.5 thresholds for the worse, a change for the worse is suspected, a failure may "
+    "be an accident, or cases to be compared were not measured on both sides.",
     "pass": "The case ran and its numbers are as exact as they should be.",
     "fail_accuracy": "The compiled result is further from the fp64 reference than is allowed.",
     "eager_two_runs_differ": "Two eager runs with the same seed differ, so nothing can be said "
@@ -112,4 +140,4 @@ def explain(term: str) -> str:
 
 def anchor(term: str) -> str:
     """The id of ``term`` on the glossary page."""
-    return term.replace(" ", "-").replace("_", "-")
+    return re.sub(r"[\W_]+", "-", term)

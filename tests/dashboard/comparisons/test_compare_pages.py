@@ -32,6 +32,14 @@ def test_page_answers_2_11_or_2_13_with_a_word_and_a_sentence(
     assert "2 cases that passed now fail: captioning" in shown
 
 
+def test_answers_lead_to_what_the_glossary_says_of_them(two_releases: None, reader: Client) -> None:
+    shown = reader.get(COMPARE).text
+    ids = set(re.findall(r'href="/glossary/#([^"]+)"', shown))
+    assert {"Stay-new-failures", "Move-at-a-cost", "No-change"} <= ids
+    glossary = reader.get("/glossary/").text
+    assert [each for each in ids if f'id="{each}"' not in glossary] == []
+
+
 def test_page_links_to_the_commits_and_to_the_two_jobs_of_a_case(
     two_releases: None, reader: Client
 ) -> None:

@@ -203,7 +203,7 @@ def test_answer_of_a_comparison_that_runs_is_one_so_far(reader: Client) -> None:
     comparison = started_comparison()
     for job in comparison_jobs(comparison)[:4]:
         deliver_result(job, 2.0)
-    assert "Not enough data, so far" in text(reader, comparison.get_absolute_url())
+    assert "Not enough data</a>, so far" in text(reader, comparison.get_absolute_url())
 
 
 @pytest.mark.parametrize("part", ["report", "report.md", "gate"])

@@ -12,7 +12,9 @@ from dashboard.comparisons.core.matching import (
     Side,
 )
 from dashboard.comparisons.core.metric_effects import CaseSamples
+from dashboard.comparisons.core.upgrade_answer import VERDICTS
 from dashboard.comparisons.core.upgrade_groups import build_report
+from dashboard.language.glossary import explain
 from tests.builders.compared import latency, samples, side
 
 
@@ -48,6 +50,11 @@ from tests.builders.compared import latency, samples, side
 def test_answer_in_a_word(new: Side, word: str) -> None:
     base = side({"latency_ms": samples(), "cold_start_s": samples()})
     assert build_report(base, new).overall.answer.word == word
+
+
+@pytest.mark.parametrize("word", VERDICTS)
+def test_glossary_explains_every_answer(word: str) -> None:
+    assert explain(word)
 
 
 FASTER = {"latency_ms": samples(factor=0.9)}
