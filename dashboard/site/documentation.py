@@ -123,18 +123,22 @@ def sections(all_pages: dict[str, Page]) -> list[tuple[str, list[Page]]]:
 
 
 def search(query: str, all_pages: dict[str, Page]) -> list[Hit]:
-    """The parts that have every word, those with a word in the heading first; at most 40."""
+    """The parts that have every word, at most 40: those with most of them in the heading first,
+    then those that have them next to each other.
+    """
     words = query.casefold().split()
     if not words:
         return []
-    hits: list[Hit] = []
+    ranked: list[tuple[int, bool, Hit]] = []
     for page in all_pages.values():
         for part in page.parts:
             text = f"{part.heading.text} {part.text}".casefold()
             if all(word in text for word in words):
-                hits.append(Hit(page, part.heading, _snippet(part.text, words)))
-    hits.sort(key=lambda hit: not any(word in hit.heading.text.casefold() for word in words))
-    return hits[:MOST_HITS]
+                in_heading = sum(word in part.heading.text.casefold() for word in words)
+                hit = Hit(page, part.heading, _snippet(part.text, words))
+                ranked.append((-in_heading, " ".join(words) not in text, hit))
+    ranked.sort(key=lambda row: row[:2])
+    return [hit for *_, hit in ranked[:MOST_HITS]]
 
 
 def picture(name: str) -> Path | None:

@@ -1,4 +1,6 @@
-"""The search over the names of models, benchmarks, configs, builds, alerts and runs."""
+"""The search over the names of models, benchmarks, configs, builds, alerts and runs, over the words
+of the glossary, and over the documentation.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,8 +12,11 @@ from django.db.models import Case, Count, Exists, OuterRef, Q, Subquery, When
 
 from dashboard.alerts.selectors.alerts import OPEN
 from dashboard.catalog.selectors.ranking import name_rank
+from dashboard.language.glossary import WORDS
+from dashboard.language.metrics import METRICS
 from dashboard.language.reading import read_numbers
 from dashboard.models import AlertGroup, Benchmark, Config, Run, Series, TorchBuild
+from dashboard.site import documentation
 
 MOST = 5  # of each kind
 MOST_WORDS = 6
@@ -30,6 +35,8 @@ class SearchResults:
     builds: list[TorchBuild]
     alerts: list[AlertGroup]
     runs: list[Run]
+    words: list[tuple[str, str, str]]  # of the glossary: (key, word, what it means)
+    pages: list[documentation.Hit]  # each page once, with the part that fits best
 
     @property
     def total(self) -> int:
@@ -40,7 +47,8 @@ def search(text: str) -> SearchResults | None:
     """What has every word of ``text``; None without a word. Six queries.
 
     A model, config or build that is called as a word says comes before those whose name only has
-    the word in it. A number is looked up as an alert's or a run's id as well.
+    the word in it. A number is looked up as an alert's or a run's id as well. The documentation is
+    looked through by its text, the rest by names.
     """
     words = text.split()[:MOST_WORDS]
     if not words:
@@ -60,6 +68,8 @@ def search(text: str) -> SearchResults | None:
         builds=_builds(words),
         alerts=_alerts(words),
         runs=list(shown_runs[:MOST]),
+        words=_words(words),
+        pages=_pages(words),
     )
 
 
@@ -92,6 +102,27 @@ def _builds(words: list[str]) -> list[TorchBuild]:
     builds = TorchBuild.objects.filter(_has(words, "label", "git_sha", "channel"))
     ranked = builds.annotate(**where).order_by(name_rank(words, "label"), "-created_at", "-pk")
     return list(ranked[:MOST])
+
+
+def _words(words: list[str]) -> list[tuple[str, str, str]]:
+    """Of just that name first, then those that begin with it."""
+    text = " ".join(words).casefold()
+    entries = [(word, word, about) for word, about in WORDS.items()]
+    entries += [(metric.key, metric.label, metric.about) for metric in METRICS.values()]
+    hits = []
+    for key, word, about in entries:
+        name = f"{word} {key}".casefold()
+        if all(part in name for part in text.split()):
+            hits.append((key, word, about))
+    hits.sort(key=lambda hit: (hit[1].casefold() != text, not hit[1].casefold().startswith(text)))
+    return hits[:MOST]
+
+
+def _pages(words: list[str]) -> list[documentation.Hit]:
+    first_of_each: dict[str, documentation.Hit] = {}
+    for hit in documentation.search(" ".join(words), documentation.pages()):
+        first_of_each.setdefault(hit.page.slug, hit)
+    return list(first_of_each.values())[:MOST]
 
 
 def _alerts(words: list[str]) -> list[AlertGroup]:

@@ -158,6 +158,14 @@ def test_search_finds_the_part_that_has_every_word(tmp_path: Path) -> None:
     assert [hit.heading.text for hit in hits] == ["Beta", "Two"]
 
 
+def test_search_begins_with_most_words_in_the_heading_then_with_the_phrase(tmp_path: Path) -> None:
+    sections = [("Alpha", "some beta"), ("Alphas", "alpha beta"), ("Beta of alpha", "text")]
+    text = "".join(f"## {heading}\n\n{below}\n\n" for heading, below in sections)
+    page_of(tmp_path, f"# T\n\n{text}")
+    hits = documentation.search("alpha beta", documentation.pages(tmp_path))
+    assert [hit.heading.text for hit in hits] == ["Beta of alpha", "Alphas", "Alpha"]
+
+
 def test_changed_page_is_read_again(tmp_path: Path) -> None:
     assert page_of(tmp_path, "# One\n").title == "One"
     assert page_of(tmp_path, "# Another\n").title == "Another"

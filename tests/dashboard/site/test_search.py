@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from dashboard.models import AlertGroup, AlertState, Benchmark, Config, Run, Series
-from dashboard.site.selectors.search import SearchResults, search
+from dashboard.site.selectors.search import MOST, SearchResults, search
 from tests.builders import alerting, site
 from tests.builders.api import Caller, token
 from tests.builders.reading import page_text, text
@@ -114,8 +114,26 @@ def test_number_after_its_kind_finds_that_kind_alone(run: Run) -> None:
 
 
 @pytest.mark.parametrize("number", ["99999999999999999999", "²", "#"])
-def test_number_that_is_not_an_id_finds_nothing(number: str) -> None:
-    assert results(number).total == 0
+def test_number_that_is_not_an_id_finds_neither_alert_nor_run(number: str) -> None:
+    assert results(number).alerts == []
+    assert results(number).runs == []
+
+
+def test_word_of_the_glossary_of_just_that_name_comes_first() -> None:
+    assert results("cold start").words[0][:2] == ("cold_start_s", "Cold start")
+    assert results("Move").words[0][0] == "Move"
+    assert "Move, at a cost" in [key for key, _, _ in results("cost move").words]
+
+
+def test_documentation_is_found_by_its_text_each_page_once() -> None:
+    slugs = [hit.page.slug for hit in results("webhook").pages]
+    assert slugs[0] == "alerts"
+    assert len(slugs) == len(set(slugs)) == 4
+    assert results("webhook").pages[0].heading.text == "The webhook"
+
+
+def test_few_pages_of_the_documentation_are_listed() -> None:
+    assert len(results("torch").pages) == MOST
 
 
 def test_search_without_a_word_is_none() -> None:
@@ -134,13 +152,22 @@ def test_htmx_gets_the_hits_alone(run: Run, reader: Client) -> None:
     assert "<html" not in shown
 
 
-def test_empty_result_says_what_is_searched(reader: Client) -> None:
-    assert "Nothing has “qqq” in its name" in text(reader, "/search/?q=qqq")
-
-
-def test_empty_result_leads_to_the_documentation_and_the_glossary(reader: Client) -> None:
+def test_page_leads_to_the_word_of_the_glossary(reader: Client) -> None:
     shown = text(reader, "/search/?q=break-even")
-    assert 'href="/docs/?q=break-even"' in shown
+    assert 'href="/glossary/#break-even-steps">Break-even' in shown
+    assert "Steps after which the cold start is paid back." in shown
+
+
+def test_page_leads_to_the_section_of_the_documentation(reader: Client) -> None:
+    shown = text(reader, "/search/?q=webhook")
+    assert 'href="/docs/alerts/#the-webhook"' in shown
+    assert "The webhook</a>" in shown
+    assert 'href="/docs/?q=webhook"' in shown
+
+
+def test_empty_result_says_what_is_searched(reader: Client) -> None:
+    shown = text(reader, "/search/?q=qqq")
+    assert "Nothing has “qqq”" in shown
     assert 'href="/glossary/"' in shown
 
 
