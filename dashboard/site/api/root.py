@@ -3,11 +3,12 @@
 Every error is {"detail": "what, where, what to do"}.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import wraps
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.urls import URLPattern, re_path
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import conditional_page
@@ -135,7 +136,8 @@ def api_urls() -> Any:
     patterns, app_name, namespace = api.urls
     for pattern in patterns:
         if isinstance(pattern, URLPattern) and str(pattern.pattern) not in SITE_PAGES:
-            pattern.callback = login_not_required(conditional_page(pattern.callback))
+            answer = conditional_page(_refuse_method(pattern.callback))
+            pattern.callback = login_not_required(answer)
         if isinstance(pattern, URLPattern) and pattern.name == "api-root":
             pattern.callback = refuse_address
     return [*patterns, re_path("^(?P<path>.*)$", refuse_address)], app_name, namespace
@@ -150,6 +152,25 @@ def refuse_address(request: HttpRequest, path: str = "") -> HttpResponse:
     if rest and subject in HAVE_UUIDS:
         detail += f" The id is the uuid in the page's address; `GET {subject}` lists them."
     return api.create_response(request, {"detail": detail}, status=404)
+
+
+def _refuse_method(answer: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Have an address say as JSON which methods it takes: ninja says it in plain text."""
+
+    @wraps(answer)
+    def answered(request: HttpRequest, **values: Any) -> HttpResponse:
+        response = answer(request, **values)
+        if not isinstance(response, HttpResponseNotAllowed):
+            return response
+        # Sorted: ninja has them as a set
+        allowed = ", ".join(sorted(response.headers["Allow"].split(", ")))
+        call = f"{request.method} {request.path:.200}"
+        detail = f"There is no call {call}: this address takes {allowed}."
+        refusal = api.create_response(request, {"detail": detail}, status=405)
+        refusal.headers["Allow"] = allowed
+        return refusal
+
+    return answered
 
 
 def report(request: HttpRequest, error: Exception | type[Exception]) -> HttpResponse:

@@ -113,6 +113,25 @@ def test_address_without_a_call_is_refused_as_json(client: Client, path: str) ->
         assert "/api/v1/docs lists them" in answer.json()["detail"]
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("DELETE", "runs", "GET, POST"),
+        ("GET", "runs/plan", "POST"),
+        ("POST", "machines", "GET"),
+        ("GET", "worker/hello", "POST"),
+    ],
+)
+def test_method_that_a_call_does_not_have_is_refused_as_json(
+    client: Client, method: str, path: str, allowed: str
+) -> None:
+    answer = client.generic(method, API + path)
+    assert answer.status_code == 405
+    assert answer.headers["Allow"] == allowed
+    detail = answer.json()["detail"]
+    assert detail == f"There is no call {method} /api/v1/{path}: this address takes {allowed}."
+
+
 @pytest.mark.parametrize("path", ["comparisons/1", "comparisons/1/report"])
 def test_comparison_by_a_number_is_told_what_its_id_is(caller: Caller, path: str) -> None:
     detail = caller.get(path, expect=404)["detail"]
