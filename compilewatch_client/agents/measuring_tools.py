@@ -16,6 +16,7 @@ REPEATS = 3
 
 Build = Annotated[str, Field(description="Label of a torch build; a version is enough: 2.13.0.")]
 Machine = Annotated[str, Field(description="A machine's key; empty: the only one.")]
+Track = Annotated[str, Field(description="Of a run: a track's key.")]
 Names = Annotated[Sequence[str], Field(description="Names; empty: the default ones.")]
 Repeats = Annotated[
     int,
@@ -36,13 +37,14 @@ class PlanningTools:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    def plan_measurement(
+    def plan_measurement(  # noqa: PLR0913, PLR0917 - as of trigger_run
         self,
         build: Build,
         base: Annotated[
             str, Field(description="An older build, to compare with; empty: a run of one build.")
         ] = "",
         machine: Machine = "",
+        track: Track = "local",
         models: Names = (),
         families: Annotated[Sequence[str], Field(description="Of a run: names of families.")] = (),
         benchmarks: Names = (),
@@ -56,7 +58,7 @@ class PlanningTools:
         if base:
             both = self._client.plan_comparison(base, build, repeats=repeats, **selection)
             return _answer(both, [both["base"], both["new"]], "start_comparison")
-        plan = self._client.plan(build, **selection)
+        plan = self._client.plan(build, track=track, **selection)
         return _answer(plan, [plan["build"]], "trigger_run")
 
 
@@ -69,7 +71,7 @@ class MeasuringTools:
         build: Build,
         jobs: Jobs,
         machine: Machine = "",
-        track: Annotated[str, Field(description="A track's key.")] = "local",
+        track: Track = "local",
         models: Names = (),
         families: Names = (),
         benchmarks: Names = (),
@@ -81,7 +83,7 @@ class MeasuringTools:
         cancel it on its page.
         """
         selection = _selection(machine, models, families, benchmarks, configs)
-        _require_jobs(self._client.plan(build, **selection)["jobs"], jobs)
+        _require_jobs(self._client.plan(build, track=track, **selection)["jobs"], jobs)
         run = self._client.trigger(build, track=track, label=label, **selection)
         return {
             "id": str(run["id"]),

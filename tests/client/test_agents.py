@@ -212,6 +212,15 @@ def test_run_is_planned_then_triggered(operator: Agent) -> None:
     assert run.label == "for the agent"
 
 
+def test_run_is_planned_and_triggered_on_the_track_that_is_named(operator: Agent) -> None:
+    site.worker()
+    site.track("nightly")
+    fields = {**RUN, "track": "nightly"}
+    plan = operator.answer("plan_measurement", **fields)
+    operator.answer("trigger_run", **fields, jobs=plan["jobs"])
+    assert Run.objects.get().track.key == "nightly"
+
+
 def test_run_of_a_model_is_planned_then_started(operator: Agent) -> None:
     site.worker()
     site.track()

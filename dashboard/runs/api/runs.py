@@ -1,7 +1,7 @@
 """Runs: triggered, followed, cancelled, retried."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -11,8 +11,13 @@ from ninja.pagination import paginate
 
 from dashboard.accounts.access import ADD_RUN, CHANGE_RUN, READ, caller_of
 from dashboard.catalog.core.plan import Selection, budget
-from dashboard.catalog.selectors.lookups import benchmarks_of_models, named_build, only_machine
-from dashboard.models import Machine, Purpose, Run, RunState
+from dashboard.catalog.selectors.lookups import (
+    benchmarks_of_models,
+    find_track,
+    named_build,
+    only_machine,
+)
+from dashboard.models import Machine, Purpose, Run, RunState, TorchBuild, Track
 from dashboard.runs.selectors import runs as runs_read
 from dashboard.runs.services.runs import cancel_run, plan_run, retry_failed_jobs, trigger_run
 from dashboard.ui.api.paging import Pages
@@ -90,15 +95,14 @@ def listing(request: HttpRequest, chosen: Query[RunFilter]) -> QuerySet[Run]:
 @router.post("runs", response={201: RunProgress}, auth=ADD_RUN)
 def trigger(request: HttpRequest, body: Trigger) -> Any:
     """Trigger a run; follow it at `GET runs/{id}`."""
-    machine = only_machine(body.machine)
-    selection = _selection(body, machine)
+    requested = _requested(body)
     run = trigger_run(
-        build=named_build(body.build, machine).label,
-        machine=machine.key,
-        track=body.track,
-        families=selection.families,
-        benchmarks=selection.benchmarks,
-        configs=selection.configs,
+        build=requested.build.label,
+        machine=requested.machine.key,
+        track=requested.track.key,
+        families=requested.selection.families,
+        benchmarks=requested.selection.benchmarks,
+        configs=requested.selection.configs,
         label=body.label,
         user=caller_of(request),
     )
@@ -108,12 +112,13 @@ def trigger(request: HttpRequest, body: Trigger) -> Any:
 @router.post("runs/plan", response=Planned, auth=READ)
 def plan(request: HttpRequest, body: Trigger) -> dict[str, Any]:
     """What `POST runs` would measure and how long that takes, without measuring it."""
-    machine = only_machine(body.machine)
-    cases = plan_run(machine=machine.key, selection=_selection(body, machine), check_training=True)
+    requested = _requested(body)
+    machine = requested.machine.key
+    cases = plan_run(machine=machine, selection=requested.selection, check_training=True)
     cost = budget(cases, {})
     return {
-        "build": named_build(body.build, machine).label,
-        "machine": machine.key,
+        "build": requested.build.label,
+        "machine": machine,
         "cases": [(case.benchmark, case.config) for case in cases],
         "jobs": cost.jobs,
         "expected_s": cost.expected_s,
@@ -140,10 +145,23 @@ def retry(request: HttpRequest, pk: int) -> dict[str, int]:
     return {"jobs": retry_failed_jobs(run=one(Run.objects.all(), "run", pk=pk))}
 
 
-def _selection(body: Trigger, machine: Machine) -> Selection:
-    """Raises PlanError."""
+class _Requested(NamedTuple):
+    machine: Machine
+    selection: Selection
+    build: TorchBuild
+    track: Track
+
+
+def _requested(body: Trigger) -> _Requested:
+    """What the body names, checked alike for a run and for its plan. Raises PlanError."""
+    machine = only_machine(body.machine)
     benchmarks = [*body.benchmarks, *benchmarks_of_models(body.models, machine)]
-    return Selection(tuple(body.families), tuple(benchmarks), tuple(body.configs))
+    return _Requested(
+        machine,
+        Selection(tuple(body.families), tuple(benchmarks), tuple(body.configs)),
+        named_build(body.build, machine),
+        find_track(body.track),
+    )
 
 
 def progress_of(pk: int) -> Run:

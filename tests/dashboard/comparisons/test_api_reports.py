@@ -71,7 +71,7 @@ def test_plan_has_as_many_jobs_as_the_comparison(caller: Caller) -> None:
 
 def test_run_costs_its_jobs_and_their_time(caller: Caller) -> None:
     site.worker()
-    site.build()
+    site.track()
     plan = caller.post("runs/plan", {"build": site.BUILD, "families": ["llm"]})
     assert plan["jobs"] == 2
     assert plan["expected_s"] == 160

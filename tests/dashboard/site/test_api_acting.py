@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dashboard.comparisons.services.comparisons import settle
-from dashboard.models import Job, JobState, Result, Run
+from dashboard.models import Job, JobState, Result, Run, Track
 from dashboard.runs.selectors.schedules import in_words
 from dashboard.runs.services.schedules import ensure_nightly
 from tests.builders import comparisons, releases, site
@@ -57,9 +57,24 @@ def test_field_that_does_not_exist_measures_nothing(caller: Caller, field: str, 
     assert not Run.objects.exists()
 
 
+@pytest.mark.parametrize("path", ["runs", "runs/plan"])
+@pytest.mark.parametrize(
+    ("track", "why"),
+    [("nightyl", "Unknown track 'nightyl'. Did you mean nightly?"), ("hud", "another system")],
+)
+def test_run_and_its_plan_refuse_the_same_tracks(
+    caller: Caller, path: str, track: str, why: str
+) -> None:
+    site.worker()
+    site.track("nightly")
+    Track.objects.create(key="hud", judges_imports=True)
+    error = caller.post(path, {"build": site.BUILD, "track": track}, expect=422)
+    assert why in error["detail"]
+
+
 def test_plan_measures_nothing(caller: Caller) -> None:
     site.worker()
-    site.build()
+    site.track()
     plan = caller.post("runs/plan", {"build": site.BUILD, "families": ["llm"]})
     assert plan["cases"] == [[site.GPT2, "eager"], [site.GPT2, "inductor"]]
     assert not Run.objects.exists()
