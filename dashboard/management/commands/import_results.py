@@ -12,7 +12,7 @@ from django.utils import timezone
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.language.wording import plural
 from dashboard.results.formats import OURS, Hints, parse_metric_mapping
-from dashboard.results.services.import_files import UnreadableFile, sources_in
+from dashboard.results.services.import_files import IN_ARCHIVES, UnreadableFile, sources_in
 from dashboard.results.services.imports import ImportReport, import_results
 
 READS = ".json, .jsonl, .csv, .js, .gz, .tar.gz"
@@ -91,8 +91,8 @@ class Command(BaseCommand):
         self.stdout.write(
             f"{report.added} {verb}, {report.existing} here already, {len(report.refused)} refused"
         )
-        if not (report.added or report.existing or report.refused or report.left_out):
-            self.stdout.write(f"No file here can be imported: {READS} are read.")
+        if report.is_empty:
+            self.stdout.write(f"No file here can be imported: {READS} are read. {IN_ARCHIVES}")
         if report.artifacts:
             self.stdout.write(f"{plural(report.artifacts, 'artifact')} kept")
         if report.judged:

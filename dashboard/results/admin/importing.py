@@ -30,7 +30,7 @@ from dashboard.language.wording import plural
 from dashboard.models import Machine, Run
 from dashboard.models.catalog import TRACK_KEY
 from dashboard.results.formats import Hints, parse_metric_mapping
-from dashboard.results.services.import_files import UnreadableFile, sources_in
+from dashboard.results.services.import_files import IN_ARCHIVES, UnreadableFile, sources_in
 from dashboard.results.services.imports import ImportReport, import_results
 
 _MOST_LISTED = 10  # refusals that are listed one by one
@@ -153,7 +153,9 @@ def show_report(request: HttpRequest, report: ImportReport, options: Mapping[str
     verb = "would be added" if options["dry_run"] else "added"
     counts = f"{report.added} {verb}, {report.existing} here already"
     counts = f"{counts}, {len(report.refused)} refused."
-    if report.added and not options["dry_run"]:
+    if report.is_empty:
+        messages.error(request, f"{options['file'].name} has no results. {IN_ARCHIVES}")
+    elif report.added and not options["dry_run"]:
         page = f"{reverse('benchmarks')}?{urlencode({'track': options['track']})}"
         messages.success(request, format_html('{} <a href="{}">See them</a>', counts, page))
     else:

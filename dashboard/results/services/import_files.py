@@ -13,6 +13,11 @@ from dashboard.results.services.imports import ImportSource
 OURS = b'"result.v1"'
 # How `batch` and the worker name what they write in a job's folder
 JOB, RESULT, ARTIFACTS = "job.json", "result.json", "artifacts"
+_READ_IN_ARCHIVES = (".json", ".csv", ".js")
+IN_ARCHIVES = (
+    f"In an archive, files that end in {', '.join(_READ_IN_ARCHIVES)} are read: results of "
+    "benchmarks_suite, or another tool's."
+)
 
 
 class UnreadableFile(ValueError):
@@ -27,6 +32,8 @@ def sources_in(path: Path) -> Iterator[ImportSource]:
                 yield from sources_in(file)
         elif path.name.endswith((".tar.gz", ".tgz")):
             yield from _in_archive(path)
+        elif path.name.endswith((".zip", ".tar")):
+            raise UnreadableFile(f"{path.name} is not an archive that is read: pack a .tar.gz.")
         elif path.name.endswith(".jsonl.gz"):
             yield from _in_lines(path)
         else:
@@ -51,7 +58,7 @@ def _may_be_results(file: Path) -> bool:
 def _in_archive(path: Path) -> Iterator[ImportSource]:
     with tarfile.open(path) as archive:
         for member in archive:
-            if not member.isfile() or not member.name.endswith((".json", ".csv", ".js")):
+            if not member.isfile() or not member.name.endswith(_READ_IN_ARCHIVES):
                 continue
             file = archive.extractfile(member)
             if file is not None:

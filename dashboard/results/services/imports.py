@@ -76,6 +76,11 @@ class ImportReport:
     series: set[int] = field(default_factory=set)
     judged: int = 0
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether the files had nothing that may be a result."""
+        return not (self.added or self.existing or self.refused or self.left_out)
+
 
 def import_results(
     *,

@@ -2,7 +2,9 @@
 made again.
 """
 
+import io
 import re
+import tarfile
 from typing import Any
 
 import pytest
@@ -101,6 +103,31 @@ def test_refused_upload_is_counted(admin_client: Client) -> None:
 
 def test_unreadable_archive_is_an_error_of_its_field(admin_client: Client) -> None:
     assert "cannot be read" in send(admin_client, "results.tar.gz", b"garbage")
+
+
+def archive(name: str, content: bytes) -> bytes:
+    """A .tar.gz with one file."""
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w:gz") as members:
+        member = tarfile.TarInfo(name)
+        member.size = len(content)
+        members.addfile(member, io.BytesIO(content))
+    return file.getvalue()
+
+
+def test_archive_without_results_says_what_it_was_to_have(admin_client: Client) -> None:
+    page = send(admin_client, "results.tar.gz", archive("notes.md", b"nothing"))
+    assert "results.tar.gz has no results. In an archive, files that end in .json, .csv" in page
+    assert "0 added" not in page
+
+
+def test_zip_is_refused_with_the_archive_that_is_read(admin_client: Client) -> None:
+    assert "results.zip is not an archive that is read" in send(admin_client, "results.zip", b"PK")
+
+
+def test_result_in_an_archive_is_imported(admin_client: Client) -> None:
+    content = archive("001-mlp/result.json", REAL_RESULT.read_bytes())
+    assert "1 added, 0 here already, 0 refused." in send(admin_client, "results.tgz", content)
 
 
 def test_list_of_runs_leads_to_the_upload(admin_client: Client) -> None:
