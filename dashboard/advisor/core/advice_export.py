@@ -21,6 +21,7 @@ EXPORT_FIELDS = (
     "ahead_from_steps",
     "ahead_from_low",
     "ahead_from_high",
+    "ahead_from",
 )
 
 
@@ -33,12 +34,9 @@ def total_times(advice: Advice) -> list[tuple[int, list[Interval]]]:
 
 
 def export_rows(advice: Advice) -> list[Sequence[Any]]:
-    """Every candidate in the order of EXPORT_FIELDS; an infinite number of steps is left empty."""
-    ahead_from = {step_range.config: step_range.from_steps for step_range in advice.ranges}
-    never = Interval(math.inf, math.inf, math.inf)
+    """Every candidate in the order of EXPORT_FIELDS."""
     rows: list[Sequence[Any]] = []
     for candidate in advice.candidates:
-        steps = ahead_from.get(candidate.config, never)
         rows.append(
             (
                 candidate.config,
@@ -46,7 +44,24 @@ def export_rows(advice: Advice) -> list[Sequence[Any]]:
                 *candidate.start,
                 *candidate.step_ms,
                 candidate.memory_gb,
-                *(count if math.isfinite(count) else None for count in steps),
+                *_ahead_from(advice, candidate.config),
             )
         )
     return rows
+
+
+def _ahead_from(
+    advice: Advice, config: str
+) -> tuple[float | None, float | None, float | None, str]:
+    """From how many steps on, the ends of its interval, and whether that is known, not known or
+    never. An end that is infinite, and a number that says nothing, is left empty.
+    """
+    for step_range in advice.ranges:
+        if step_range.config == config:
+            value, low, high = step_range.from_steps
+            if step_range.is_known:
+                return value, low, high, "known"
+            return None, low, high if math.isfinite(high) else None, "not known"
+    # Whose step may be shorter may be ahead in the long run
+    is_doubtful = any(doubt.config == config for doubt in advice.doubts)
+    return None, None, None, "not known" if is_doubtful else "never"

@@ -136,6 +136,16 @@ def test_export_has_every_config_with_its_break_even(reader: Client) -> None:
     assert cold == pytest.approx({"eager": 1, "inductor": 999})  # (1000 - 1) / (2 - 1)
 
 
+def test_exports_have_no_number_where_the_page_says_not_known(reader: Client) -> None:
+    store("eager", SLOW)
+    for start_s in (0.1, 12.0):
+        store("inductor", {**FAST, "cold_start_s": start_s})
+    assert reader.get(ADVISOR).context["ahead"]["inductor"] == "not known"
+    table = csv.DictReader(reader.get(f"{ADVISOR}export.csv").text.splitlines())
+    [row] = [row for row in table if (row["config"], row["start"]) == ("inductor", "cold")]
+    assert (row["ahead_from"], row["ahead_from_steps"]) == ("not known", "")
+
+
 @pytest.mark.usefixtures("measured")
 def test_newest_build_is_advised_on_unless_another_is_named(reader: Client) -> None:
     store("inductor", FAST | {"cold_start_s": 4.0}, build="2.14.0")
