@@ -1,9 +1,10 @@
 """Which builds were measured where."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Any
 
 from django.db import connection
 from django.db.models import Count, Exists, Max, OuterRef, Q
@@ -41,20 +42,27 @@ class MeasuredBuild:
 
 # Of how many builds the defaults are chosen: the newest
 NEWEST_BUILDS = 12
+# Of the track and config that are named; where none is, no id has to be equal
 _PASSED = """
     SELECT DISTINCT machine_id, build_id, benchmark_id, config_id FROM dashboard_buildlevel
-    WHERE machine_id = ANY(%s) AND build_id = ANY(%s) AND metric = 'latency_ms'
+    WHERE machine_id = ANY(%(machines)s) AND build_id = ANY(%(builds)s) AND metric = 'latency_ms'
+        AND track_id = ALL(ARRAY(SELECT id FROM dashboard_track WHERE key = %(track)s))
+        AND config_id = ALL(ARRAY(SELECT id FROM dashboard_config WHERE name = %(config)s))
 """
 # Of each case, the processes that both builds have in sessions that they share, of the build that
-# has fewer there
+# has fewer there. A series is of one track, so where two are named there is none
 _IN_TURN = """
     SELECT build_id, array_agg(processes) FROM (
         SELECT other.build_id, SUM(LEAST(own.count, other.count)) AS processes
         FROM dashboard_buildlevel own
         JOIN dashboard_buildlevel other
             USING (series_id, benchmark_version, libraries, device, session)
-        WHERE own.machine_id = %s AND own.build_id = %s AND own.metric = 'latency_ms'
-            AND own.session <> '' AND other.build_id = ANY(%s)
+        WHERE own.machine_id = %(machine)s AND own.build_id = %(build)s
+            AND own.metric = 'latency_ms' AND own.session <> '' AND other.build_id = ANY(%(others)s)
+            AND own.track_id = ALL(
+                ARRAY(SELECT id FROM dashboard_track WHERE key = ANY(%(tracks)s))
+            )
+            AND own.config_id = ALL(ARRAY(SELECT id FROM dashboard_config WHERE name = %(config)s))
         GROUP BY other.build_id, series_id
     ) AS cases
     GROUP BY build_id
@@ -90,19 +98,22 @@ def measured_builds() -> list[MeasuredBuild]:
     ]
 
 
-def default_machine(measured: Sequence[MeasuredBuild]) -> str:
+def default_machine(measured: Sequence[MeasuredBuild], track: str = "", config: str = "") -> str:
     """The machine with the most cases that passed on two builds or more. One query.
 
-    One that measured here comes before one whose results were all imported.
+    One that measured here comes before one whose results were all imported. track, config: count
+    only what was measured for them; where nothing was measured for the track, any machine.
     """
-    listed = visible(measured) or measured
+    on_track = [tested for tested in measured if not track or tested.track_key == track]
+    on_track = on_track or list(measured)
+    listed = visible(on_track) or on_track
     keys = list(dict.fromkeys(tested.machine_key for tested in listed))
     if len(keys) == 1:
         return keys[0]
     newest = []
     for key in keys:
-        newest += builds_by_version(listed, key, "")[:NEWEST_BUILDS]
-    cases = passed_cases(newest)
+        newest += builds_by_version(listed, key, track)[:NEWEST_BUILDS]
+    cases = passed_cases(newest, track, config)
 
     def rank(key: str) -> tuple[bool, bool, int]:
         builds = Counter[tuple[int, int]]()
@@ -117,28 +128,43 @@ def default_machine(measured: Sequence[MeasuredBuild]) -> str:
 
 
 def passed_cases(
-    measured: Sequence[MeasuredBuild],
+    measured: Sequence[MeasuredBuild], track: str, config: str
 ) -> dict[tuple[int, int], set[tuple[int, int]]]:
-    """(machine, build) -> (benchmark, config) of the cases that passed there. One query."""
+    """(machine, build) -> (benchmark, config) of the cases that passed there. One query.
+
+    track, config: empty for any.
+    """
     cases: dict[tuple[int, int], set[tuple[int, int]]] = {}
-    machines = list({tested.machine for tested in measured})
-    builds = list({tested.build for tested in measured})
+    parameters: dict[str, Any] = {
+        "machines": list({tested.machine for tested in measured}),
+        "builds": list({tested.build for tested in measured}),
+        "track": track,
+        "config": config,
+    }
     with connection.cursor() as cursor:
-        cursor.execute(_PASSED, [machines, builds])
-        for machine, build, benchmark, config in cursor.fetchall():
-            cases.setdefault((machine, build), set()).add((benchmark, config))
+        cursor.execute(_PASSED, parameters)
+        for machine, build, *case in cursor.fetchall():
+            cases.setdefault((machine, build), set()).add(tuple(case))
     return cases
 
 
 def processes_in_turn(
-    tested: MeasuredBuild, others: Sequence[MeasuredBuild]
+    tested: MeasuredBuild, others: Sequence[MeasuredBuild], tracks: Collection[str], config: str
 ) -> dict[int, list[int]]:
     """Build -> how many processes of each case were measured in turn with `tested`, on its machine;
     without cases and builds that never were. One query.
+
+    tracks: of both sides; they and config: empty for any.
     """
-    builds = [other.build for other in others]
+    parameters: dict[str, Any] = {
+        "machine": tested.machine,
+        "build": tested.build,
+        "others": [other.build for other in others],
+        "tracks": list(tracks),
+        "config": config,
+    }
     with connection.cursor() as cursor:
-        cursor.execute(_IN_TURN, [tested.machine, tested.build, builds])
+        cursor.execute(_IN_TURN, parameters)
         return dict(cursor.fetchall())
 
 

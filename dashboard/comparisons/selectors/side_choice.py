@@ -120,7 +120,7 @@ def choose_sides(
     """
     if not measured:
         return None
-    machine = base.machine or default_machine(measured)
+    machine = base.machine or default_machine(measured, base.track, base.config)
     base, new = replace(base, machine=machine), replace(new, machine=new.machine or machine)
     if base.build and new.build:
         return Choice(_side(measured, base), _side(measured, new))
@@ -148,14 +148,29 @@ def other_differences_of(choice: Choice) -> str:
 def _same_build(
     measured: Sequence[MeasuredBuild], base: RequestedSide, new: RequestedSide
 ) -> tuple[str, str]:
-    """One build for both: the named one, else the newest that both sides have."""
+    """One build for both: the named one, else the newest of which a benchmark passed on both sides;
+    where there is none, the newest that both sides have.
+    """
     label = base.build or new.build
     if not label:
-        builds = _builds_of(measured, base)
-        on_new = {tested.build for tested in _builds_of(measured, new)}
-        shared = [tested.label for tested in builds if tested.build in on_new]
-        label = shared[0] if shared else ""
+        on_new = {tested.build: tested for tested in _builds_of(measured, new)}
+        shared = [tested for tested in _builds_of(measured, base) if tested.build in on_new]
+        passed_base = _passed_benchmarks(shared, base)
+        passed_new = _passed_benchmarks([on_new[tested.build] for tested in shared], new)
+        matched = [each for each in shared if passed_base[each.build] & passed_new[each.build]]
+        labels = [tested.label for tested in matched or shared]
+        label = labels[0] if labels else ""
     return label, label
+
+
+def _passed_benchmarks(builds: Sequence[MeasuredBuild], side: RequestedSide) -> dict[int, set[int]]:
+    """Build -> the benchmarks that passed in the side's config, or in any. One query."""
+    cases = passed_cases(builds, side.track, side.config)
+    benchmarks = {}
+    for tested in builds:
+        passed = cases.get((tested.machine, tested.build), ())
+        benchmarks[tested.build] = {benchmark for benchmark, _ in passed}
+    return benchmarks
 
 
 class _Pair(NamedTuple):
@@ -175,7 +190,7 @@ def _two_builds(
     What is not named gives way to a build that was measured in turn with the other side: a pair
     that never was has no verdict.
     """
-    pairs = _pairs(_candidates(measured, base), _candidates(measured, new))
+    pairs = _pairs(measured, base, new)
     if not pairs:
         return None
 
@@ -189,7 +204,9 @@ def _two_builds(
     else:
         alike = [pair for pair in alike if pair.new.build == newest.new.build]
         fixed, others = newest.new, [pair.base for pair in alike]
-    in_turn = processes_in_turn(fixed, others) if len(others) > 1 else {}
+    in_turn = {}
+    if len(others) > 1:
+        in_turn = processes_in_turn(fixed, others, {base.track, new.track}, base.config)
     degrees = []
     for pair, other in zip(alike, others, strict=True):
         degrees.append(_degree_in_turn(in_turn.get(other.build, ()), pair.matched))
@@ -197,14 +214,19 @@ def _two_builds(
     return chosen.base.label, chosen.new.label
 
 
-def _pairs(bases: Sequence[MeasuredBuild], news: Sequence[MeasuredBuild]) -> list[_Pair]:
-    """Every two of them, the newest first. One query."""
-    cases = passed_cases([*bases, *news])
+def _pairs(
+    measured: Sequence[MeasuredBuild], base: RequestedSide, new: RequestedSide
+) -> list[_Pair]:
+    """Every two builds that the sides may be, the newest first. One query for each track."""
+    bases, news = _candidates(measured, base), _candidates(measured, new)
+    cases = {}
+    for track in {base.track, new.track}:
+        cases[track] = passed_cases([*bases, *news], track, base.config)
     pairs = []
     for to, from_ in product(news, bases):
         if to.build != from_.build:
-            on_new = cases.get((to.machine, to.build), set())
-            on_base = cases.get((from_.machine, from_.build), set())
+            on_new = cases[new.track].get((to.machine, to.build), set())
+            on_base = cases[base.track].get((from_.machine, from_.build), set())
             pairs.append(_Pair(len(on_new & on_base), from_, to))
     return pairs
 

@@ -37,8 +37,9 @@ def select(request: HttpRequest, measured: Sequence[MeasuredBuild]) -> VersionsS
     """Reads the address. Raises Http404 for a machine that was not measured."""
     if not measured:
         raise Http404("Nothing was measured yet: there are no versions to show.")
-    machine = request.GET.get("machine") or default_machine(measured)
-    newest_first = builds_by_version(measured, machine, request.GET.get("track", ""))
+    track = request.GET.get("track", "")
+    machine = request.GET.get("machine") or default_machine(measured, track)
+    newest_first = builds_by_version(measured, machine, track)
     if not newest_first:
         raise Http404(f"Nothing was measured on a machine “{machine}”.")
 

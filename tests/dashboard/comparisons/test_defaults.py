@@ -1,11 +1,23 @@
 """On which machine and builds the release pages open."""
 
 import pytest
+from django.db.models import QuerySet
 from django.test import Client
 from django.utils import timezone
 
 from dashboard.comparisons.selectors.measured_builds import default_machine, measured_builds
-from dashboard.models import BuildLevel, Job, JobState, Machine, Purpose, Run, RunState, TorchBuild
+from dashboard.models import (
+    BuildLevel,
+    Job,
+    JobState,
+    Machine,
+    Purpose,
+    Run,
+    RunState,
+    Series,
+    TorchBuild,
+    Track,
+)
 from tests.builders import releases
 
 pytestmark = pytest.mark.django_db
@@ -173,3 +185,96 @@ def test_side_next_to_a_named_base_is_one_that_was_measured_in_turn_with_it(
     named = f"?base={releases.BASE.replace('+', '%2B')}&machine=h100"
     assert _compared(reader, named) == (releases.BASE, releases.NEW)
     assert _compared(reader) == (releases.NEW, newer)
+
+
+def _copy_to_track(build: str, key: str = "nightly", session: str | None = None) -> None:
+    """What a build has on the imports' track it has on another one, too."""
+    track, _ = Track.objects.get_or_create(key=key)
+    run = _run("h100", build, RunState.COMPLETED)
+    Run.objects.filter(pk=run.pk).update(track=track)
+    run.jobs.update(state=JobState.DONE, status="pass")
+    levels = list(BuildLevel.objects.filter(build__label=build).select_related("series"))
+    for level in levels:
+        level.series, _ = Series.objects.get_or_create(
+            track=track,
+            machine_id=level.machine_id,
+            benchmark_id=level.benchmark_id,
+            config_id=level.config_id,
+            metric=level.metric,
+        )
+        level.track_id = track.pk
+        level.session = level.session if session is None else session
+    BuildLevel.objects.bulk_create(levels)
+
+
+def _in_other_configs(build: str, config: str) -> QuerySet[BuildLevel]:
+    return BuildLevel.objects.filter(build__label=build).exclude(series__config__name=config)
+
+
+def test_build_that_passed_nothing_on_the_track_of_the_address_is_no_default(
+    two_releases: None, reader: Client
+) -> None:
+    newest = _also_measured("2.14.1", like=releases.NEW)
+    _copy_to_track(releases.BASE)
+    _copy_to_track(releases.NEW)
+    failed = _run("h100", newest, RunState.COMPLETED)
+    failed.jobs.update(state=JobState.DONE, status="fail_to_run")
+    Run.objects.filter(pk=failed.pk).update(track=Track.objects.get(key="nightly"))
+    assert _compared(reader)[1] == newest
+    assert _compared(reader, "?track=nightly") == (releases.BASE, releases.NEW)
+
+
+def test_build_measured_in_turn_on_another_track_counts_as_any(
+    two_releases: None, reader: Client
+) -> None:
+    between = _also_measured("2.12.1")
+    _copy_to_track(releases.BASE)
+    _copy_to_track(releases.NEW)
+    _copy_to_track(between, session="")
+    assert _compared(reader, "?track=import")[0] == between
+    assert _compared(reader, "?track=nightly")[0] == releases.BASE
+
+
+def test_build_that_passed_in_another_config_alone_is_no_default(
+    two_releases: None, reader: Client
+) -> None:
+    newest = _also_measured("2.14.1", like=releases.NEW)
+    _in_other_configs(newest, "eager").delete()
+    assert _compared(reader, "?config=eager")[1] == newest
+    assert _compared(reader, "?config=inductor") == (releases.BASE, releases.NEW)
+
+
+def test_build_measured_in_turn_in_another_config_counts_as_any(
+    two_releases: None, reader: Client
+) -> None:
+    between = _also_measured("2.12.1")
+    _in_other_configs(between, "eager").update(session="")
+    assert _compared(reader, "?config=eager")[0] == between
+    assert _compared(reader, "?config=inductor")[0] == releases.BASE
+
+
+def test_one_build_in_two_configs_is_one_that_passed_in_both(
+    two_releases: None, reader: Client
+) -> None:
+    newest = _also_measured("2.14.1", like=releases.NEW)
+    assert _compared(reader, "?config=eager&new_config=inductor") == (newest, newest)
+    _in_other_configs(newest, "eager").delete()
+    assert _compared(reader, "?config=eager&new_config=inductor")[0] == releases.NEW
+
+
+@pytest.mark.parametrize("address", ["/compare/", "/versions/"])
+def test_machine_is_one_that_measured_the_track_of_the_address(
+    two_releases: None, reader: Client, address: str
+) -> None:
+    releases.import_two_releases(machine="a100", models=["gpt2"], repeats=1, seed=2)
+    nightly = Track.objects.create(key="nightly")
+    Run.objects.filter(machine__key="a100").update(track=nightly)
+    assert reader.get(f"{address}?track=nightly").status_code == 200
+    assert default_machine(measured_builds(), "nightly") == "a100"
+    assert default_machine(measured_builds()) == "h100"
+
+
+def test_unknown_track_of_the_address_is_named(two_releases: None, reader: Client) -> None:
+    answer = reader.get("/compare/?track=nightyl")
+    assert answer.status_code == 404
+    assert "for a track “nightyl”" in answer.text
