@@ -34,4 +34,5 @@ urlpatterns = [
     *(path("", include(f"dashboard.{subject}.pages.urls")) for subject in SUBJECTS),
 ]
 
+handler400 = "dashboard.ui.pages.failures.not_understood"
 handler500 = "dashboard.ui.pages.failures.failed"

@@ -94,7 +94,7 @@ def _refusals(path: str, method: str, call: Node) -> dict[int, Node]:
     if "{" in path or path.endswith("/compare"):
         statuses.append(404)
     if "requestBody" in call:
-        statuses.append(400)
+        statuses += [400, 413]
     if method != "get":
         statuses.append(409)
     if path.endswith(("/results", "/result")) or "/artifacts/" in path:

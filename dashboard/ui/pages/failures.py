@@ -1,11 +1,13 @@
-"""Pages that say what the site cannot do now; without a query: the database may be missing."""
+"""Pages that say what the site cannot do; without a query: the database may be missing."""
 
 import sys
 
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
-from django.views.defaults import server_error
+from django.views.defaults import bad_request, server_error
 
 RETRY_AFTER_S = 5
 RETRY_HEADERS = {"Retry-After": str(RETRY_AFTER_S)}
@@ -18,6 +20,20 @@ WHAT = (
     "workers go on measuring and keep their results until the site takes them. "
     "/readyz tells what is missing."
 )
+TOO_LARGE = "The body has more than {:.1f} MiB, which is the most that this call takes."
+NOT_UNDERSTOOD = (
+    "The site did not understand this request. Is the host in its address one of ALLOWED_HOSTS?"
+)
+
+
+def not_understood(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's handler400, for programs as JSON: a body over the limit, a host that is not ours."""
+    if not request.path.startswith("/api/"):
+        return bad_request(request, exception)
+    if isinstance(exception, RequestDataTooBig):
+        detail = TOO_LARGE.format(settings.DATA_UPLOAD_MAX_MEMORY_SIZE / 2**20)
+        return JsonResponse({"detail": detail}, status=413)
+    return JsonResponse({"detail": NOT_UNDERSTOOD}, status=400)
 
 
 def unavailable(headline: str, what: str) -> HttpResponse:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 
@@ -144,6 +145,17 @@ def test_body_that_is_not_json_is_400(caller: Caller) -> None:
     answer = caller.client.post(f"{API}runs/plan", "{", content_type="application/json")
     assert answer.status_code == 400
     assert answer.json()["detail"] == "Cannot parse request body"
+
+
+def test_body_over_the_limit_is_413_as_json(caller: Caller) -> None:
+    body = {"build": "x" * settings.DATA_UPLOAD_MAX_MEMORY_SIZE}
+    assert "more than 2.5 MiB" in caller.post("runs/plan", body, expect=413)["detail"]
+
+
+def test_host_that_is_not_the_sites_is_refused_as_json(client: Client) -> None:
+    answer = client.get(API + "machines", headers={"Host": "evil.example"})
+    assert answer.status_code == 400
+    assert "ALLOWED_HOSTS" in answer.json()["detail"]
 
 
 def test_filter_with_invalid_text_is_refused_with_its_place(caller: Caller) -> None:
