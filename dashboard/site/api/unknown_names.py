@@ -1,5 +1,6 @@
 """A name that a call does not have is refused: without it a typo would ask for something else, such
-as every series, or measure everything.
+as every series, or measure everything. So is a second value where a call takes one: only the last
+would count.
 """
 
 from collections import ChainMap
@@ -20,16 +21,20 @@ FIELD = "extra_forbidden"  # pydantic's word for a field of a body that does not
 def refuse_parameters(operation: Operation) -> None:
     """Have a call refuse what its address asks for and it does not know. Call this once."""
     parameters: list[str] = []
+    lists: list[str] = []
     for model in operation.models:
         if model.__ninja_param_source__ == "query":
             parameters += model.__ninja_flatten_map__
+            lists += model.__ninja_collection_fields__
     answer = operation.view_func
 
     @wraps(answer)
     def checked(request: HttpRequest, **values: Any) -> Any:
-        for name in request.GET:
+        for name, given in request.GET.lists():
             if name not in parameters:
                 raise Refused(_sentence("parameter", name, parameters))
+            if len(given) > 1 and name not in lists:
+                raise Refused(f"{name} has {len(given)} values: it takes one. Call once for each.")
         return answer(request, **values)
 
     operation.view_func = checked

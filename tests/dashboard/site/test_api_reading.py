@@ -135,6 +135,16 @@ def test_unknown_parameter_is_refused(caller: Caller, path: str, name: str, mess
     assert message in error["detail"]
 
 
+@pytest.mark.parametrize("query", ["metric=a&metric=b", "page_size=1&page_size=2&metric=a"])
+def test_second_value_where_one_counts_is_refused(caller: Caller, query: str) -> None:
+    assert "has 2 values: it takes one" in caller.get(f"series?{query}", expect=422)["detail"]
+
+
+def test_parameter_of_several_values_takes_them(caller: Caller) -> None:
+    alerting.measure({"latency_ms": 2.0}, 0)
+    caller.get(f"benchmarks/{site.MLP}/figure?config=eager&config=inductor")
+
+
 def test_figure_is_drawn_as_the_address_of_its_page_says(caller: Caller) -> None:
     alerting.measure({"latency_ms": 2.0}, 0)
     figure = caller.get(f"benchmarks/{site.MLP}/figure?scale=log&from=2020-01-01")
