@@ -13,7 +13,7 @@ from django.urls import URLPattern, re_path
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import conditional_page
 from ninja import NinjaAPI
-from ninja.errors import ValidationError, ValidationErrorContext
+from ninja.errors import HttpError, ValidationError, ValidationErrorContext
 from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
 from ninja.parser import Parser
@@ -180,6 +180,14 @@ def report(request: HttpRequest, error: Exception | type[Exception]) -> HttpResp
 
 for kind in STATUS:
     api.add_exception_handler(kind, report)
+
+
+@api.exception_handler(HttpError)
+def report_refusal(request: HttpRequest, error: HttpError) -> HttpResponse:
+    """With what StrictParser found in a body: ninja only says that it cannot be parsed."""
+    found = error.__cause__
+    detail = f"The body is {found}" if isinstance(found, Refused) else str(error)
+    return api.create_response(request, {"detail": detail}, status=error.status_code)
 
 
 @api.exception_handler(ValidationError)

@@ -141,10 +141,23 @@ def test_comparison_by_a_number_is_told_what_its_id_is(caller: Caller, path: str
     )
 
 
-def test_body_that_is_not_json_is_400(caller: Caller) -> None:
-    answer = caller.client.post(f"{API}runs/plan", "{", content_type="application/json")
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ("{", "line 1 column 2"),
+        ('{"build":\n NaN}', "line 2 column 2"),
+        ("[" * 5000 + "]" * 5000, "depth limit exceeded"),
+        (b"\xff", "UTF-8"),
+    ],
+)
+def test_body_that_is_not_json_is_400_with_its_place(
+    caller: Caller, body: str | bytes, place: str
+) -> None:
+    answer = caller.client.post(f"{API}runs/plan", body, content_type="application/json")
     assert answer.status_code == 400
-    assert answer.json()["detail"] == "Cannot parse request body"
+    detail = answer.json()["detail"]
+    assert detail.startswith("The body is not JSON (NaN and Infinity are not either): ")
+    assert place in detail
 
 
 def test_body_over_the_limit_is_413_as_json(caller: Caller) -> None:
