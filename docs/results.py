@@ -63,7 +63,8 @@ from tests.perf.kernel_choices import LIMIT_PERCENT  # noqa: E402
 
 PHASES = ("dynamo", "aot", "inductor", "triton")
 IN_TURN = ("h200_four_releases", "h200_own_launches")  # four releases took turns there
-TWO_OF_THEM = ("h200_decided", "h200_answered", "h200_host_bound")  # the oldest and the newest of them took turns
+# The oldest and the newest of them took turns there
+TWO_OF_THEM = ("h200_decided", "h200_answered", "h200_host_bound")
 STARTS_IN_TURN = "h200_starts"  # they did, too, with cold and warm starts alone
 GPU = "H100"  # of the tables that show values: those of two kinds of GPU have no common median
 FIRST_RELEASE, NAMES_RELEASE = "2.11.0", "2.15.0"  # in which PyTorch's own lists were measured

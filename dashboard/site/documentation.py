@@ -52,6 +52,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "int8-decode",
         "loop-reindexing",
         "reduction-layout",
+        "launch-choice",
         "vector-probe",
     ),
 }

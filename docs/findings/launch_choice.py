@@ -1,0 +1,91 @@
+"""Inductor's choice of how to launch a kernel is not repeated: it times the CPU's part, too.
+
+    python launch_choice.py [ROUNDS]          needs torch and a CUDA GPU
+
+Compiles the MLP of DiT-XL/2's blocks (32 pictures of 256 tokens, bfloat16) again and again, with
+all caches off, and prints what Inductor read when it timed the ways to launch the GELU: of each its
+threads a block, its values a block and the microseconds, with a star at the one that it took.
+Rounds of three kinds take turns: as it comes; with a second of rest before each way is timed; with
+half a second of matmuls before. Prints a verdict; exits with 1 where both ways were taken, with 0
+where always the same one was, with 2 where there is no GPU or only one way.
+"""
+
+import os
+import sys
+import time
+
+os.environ["TORCHINDUCTOR_FORCE_DISABLE_CACHES"] = "1"
+import torch
+from torch._inductor.runtime.triton_heuristics import CachingAutotuner
+
+ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 4
+KINDS = ("as it comes", "rested", "busy")
+timed = []  # of one round: (threads and values a block, microseconds)
+kind = KINDS[0]
+bench = CachingAutotuner.bench
+
+
+def prepared_bench(tuner, launcher, *arguments, **named):
+    is_gelu = "gelu" in str(tuner.inductor_meta.get("kernel_name"))
+    if is_gelu:
+        prepare()
+    ms = bench(tuner, launcher, *arguments, **named)
+    if is_gelu:
+        config = launcher.config
+        timed.append(((32 * config.num_warps, config.kwargs["XBLOCK"]), 1000 * ms))
+    return ms
+
+
+def prepare():
+    torch.cuda.synchronize()
+    if kind == "rested":
+        time.sleep(1)
+    if kind == "busy":
+        began = time.monotonic()
+        while time.monotonic() - began < 0.5:
+            for _ in range(20):
+                torch.mm(weight, weight.T)
+            torch.cuda.synchronize()
+
+
+def compiled_once():
+    torch.compiler.reset()
+    timed.clear()
+    with torch.no_grad():
+        torch.compile(mlp)(tokens)
+    torch.cuda.synchronize()
+    return list(timed)
+
+
+if __name__ == "__main__":
+    print(f"torch {torch.__version__}")
+    if not torch.cuda.is_available():
+        print("verdict: cannot be told without a CUDA GPU")
+        sys.exit(2)
+    print(torch.cuda.get_device_name())
+    CachingAutotuner.bench = prepared_bench
+    weight = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
+    tokens = torch.randn(32, 256, 1152, device="cuda", dtype=torch.bfloat16)
+    mlp = torch.nn.Sequential(
+        torch.nn.Linear(1152, 4608), torch.nn.GELU(approximate="tanh"), torch.nn.Linear(4608, 1152)
+    ).to("cuda", torch.bfloat16)
+    taken = []
+    for _ in range(ROUNDS):
+        for kind in KINDS:
+            ways = compiled_once()
+            if len(ways) < 2:
+                print(f"verdict: cannot be told: {len(ways)} ways were timed")
+                sys.exit(2)
+            best, _ = min(ways, key=lambda way: way[1])
+            taken.append(best)
+            cells = []
+            for way, us in ways:
+                star = "*" if way == best else " "
+                cells.append(f"{way[0]} threads, {way[1]} values {us:6.1f} us{star}")
+            print(f"{kind:12} {'   '.join(cells)}", flush=True)
+    counts = [
+        f"{threads} threads {taken.count((threads, values))} times"
+        for threads, values in sorted(set(taken))
+    ]
+    print(f"verdict: of {len(taken)} rounds {' and '.join(counts)}")
+    sys.exit(len(counts) > 1)
