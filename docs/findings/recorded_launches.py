@@ -35,8 +35,8 @@ def rows() -> Iterator[tuple[str, ...]]:
             (threads,) = {each["block"][0] for each in gelus}
             times[model, release, threads].append(sum(each["ms"] for each in gelus))
     for (model, release, threads), values in sorted(times.items(), reverse=True):
-        shown = f"{min(values):.3g} to {max(values):.3g}"
-        yield MODELS[model], release, str(threads), str(len(values)), shown
+        ends = dict.fromkeys(f"{end:.3g}" for end in (min(values), max(values)))
+        yield MODELS[model], release, str(threads), str(len(values)), " to ".join(ends)
 
 
 def _gelus(document: Document) -> list[Document]:
