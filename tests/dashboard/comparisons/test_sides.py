@@ -57,10 +57,10 @@ def test_files_and_rows_give_the_same_comparison() -> None:
 def test_compile_calls_compare_between_gpus_of_a_kind_and_times_do_not() -> None:
     base = [counted(body, "GPU-1", 9e6) for body in documents(releases.BASE, 1)]
     new = [counted(body, "GPU-2", 12e6) for body in documents(releases.NEW, 2)]
-    for sides in (from_rows([*base, *new]), [from_files(base), from_files(new)]):
-        calls, _ = compare(*sides, METRICS["compile_calls"]).rows
+    for old, fresh in (from_rows([*base, *new]), (from_files(base), from_files(new))):
+        calls, _ = compare(old, fresh, METRICS["compile_calls"]).rows
         assert calls.effect.verdict == "worse"
-        step, *_ = compare(*sides, METRICS["latency_ms"]).rows
+        step, *_ = compare(old, fresh, METRICS["latency_ms"]).rows
         assert step.effect.lacks == "not measured in turn on one device"
 
 
