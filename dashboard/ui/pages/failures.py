@@ -21,6 +21,7 @@ WHAT = (
     "/readyz tells what is missing."
 )
 TOO_LARGE = "The body has more than {:.1f} MiB, which is the most that this call takes."
+MISTAKE = "The site made a mistake. Its log says which; tell an administrator if it stays."
 NOT_UNDERSTOOD = (
     "The site did not understand this request. Is the host in its address one of ALLOWED_HOSTS?"
 )
@@ -45,9 +46,12 @@ def unavailable(headline: str, what: str) -> HttpResponse:
 def failed(request: HttpRequest) -> HttpResponse:
     """Django's handler500: 503 where it is the database that is missing, for programs as JSON."""
     error = sys.exception()
+    of_program = request.path.startswith("/api/")
     if not (isinstance(error, OperationalError | InterfaceError) and is_unreachable(error)):
-        return server_error(request)
-    if request.path.startswith("/api/"):
+        return (
+            JsonResponse({"detail": MISTAKE}, status=500) if of_program else server_error(request)
+        )
+    if of_program:
         detail = f"{DATABASE}. Send this again in {RETRY_AFTER_S} seconds."
         return JsonResponse({"detail": detail}, status=503, headers=RETRY_HEADERS)
     return unavailable(DATABASE, WHAT)

@@ -1,11 +1,13 @@
 """What people see who are not signed in, who follow a dead link, or whom the site fails."""
 
+import json
 from typing import Any
 
 import pytest
 from django.test import Client, override_settings
 from django.urls import resolve
 
+from dashboard.ui.pages import failures
 from dashboard.ui.rows import LISTS
 from tests.builders.pages import PLAIN_PAGES
 from tests.builders.reading import page_text
@@ -60,6 +62,12 @@ def test_lists_of_things_are_pages() -> None:
     for address in LISTS.values():
         if address.startswith("/"):
             assert resolve(address).url_name
+
+
+def test_programs_are_told_of_a_server_error_as_json(rf: Any) -> None:
+    answer = failures.failed(rf.get("/api/v1/runs"))
+    assert answer.status_code == 500
+    assert "The site made a mistake" in json.loads(answer.content)["detail"]
 
 
 def test_page_of_a_server_error_needs_nothing_that_may_be_broken(rf: Any) -> None:
