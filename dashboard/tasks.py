@@ -125,5 +125,5 @@ def notify() -> None:
 
 @app.task(time_limit=deliveries.SENDER_LIMIT_S)
 def send_delivery(delivery_id: int) -> None:
-    """Send one message. Mail and Apprise's services have no deadline of their own."""
+    """Send one message. Each transport has a deadline of its own, long before the task's limit."""
     deliveries.send(delivery_id=delivery_id, now=timezone.now())

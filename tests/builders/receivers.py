@@ -1,10 +1,12 @@
 """Receivers of messages: a real mail server and a real HTTP server on this machine."""
 
+import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from email import message_from_bytes, policy
 from email.message import EmailMessage
+from threading import Event, Thread
 from typing import Any
 
 from aiosmtpd.controller import Controller
@@ -85,3 +87,43 @@ def receiver() -> Iterator[Receiver]:
     with serving(Handler) as port:
         target = Receiver(port)
         yield target
+
+
+@dataclass
+class SlowReceiver:
+    """A TCP server that never comes to an end. was_left: its client has ended the connection."""
+
+    port: int
+    was_left: Event = field(default_factory=Event)
+
+
+@contextmanager
+def slow_receiver(beginning: bytes = b"", drip: bytes = b"") -> Iterator[SlowReceiver]:
+    """It sends the beginning at once, and then a drip now and then; without one it is silent."""
+    ended = Event()
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.settimeout(0.05)
+            with suppress(OSError):
+                connection.sendall(beginning)
+                while not ended.is_set() and not has_left(connection):
+                    connection.sendall(drip)
+            made.was_left.set()
+
+    def has_left(connection: socket.socket) -> bool:
+        try:
+            return connection.recv(4096) == b""
+        except TimeoutError:
+            return False
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        made = SlowReceiver(listener.getsockname()[1])
+        thread = Thread(target=serve, daemon=True)
+        thread.start()
+        try:
+            yield made
+        finally:
+            ended.set()
+            thread.join()

@@ -9,6 +9,7 @@ from django.core.mail import EmailMultiAlternatives
 from django.core.validators import validate_email
 
 from dashboard.notifications.core.kinds import MAIL_PREFIX
+from dashboard.notifications.transports.deadline import no_answer, within_deadline
 from dashboard.notifications.transports.message import IMAGE_NAME, Address, Message, NotSent
 
 NO_SERVER = (
@@ -34,8 +35,11 @@ def send(to: Address, message: Message, delivery: str) -> str:
         image["Content-Disposition"] = f'inline; filename="{IMAGE_NAME}"'
         mail.attach(image)
     try:
-        mail.send()
+        within_deadline(settings.EMAIL_HOST, mail.send)
     except (SMTPException, OSError) as error:
+        # smtplib makes an error of its own of a single answer that took too long
+        if TimeoutError in {type(error), type(error.__context__)}:
+            raise no_answer(settings.EMAIL_HOST, settings.EMAIL_TIMEOUT) from None
         raise NotSent(f"{settings.EMAIL_HOST} did not take the mail: {error}") from None
     return f"{settings.EMAIL_HOST} took the mail to {', '.join(recipients)}."
 

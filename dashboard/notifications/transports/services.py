@@ -3,12 +3,14 @@
 import logging
 import tempfile
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import apprise
 from apprise.utils.parse import parse_url
 
 from dashboard.notifications.transports.addresses import public_only
+from dashboard.notifications.transports.deadline import within_deadline
 from dashboard.notifications.transports.message import IMAGE_NAME, Address, Message, NotSent
 
 MAIL = ("mailto", "mailtos")
@@ -40,9 +42,14 @@ def send(to: Address, message: Message, delivery: str) -> str:
             file = Path(folder, IMAGE_NAME)  # Apprise takes attachments as files
             file.write_bytes(message.image)
             attachment = apprise.AppriseAttachment(str(file))
-        sent = service.notify(
-            body=body, title=message.subject, body_format=body_format, attach=attachment
+        notify = partial(
+            service.notify,
+            body=body,
+            title=message.subject,
+            body_format=body_format,
+            attach=attachment,
         )
+        sent = within_deadline(str(service.service_name), notify)
         log = capture.getvalue()
     if not sent:
         no_reason = f"{service.service_name} did not take the message and gave no reason."

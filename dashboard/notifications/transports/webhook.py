@@ -14,6 +14,7 @@ import orjson
 
 from dashboard.notifications.core.kinds import WEBHOOK_PREFIX
 from dashboard.notifications.transports.addresses import checked_address, require_not_private
+from dashboard.notifications.transports.deadline import no_answer
 from dashboard.notifications.transports.message import Address, Message, NotSent
 
 TIMEOUT_S = 10.0  # for the whole call
@@ -89,7 +90,7 @@ def _post(url: httpx.URL, host: str, body: bytes, headers: dict[str, str]) -> st
     except httpx.HTTPError as error:
         raise NotSent(f"{host} could not be asked: {type(error).__name__}: {error}") from None
     except TimeoutError:
-        raise NotSent(f"{host} did not answer within {TIMEOUT_S:g} seconds.") from None
+        raise no_answer(host, TIMEOUT_S) from None
     text = beginning[:_ANSWER_SHOWN].decode(errors="replace")
     answer = f"{response.status_code} {response.reason_phrase}: {text}".rstrip(": ")
     if response.is_success:

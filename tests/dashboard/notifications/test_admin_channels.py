@@ -11,8 +11,9 @@ from django.utils import timezone
 
 from dashboard.models import Channel, Delivery, Rule
 from dashboard.notifications.core.kinds import Kind, kind_of
+from dashboard.notifications.transports import deadline
 from tests.builders.notifications import channel, confirmed, rule
-from tests.builders.receivers import Receiver, receiver
+from tests.builders.receivers import Receiver, receiver, slow_receiver
 
 pytestmark = pytest.mark.django_db
 CHANNELS, RULES, DELIVERIES = (
@@ -184,6 +185,18 @@ def test_answer_to_a_failed_test_message_is_shown(admin_client: Client, hook: Re
     url = reverse("admin:dashboard_channel_send_a_test", args=[channel(hook.url).pk])
     shown = page_text(admin_client.get(url, follow=True))
     assert "Not sent. The channel said: 127.0.0.1 answered 503" in shown
+
+
+def test_test_message_to_a_silent_service_says_that_it_did_not_answer(
+    admin_client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deadline, "DEADLINE_S", 0.3)
+    settings.ALLOW_PRIVATE_WEBHOOKS = True
+    with slow_receiver() as slow:
+        made = channel(f"gotify://127.0.0.1:{slow.port}/0123456789abcde")
+        url = reverse("admin:dashboard_channel_send_a_test", args=[made.pk])
+        shown = page_text(admin_client.get(url, follow=True))
+    assert "Not sent. The channel said: Gotify did not answer within 0.3 seconds." in shown
 
 
 def test_rule_is_created(admin_client: Client) -> None:

@@ -3,8 +3,6 @@
 import json
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from threading import Event, Thread
 from time import monotonic
 from typing import Any
 
@@ -13,7 +11,7 @@ import pytest
 from dashboard.notifications.transports import addresses, channels, webhook
 from dashboard.notifications.transports.message import Address, NotSent
 from tests.builders.messages import send
-from tests.builders.receivers import Receiver, receiver
+from tests.builders.receivers import Receiver, receiver, slow_receiver
 
 
 @pytest.fixture
@@ -57,36 +55,16 @@ def test_webhook_status_decides_whether_to_retry(
     assert refused.value.permanent is permanent
 
 
-@contextmanager
-def dripping(beginning: bytes) -> Iterator[str]:
-    """The address of a receiver that sends this at once, and then a byte now and then."""
-    ended = Event()
-
-    def serve() -> None:
-        connection, _ = listener.accept()
-        with connection, suppress(OSError):
-            connection.sendall(beginning)
-            for _ in range(100):
-                connection.sendall(b"x")
-                if ended.wait(0.05):
-                    break
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = Thread(target=serve, daemon=True)
-        thread.start()
-        try:
-            yield f"webhook+http://127.0.0.1:{listener.getsockname()[1]}/hook"
-        finally:
-            ended.set()
-            thread.join()
+def hook_at(port: int) -> Address:
+    return Address(f"webhook+http://127.0.0.1:{port}/hook", allow_private=True)
 
 
 def test_receiver_whose_headers_drip_in_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(webhook, "TIMEOUT_S", 0.3)
-    with dripping(b"HTTP/1.1 200 OK\r\nX-Slow: ") as url:
+    with slow_receiver(b"HTTP/1.1 200 OK\r\nX-Slow: ", b"x") as slow:
         began = monotonic()
         with pytest.raises(NotSent, match=r"did not answer within 0\.3 seconds") as refused:
-            send(Address(url, allow_private=True))
+            send(hook_at(slow.port))
     assert monotonic() - began < 3
     assert not refused.value.permanent
 
@@ -95,9 +73,9 @@ def test_text_of_an_answer_that_drips_in_counts_as_far_as_it_came(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(webhook, "TIMEOUT_S", 0.3)
-    with dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 300\r\n\r\nthanks") as url:
+    with slow_receiver(b"HTTP/1.1 200 OK\r\nContent-Length: 300\r\n\r\nthanks", b"x") as slow:
         began = monotonic()
-        assert send(Address(url, allow_private=True)).startswith("200 OK: thanks")
+        assert send(hook_at(slow.port)).startswith("200 OK: thanks")
     assert monotonic() - began < 3
 
 
