@@ -194,10 +194,15 @@ class Alert(models.Model):
     @property
     def decided(self) -> dict[str, Any]:
         """The decision, or what a list has read of it (`alerts.with_alerts`), without its points:
-        `words`, `confirmation`, `verdict`.
+        `words`, `confirmation`, `withdrawn`, `verdict`.
         """
         brief: dict[str, Any] | None = getattr(self, "decision_in_brief", None)
         return self.decision if brief is None else brief
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """Its points were judged again, as after some were excluded, and no longer show it."""
+        return bool(self.decided.get("withdrawn"))
 
     @property
     def size(self) -> Size:

@@ -110,7 +110,9 @@ class AlertOut(Paged):
         description="Until when people have to answer it; null: nobody has to."
     )
     is_late: bool = Field(description="Whether that is over.")
-    series: int = Field(description="Number of series that changed.")
+    series: int = Field(
+        description="Number of series that changed, without those that were withdrawn."
+    )
     created_at: datetime = Field(description="When it was opened; ISO 8601.")
     closed_at: datetime | None = Field(description="Null while it is open.")
 
@@ -151,6 +153,11 @@ class Change(DetectedChange):
     smaller: bool = Field(
         alias="alert.is_smaller",
         description="Confirmed, but less than half of the first estimate.",
+    )
+    withdrawn: bool = Field(
+        alias="alert.is_withdrawn",
+        description="Its points were judged again, as after some were excluded, and no longer "
+        "show it.",
     )
     first_effect: float | None = Field(
         alias="alert.effect", description="As the detector first estimated it, in `unit`."
@@ -194,7 +201,7 @@ class AlertDetail(AlertOut):
 
     changes: list[Change] = Field(
         description="Every series of the alert: what got worse first, then what was measured "
-        "again, then by size; last what did not come again when it was."
+        "again, then by size; last what did not come again when it was, and what was withdrawn."
     )
     evidence: list[dict[str, Any]] = Field(
         description="What was looked at for the cause: `fact` (which), `says` (in words), "

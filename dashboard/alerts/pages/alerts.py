@@ -119,6 +119,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
         "group": group,
         "sides": alerts.by_direction(rows),
         "rows": rows,
+        "standing": sum(not row.alert.is_withdrawn for row in rows),
         "main": main,
         "gain": alerts.gain_of(rows, main),
         "events": alert_page.events(group),

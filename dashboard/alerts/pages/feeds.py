@@ -54,7 +54,7 @@ class AlertsFeed(Feed):  # type: ignore[type-arg]  # none at run time
         rows = alerts.alerts_of([group.pk for group in newest])
         for group in newest:
             own = [row for row in rows if row.alert.group_id == group.pk]
-            group.rows = own  # type: ignore[attr-defined]  # for item_description
+            group.rows = alerts.standing(own)  # type: ignore[attr-defined]  # for item_description
         return newest
 
     def item_title(self, item: AlertGroup) -> str:

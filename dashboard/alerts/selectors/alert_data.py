@@ -7,9 +7,10 @@ from math import inf
 from typing import Any
 
 import numpy as np
+from django.db.models import Q
 
 from dashboard.alerts.core.alert_charts import Process, Step
-from dashboard.alerts.selectors.alerts import DECISION_IN_BRIEF
+from dashboard.alerts.selectors.alerts import DECISION_IN_BRIEF, WITHDRAWN
 from dashboard.alerts.selectors.facts import same_case
 from dashboard.alerts.selectors.pairs import is_warm_up
 from dashboard.language.metrics import is_grain
@@ -89,7 +90,7 @@ def _step(alert: Alert, others: Sequence[Alert]) -> Step:
 def _other_changes(alert: Alert) -> list[Alert]:
     """The other changes of its series that stand, oldest first, in brief. One query."""
     others = Alert.objects.filter(series=alert.series_id).exclude(planned_at=alert.planned_at)
-    others = others.exclude(group__evidence_state=EvidenceState.NOT_REPRODUCED)
+    others = others.exclude(WITHDRAWN | Q(group__evidence_state=EvidenceState.NOT_REPRODUCED))
     standing = others.exclude(group__workflow_state=WorkflowState.INVALID).select_related("new")
     brief = standing.only("group", "planned_at", "recovered_at", "new", "new__label")
     return list(brief.annotate(decision_in_brief=DECISION_IN_BRIEF).order_by("planned_at"))

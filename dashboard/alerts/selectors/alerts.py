@@ -12,12 +12,7 @@ from dashboard.alerts.core import change_size, grouping
 from dashboard.alerts.selectors.evidence import surest, suspicion_of
 from dashboard.language import states
 from dashboard.language.metrics import Metric
-from dashboard.language.wording import (
-    ValueChange,
-    levels,
-    metric_of,
-    named,
-)
+from dashboard.language.wording import ValueChange, levels, metric_of, named
 from dashboard.models import (
     Alert,
     AlertGroup,
@@ -36,6 +31,7 @@ OF_OPEN_GROUP = Q(group__workflow_state__in=IN_WORK, group__evidence_state__in=_
 """Alerts of such a group."""
 OF_STANDING_GROUP = OF_OPEN_GROUP | Q(group__workflow_state=WorkflowState.WONTFIX)
 """Alerts of a group to which more of the same belongs."""
+WITHDRAWN = Q(decision__has_key="withdrawn")
 EVERYTHING = "all"
 NOBODY = "nobody"
 RANK: dict[str, int] = {Severity.HIGH: 0, Severity.MEDIUM: 1, Severity.LOW: 2}
@@ -75,6 +71,7 @@ _LARGE = ("series__detector__state", "job__log_tail")  # which nothing in words 
 DECISION_IN_BRIEF = JSONObject(
     words="decision__words",
     confirmation="decision__confirmation",
+    withdrawn="decision__withdrawn",
     verdict=JSONObject(
         level_before="decision__verdict__level_before", level_after="decision__verdict__level_after"
     ),
@@ -134,8 +131,9 @@ def _with_state(state: str) -> Q:
 
 
 def with_counts(groups: QuerySet[AlertGroup]) -> QuerySet[AlertGroup]:
-    """Each group with ``series``, the number of its alerts."""
-    return groups.annotate(series=Count("alerts"))
+    """Each group with ``series``, the number of its alerts that were not withdrawn."""
+    standing = ~Q(alerts__decision__has_key="withdrawn")
+    return groups.annotate(series=Count("alerts", filter=standing))
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,11 +280,12 @@ def _summaries(alerts: QuerySet[Alert]) -> Iterable[AlertSummary]:
 
 def in_order(rows: Iterable[AlertSummary]) -> list[AlertSummary]:
     """What got worse first, then what was measured again, then by size; last what did not come
-    again when it was.
+    again when it was, and what was withdrawn.
     """
     return sorted(
         rows,
         key=lambda row: (
+            row.alert.is_withdrawn,
             row.alert.confirmation == EvidenceState.NOT_REPRODUCED,
             row.alert.direction != Direction.REGRESSION,
             not row.alert.confirmation,
@@ -294,6 +293,11 @@ def in_order(rows: Iterable[AlertSummary]) -> list[AlertSummary]:
             -row.size,
         ),
     )
+
+
+def standing(rows: Sequence[AlertSummary]) -> list[AlertSummary]:
+    """Those that were not withdrawn; all where each was: the group is closed then."""
+    return [row for row in rows if not row.alert.is_withdrawn] or list(rows)
 
 
 def main_of(rows: Sequence[AlertSummary], key: str = "") -> AlertSummary | None:
@@ -321,18 +325,23 @@ def gain_of(rows: Sequence[AlertSummary], main: AlertSummary | None) -> str:
 
 def changes_of(series: int) -> list[AlertSummary]:
     """Where a series changed its level, oldest first: alerts that stand, whoever closed them, so
-    neither those that were not reproduced nor those that a person called no regression. One query.
+    neither those that were withdrawn or not reproduced nor those that a person called no
+    regression. One query.
     """
-    standing = Alert.objects.filter(series=series).exclude(
+    changes = Alert.objects.filter(series=series).exclude(
         Q(group__workflow_state=WorkflowState.INVALID)
         | Q(group__evidence_state=EvidenceState.NOT_REPRODUCED)
+        | WITHDRAWN
     )
-    return list(_summaries(standing.select_related("group").order_by("planned_at", "pk")))
+    return list(_summaries(changes.select_related("group").order_by("planned_at", "pk")))
 
 
 def by_direction(rows: Iterable[AlertSummary]) -> dict[str, list[AlertSummary]]:
-    """Alerts by direction, what got worse first: a trade-off shows both sides."""
+    """Alerts by direction, what got worse first: a trade-off shows both sides; those that were
+    withdrawn are last.
+    """
     sides: dict[str, list[AlertSummary]] = {"regression": [], "improvement": [], "neutral": []}
     for row in rows:
-        sides.setdefault(row.alert.direction, []).append(row)
+        side = "withdrawn" if row.alert.is_withdrawn else row.alert.direction
+        sides.setdefault(side, []).append(row)
     return {direction: of_side for direction, of_side in sides.items() if of_side}

@@ -42,10 +42,13 @@ def suspicion_of(alert: Alert) -> Suspicion:
 
 
 def surest(alerts: Sequence[Alert]) -> list[Alert]:
-    """The confirmed ones, of a group's alerts; where none is, those that may yet be; else all."""
-    confirmed = [alert for alert in alerts if alert.confirmation == EvidenceState.CONFIRMED]
+    """The confirmed ones, of a group's alerts that stand; where none is, those that may yet be;
+    else all.
+    """
+    standing = [alert for alert in alerts if not alert.is_withdrawn]
+    confirmed = [alert for alert in standing if alert.confirmation == EvidenceState.CONFIRMED]
     gone = EvidenceState.NOT_REPRODUCED
-    return confirmed or [each for each in alerts if each.confirmation != gone] or list(alerts)
+    return confirmed or [each for each in standing if each.confirmation != gone] or list(alerts)
 
 
 def alerting_series_count(group: AlertGroup) -> int:

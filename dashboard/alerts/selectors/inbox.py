@@ -166,6 +166,6 @@ def rows(groups: Iterable[AlertGroup]) -> list[InboxRow]:
         summaries = by_group[group.pk]
         main = alerts.main_of(summaries)
         gain = alerts.gain_of(summaries, main)
-        others = max(len(summaries) - (2 if gain else 1), 0)
+        others = max(len(alerts.standing(summaries)) - (2 if gain else 1), 0)
         inbox.append(InboxRow(group, main, gain, others, facts.cause_in_words(group)))
     return inbox

@@ -56,7 +56,7 @@ def issue_facts(
 ) -> IssueFacts:
     """What is to be said about one alert of a group.
 
-    rows: all of its alerts.
+    rows: its alerts that stand.
     sides: base and new, of `evidence_jobs.sides`.
     """
     base, new = sides

@@ -34,7 +34,7 @@ def report_of(main: AlertSummary) -> Report:
     group = _group(main)
     sides = evidence_jobs.sides(main.alert)
     rows = alerts.of_group(group)
-    issue = write(issue_facts(group, rows, main, sides))
+    issue = write(issue_facts(group, alerts.standing(rows), main, sides))
     text = f"# {issue.title}\n\n{issue.body}"
     collected = collected_evidence.of_group(group, [row.alert for row in rows])
     bundle = evidence_bundle.contents(main.alert, sides, text, collected)
@@ -45,7 +45,7 @@ def facts_of_report(main: AlertSummary) -> IssueFacts:
     """What the ready issue is made of, without the archive."""
     group = _group(main)
     sides = evidence_jobs.sides(main.alert)
-    return issue_facts(group, alerts.of_group(group), main, sides)
+    return issue_facts(group, alerts.standing(alerts.of_group(group)), main, sides)
 
 
 def _group(main: AlertSummary) -> AlertGroup:

@@ -259,17 +259,18 @@ def withdraw(*, alert: Alert) -> None:
 
     Its group closes when nothing of it stands; what is closed stays as it is.
     """
-    if not alert.group.is_open or alert.decision.get("withdrawn"):
+    if not alert.group.is_open or alert.is_withdrawn:
         return
     alert.decision["withdrawn"] = True
     alert.save(update_fields=["decision"])
     series = alert.series
     where = f"{series.metric} of {series.benchmark} in {series.config}"
     why = f"{where} no longer shows a change: its points were judged again."
-    if all(other.decision.get("withdrawn") for other in alert.group.alerts.all()):
+    if all(other.is_withdrawn for other in alert.group.alerts.all()):
         triage.move(group=alert.group, to=AlertState.INVALID, why=why)
     else:
         triage.record_event(group=alert.group, text=why)
+        describe(groups=[alert.group])
 
 
 def reinstate(*, alert: Alert) -> None:
@@ -277,6 +278,7 @@ def reinstate(*, alert: Alert) -> None:
     if not alert.decision.pop("withdrawn", False):
         return
     alert.save(update_fields=["decision"])
+    describe(groups=[alert.group])
     last = alert.group.events.filter(action="state").last()
     closed_by_system = last is not None and last.by_id is None
     if alert.group.workflow_state == WorkflowState.INVALID and closed_by_system:

@@ -212,7 +212,7 @@ def representatives(*, group: AlertGroup) -> list[Alert]:
     alerts: dict[int, Alert] = {}
     suspicions = []
     for alert in related:
-        if not alert.decision.get("withdrawn"):
+        if not alert.is_withdrawn:
             alerts[alert.pk] = alert
             suspicions.append(suspicion_of(alert))
     keys = grouping.significant(suspicions, alerting_series_count(group))

@@ -29,7 +29,8 @@ def _describe(group: AlertGroup) -> None:
     alerts = list(related.order_by("planned_at"))
     if not alerts or group.kind == Kind.SILENCE:
         return
-    standing = [alert for alert in alerts if alert.recovered_at is None] or alerts
+    supported = [alert for alert in alerts if not alert.is_withdrawn] or alerts
+    standing = [alert for alert in supported if alert.recovered_at is None] or supported
     suspicions = [suspicion_of(alert) for alert in standing]
     significant = grouping.significant(suspicions, alerting_series_count(group))
     # Next to what is confirmed, the rest would read as if it were as well

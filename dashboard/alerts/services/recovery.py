@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db.models import Max, Q
 
-from dashboard.alerts.selectors.alerts import OF_OPEN_GROUP
+from dashboard.alerts.selectors.alerts import OF_OPEN_GROUP, WITHDRAWN
 from dashboard.alerts.services import triage
 from dashboard.alerts.services.changes import LevelChange
 from dashboard.alerts.services.descriptions import describe
@@ -37,7 +37,7 @@ def undoes(*, change: LevelChange) -> bool:
     back as well.
     """
     earlier = Alert.objects.filter(series=change.series, planned_at__lt=change.first.at)
-    standing = earlier.exclude(decision__has_key="withdrawn")
+    standing = earlier.exclude(WITHDRAWN)
     # A point that was judged again may have an alert of either direction: the newer one holds
     alert = standing.order_by("-planned_at", "-pk").select_related("group").first()
     if alert is None or not _may_undo(change, alert) or not _is_back(alert, change):

@@ -26,7 +26,7 @@ _CONFIRMED = (AlertState.CONFIRMED, AlertState.ACKNOWLEDGED, AlertState.MISSING_
 def entry_of(event: AlertEvent) -> Entry:
     """The event's group for a message, in the state after the event. About four queries."""
     group = event.group
-    rows = alerts.of_group(group)
+    rows = alerts.standing(alerts.of_group(group))
     first = rows[0].alert if rows else None
     cause = "Unknown: no evidence points to one cause."
     if group.cause != Cause.UNKNOWN:
@@ -93,7 +93,7 @@ def _change(row: AlertSummary) -> SeriesLine:
 
 def picture_of(group: AlertGroup) -> bytes | None:
     """The chart of the group's first alert as a PNG; None where it has no points to draw."""
-    rows = alerts.of_group(group)
+    rows = alerts.standing(alerts.of_group(group))
     if not rows:
         return None
     first = rows[0]
@@ -109,7 +109,7 @@ def picture_of(group: AlertGroup) -> bytes | None:
 def facts_of(event: AlertEvent) -> EventFacts:
     """The event as rules see it. Two queries."""
     group = event.group
-    rows = alerts.of_group(group)
+    rows = alerts.standing(alerts.of_group(group))
     return EventFacts(
         action=event.action,
         state=event.state,
