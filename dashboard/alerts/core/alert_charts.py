@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.catalog.core.versions import variant_of
 from dashboard.language.metrics import Metric
 from dashboard.language.wording import axis_title, duration
 from dashboard.ui.charts import ChartLine, Figure
@@ -38,6 +39,8 @@ class Step:
     unit: "percent" of the level before, or the plain "difference".
     since_ms: from then on the level before was held; None: from the first point.
     until_ms: from then on the level is back, or another; None: it is held.
+    variants: of the two builds, empty of a plain one: points of other variants are of neither
+        level. Empty where no build is known.
     """
 
     at_ms: int
@@ -47,6 +50,11 @@ class Step:
     unit: str
     until_ms: int | None = None
     since_ms: int | None = None
+    variants: frozenset[str] = frozenset()
+
+    def compares(self, build: str) -> bool:
+        """Whether the build has the settings of one of the two."""
+        return not self.variants or variant_of(build) in self.variants
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,36 +77,35 @@ def change_figure(line: ChartLine, control: ChartLine | None, step: Step, metric
     the points before and after, the first point of the new level a vertical line.
     """
     level = median_before(line, step)
+    shown = [line]
     if step.unit == "percent" and level is not None and level > 0:
         points = [_points(line, metric, level, line.slot, "solid")]
         control_level = median_before(control, step) if control is not None else None
         if control is not None and control_level is not None and control_level > 0:
             points.append(_points(control, metric, control_level, _CONTROL_SLOT, "dot"))
+            shown.append(control)
         levels = _levels(line, step, level)
         layout = _layout("change from the level before, %", "%", step)
     else:
         points = [_points(line, metric, None, line.slot, "solid")]
         levels = _levels(line, step, None)
         layout = _layout(axis_title(metric), "", step)
-    layout["yaxis"] |= _range_of_levels(points, step)
+    layout["yaxis"] |= _range_of_levels(points, [np.logical_or(*sides(of, step)) for of in shown])
     _skip_pause(layout, line)
     return {"data": [*levels, *points], "layout": layout}
 
 
-def _range_of_levels(points: Sequence[dict[str, Any]], step: Step) -> dict[str, Any]:
-    """The axis of values fits the two levels, so that another change of the series does not squash
-    this one; nothing where each point belongs to one of them.
+def _range_of_levels(
+    points: Sequence[dict[str, Any]], of_levels: Sequence[NDArray[np.bool_]]
+) -> dict[str, Any]:
+    """The axis of values fits the two levels, so that other points do not squash the change;
+    nothing where each point belongs to one of them.
     """
-    if step.since_ms is None and step.until_ms is None:
+    if all(mask.all() for mask in of_levels):
         return {}
     compared = []
-    for trace in points:
-        of_levels = np.ones(len(trace["x"]), dtype=bool)
-        if step.since_ms is not None:
-            of_levels &= trace["x"] >= step.since_ms
-        if step.until_ms is not None:
-            of_levels &= trace["x"] < step.until_ms
-        compared.append(trace["y"][of_levels & ~np.isnan(trace["y"])])
+    for trace, mask in zip(points, of_levels, strict=True):
+        compared.append(trace["y"][mask & ~np.isnan(trace["y"])])
     values = np.concatenate(compared)
     if not len(values):
         return {}
@@ -146,28 +153,31 @@ def pause(at_ms: NDArray[np.int64]) -> tuple[int, int] | None:
     return int(times[longest]) + margin, int(times[longest + 1]) - margin
 
 
+def sides(line: ChartLine, step: Step) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which points are of the level before, and which of the one after."""
+    compared = np.array([step.compares(build) for build in line.build], dtype=bool)
+    before = compared & (line.at_ms < step.at_ms)
+    after = compared & (line.at_ms >= step.at_ms)
+    if step.since_ms is not None:
+        before &= line.at_ms >= step.since_ms
+    if step.until_ms is not None:
+        after &= line.at_ms < step.until_ms
+    return before, after
+
+
 def median_before(line: ChartLine, step: Step) -> float | None:
     """The median of the newest values before the change; None where there is none."""
-    old = line.at_ms < step.at_ms
-    if step.since_ms is not None:
-        old &= line.at_ms >= step.since_ms
-    values = line.value[old]
-    values = values[~np.isnan(values)][-_BASE_POINTS:]
-    if not len(values):
-        return None
-    return float(np.median(values))
+    return _median(line.value[sides(line, step)[0]], newest=_BASE_POINTS)
 
 
 def median_after(line: ChartLine, step: Step) -> float | None:
     """The median of the values from the change on, until they are back; None without any."""
-    new = line.at_ms >= step.at_ms
-    if step.until_ms is not None:
-        new &= line.at_ms < step.until_ms
-    values = line.value[new]
-    values = values[~np.isnan(values)]
-    if not len(values):
-        return None
-    return float(np.median(values))
+    return _median(line.value[sides(line, step)[1]], newest=len(line.value))
+
+
+def _median(values: Floats, newest: int) -> float | None:
+    measured = values[~np.isnan(values)][-newest:]
+    return float(np.median(measured)) if len(measured) else None
 
 
 def _points(

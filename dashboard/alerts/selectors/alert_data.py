@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from django.db.models import Q
 
-from dashboard.alerts.core.alert_charts import Process, Step
+from dashboard.alerts.core.alert_charts import Process, Step, sides
 from dashboard.alerts.selectors.alerts import DECISION_IN_BRIEF, WITHDRAWN
 from dashboard.alerts.selectors.facts import same_case
 from dashboard.alerts.selectors.pairs import is_warm_up
+from dashboard.catalog.core.versions import variant_of
 from dashboard.language.metrics import is_grain
 from dashboard.language.wording import metric_of
 from dashboard.models import (
@@ -52,6 +53,19 @@ class AroundChange:
     step: Step
     reversal: Alert | None = None
 
+    @property
+    def has_others(self) -> bool:
+        """Whether points are shown that are of neither of the two levels."""
+        return self.line is not None and not np.logical_or(*sides(self.line, self.step)).all()
+
+    def jobs_near(self, most: int) -> tuple[list[str], list[str]]:
+        """At most so many jobs of either level, those nearest to the change first."""
+        if self.line is None:
+            return [], []
+        before, after = (np.flatnonzero(side).tolist() for side in sides(self.line, self.step))
+        old = [self.line.job[index] for index in before[-most:][::-1]]
+        return old, [self.line.job[index] for index in after[:most]]
+
 
 def around(alert: Alert) -> AroundChange:
     """The points around the change of ``alert``, invalid ones left out. Three queries."""
@@ -76,6 +90,7 @@ def step_of(alert: Alert) -> Step:
 
 def _step(alert: Alert, others: Sequence[Alert]) -> Step:
     since, until = _neighbours(alert, others)
+    builds = [build.label for build in (alert.base, alert.new) if build is not None]
     return Step(
         milliseconds(alert.planned_at),
         alert.effect,
@@ -84,6 +99,7 @@ def _step(alert: Alert, others: Sequence[Alert]) -> Step:
         alert.unit,
         until_ms=milliseconds(until) if until else None,
         since_ms=milliseconds(since) if since else None,
+        variants=frozenset(map(variant_of, builds)),
     )
 
 

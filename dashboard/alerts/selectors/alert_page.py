@@ -10,7 +10,7 @@ from django.contrib.auth import get_user_model
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from dashboard.alerts.core.alert_charts import Step
+from dashboard.alerts.core.alert_charts import sides
 from dashboard.alerts.selectors.alert_data import AroundChange
 from dashboard.alerts.selectors.alerts import OPEN, AlertSummary
 from dashboard.catalog.core import commits
@@ -82,7 +82,9 @@ class NearbyPoint:
     low: float | None
     high: float | None
     job: str
-    level: str  # before, after; another: of before the change before this one, or since the next
+    # before, after; other settings: of a variant that is not compared; another: of before the
+    # change before this one, or since the next
+    level: str
     is_first: bool  # of the new level
 
 
@@ -93,10 +95,21 @@ def points(seen: AroundChange) -> list[NearbyPoint]:
         return []
     first = int((line.at_ms < seen.step.at_ms).sum())
     start, end = max(first - _NEAR, 0), min(first + _NEAR, len(line.value))
-    return [_row(line, index, seen.step, index == first) for index in range(start, end)]
+    before, after = sides(line, seen.step)
+    rows = []
+    for index in range(start, end):
+        level = "another"
+        if before[index]:
+            level = "before"
+        elif after[index]:
+            level = "after"
+        elif not seen.step.compares(line.build[index]):
+            level = "other settings"
+        rows.append(_row(line, index, level, index == first))
+    return rows
 
 
-def _row(line: ChartLine, index: int, step: Step, is_first: bool) -> NearbyPoint:
+def _row(line: ChartLine, index: int, level: str, is_first: bool) -> NearbyPoint:
     return NearbyPoint(
         at=datetime.fromtimestamp(line.at_ms[index] / 1000, UTC),
         build=line.build[index],
@@ -104,17 +117,9 @@ def _row(line: ChartLine, index: int, step: Step, is_first: bool) -> NearbyPoint
         low=_number(line.low[index]),
         high=_number(line.high[index]),
         job=line.job[index],
-        level=_level_at(int(line.at_ms[index]), step),
+        level=level,
         is_first=is_first,
     )
-
-
-def _level_at(at_ms: int, step: Step) -> str:
-    is_earlier = step.since_ms is not None and at_ms < step.since_ms
-    is_later = step.until_ms is not None and at_ms >= step.until_ms
-    if is_earlier or is_later:
-        return "another"
-    return "before" if at_ms < step.at_ms else "after"
 
 
 def recovered_with(alert: Alert, seen: AroundChange) -> str:

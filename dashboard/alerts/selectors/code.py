@@ -56,11 +56,7 @@ def sides_of(
     seen: the points around the change, where they have been read: one query instead of four.
     """
     seen = seen or around(alert)
-    if seen.line is None:
-        return None
-    first = int((seen.line.at_ms < seen.step.at_ms).sum())
-    before = seen.line.job[max(first - _NEAR, 0) : first][::-1]
-    after = seen.line.job[first : first + _NEAR]
+    before, after = seen.jobs_near(_NEAR)
     kept = Artifact.objects.filter(name=name, job__in=[*before, *after])
     kept = kept.select_related("job__run__build").only("job", "file", "job__run__build__label")
     archives = {str(archive.job_id): archive for archive in kept}

@@ -15,11 +15,9 @@ def around(alert: Alert, seen: AroundChange) -> KernelComparison | None:
 
     Of an alert about eager, the table of eager comes first.
     """
-    if alert.series.metric not in EXPLAINED_METRICS or seen.line is None:
+    if alert.series.metric not in EXPLAINED_METRICS:
         return None
-    first = int((seen.line.at_ms < seen.step.at_ms).sum())
-    before = seen.line.job[max(first - _NEAR, 0) : first][::-1]
-    after = seen.line.job[first : first + _NEAR]
+    before, after = seen.jobs_near(_NEAR)
     profiled = Result.objects.filter(job__in=[*before, *after], document__has_key="profile")
     jobs = {str(job) for job in profiled.values_list("pk", flat=True)}
     base = next((job for job in before if job in jobs), None)

@@ -33,6 +33,13 @@ def flavour_of(version: str) -> str:
     return version.partition("+")[2]
 
 
+def variant_of(label: str) -> str:
+    """What a build varies, from its label: "scalar-8ed43525" of 2.13.0+cpu~scalar-8ed43525; of a
+    plain build empty.
+    """
+    return label.partition("~")[2]
+
+
 def flavour_note(base: str, new: str, flavours: tuple[str, str]) -> str:
     """What else differs between two builds of these flavours, in words; empty where they are of
     one, or nothing is known of either.

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from dashboard.alerts.core.alert_charts import median_after, median_before
 from dashboard.alerts.selectors.alert_data import around, step_of
 from dashboard.alerts.selectors.alert_page import points
 from dashboard.models import Alert
@@ -77,3 +78,53 @@ def test_page_says_with_which_build_the_old_level_came_back(
     ended = change(2, 1.0, 2.0, recovered_at=alerting.FIRST + timedelta(hours=4))
     shown = " ".join(text(reader, ended.group.get_absolute_url()).split())
     assert ("back at the old level with 2.15.0" in shown) is is_said
+
+
+def next_to_a_variant() -> Alert:
+    """The change of 2.13.0 to its variant ~fast, with two points of another variant on each side
+    of it.
+    """
+    plan = {
+        site.BUILD: [2.0, 2.0],
+        f"{site.BUILD}~scalar-1": [9.0, 9.0],
+        f"{site.BUILD}~fast-2": [1.0, 1.0],
+        f"{site.BUILD}~scalar-3": [8.0, 8.0],
+    }
+    for place, (build, values) in enumerate(plan.items()):
+        alerting.measured(values, first=2 * place, build=build)
+    made = change(4, 2.0, 1.0, build=f"{site.BUILD}~fast-2")
+    made.base = site.build()
+    made.save()
+    return made
+
+
+def test_points_of_another_variant_are_of_neither_level() -> None:
+    seen = around(next_to_a_variant())
+    levels = [point.level for point in points(seen)]
+    variant = ["other settings"] * 2
+    assert levels == ["before", "before", *variant, "after", "after", *variant]
+    assert seen.line is not None
+    assert median_before(seen.line, seen.step) == 2.0
+    assert median_after(seen.line, seen.step) == 1.0
+
+
+def test_jobs_of_another_variant_are_on_neither_side() -> None:
+    seen = around(next_to_a_variant())
+    assert seen.line is not None
+    before, after = seen.jobs_near(8)
+    assert before == [seen.line.job[1], seen.line.job[0]]
+    assert after == seen.line.job[4:6]
+
+
+def test_chart_says_that_points_with_other_settings_may_lie_outside(reader: Client) -> None:
+    shown = " ".join(text(reader, next_to_a_variant().group.get_absolute_url()).split())
+    assert "or of builds with other settings, may lie outside" in shown
+
+
+def test_nightly_builds_are_of_one_level() -> None:
+    for place, build in enumerate(("2.15.0.dev1", "2.15.0.dev2", "2.15.0.dev3")):
+        alerting.measured([1.0 + place // 2], first=place, build=build)
+    made = change(2, 1.0, 2.0, build="2.15.0.dev3")
+    made.base = site.build("2.15.0.dev2")
+    made.save()
+    assert [point.level for point in points(around(made))] == ["before", "before", "after"]
