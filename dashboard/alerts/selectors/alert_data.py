@@ -58,6 +58,16 @@ class AroundChange:
         """Whether points are shown that are of neither of the two levels."""
         return self.line is not None and not np.logical_or(*sides(self.line, self.step)).all()
 
+    @property
+    def missing_level(self) -> str:
+        """Of which level no point is shown; empty where there are points of both."""
+        if self.line is None:
+            return ""
+        before, after = sides(self.line, self.step)
+        if before.any():
+            return "" if after.any() else "new level"
+        return "level before"
+
     def jobs_near(self, most: int) -> tuple[list[str], list[str]]:
         """At most so many jobs of either level, those nearest to the change first."""
         if self.line is None:

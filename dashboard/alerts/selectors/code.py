@@ -16,7 +16,7 @@ from dashboard.results.selectors.generated_code import archive_bytes
 
 NOT_KEPT = (
     "The jobs on one side of the change left no generated code: they were measured without it, "
-    "or it is not kept. "
+    "it is not kept, or their points do not count. "
     "Where both results carry its fingerprints, they say whether the code differs all the same."
 )
 _COMPILE_WORK = ("compile_calls", "cold_start_s")  # judged metrics of compiling

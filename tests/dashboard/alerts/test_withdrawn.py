@@ -101,3 +101,18 @@ def test_it_ends_no_level_of_another_change_of_its_series() -> None:
         alerting.group(), "peak_memory_gb", planned_at=more.planned_at + timedelta(hours=5)
     )
     assert step_of(later).since_ms is None
+
+
+def test_chart_without_points_of_the_new_level_claims_no_medians(reader: Client) -> None:
+    series = alerting.measured([1.0] * 3 + [2.0] * 2)
+    alert = alerting.alert(
+        alerting.group(), planned_at=alerting.FIRST + timedelta(hours=3), decision={}
+    )
+    shown = " ".join(text(reader, alert.group.get_absolute_url()).split())
+    assert "Thick lines: the medians" in shown
+    for datum in series.data.filter(value=2.0):
+        series.invalid_points.create(job=datum.job, reason="shared machine")
+    shown = " ".join(text(reader, alert.group.get_absolute_url()).split())
+    assert "No levels are drawn: no point of the new level is shown" in shown
+    assert "Thick lines: the medians of the points" not in shown
+    assert "it is not kept, or their points do not count" in shown
