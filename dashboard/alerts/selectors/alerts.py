@@ -240,8 +240,10 @@ class AlertSummary:
 
     @property
     def size(self) -> float:
-        """How far it moved, against the metric's own threshold: what is sorted by."""
-        return abs(self.alert.size.effect or 0) / (self.metric.threshold_percent or 1)
+        """How far it moved, in what its severity is measured in: sorted by that, the first change
+        is the one that the title begins with.
+        """
+        return abs(self.alert.size.effect or 0) / (self.metric.severity_percent or 1)
 
 
 def summarize(alert: Alert) -> AlertSummary:

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from dashboard.alerts.selectors import alerts, inbox
 from dashboard.alerts.selectors.evidence import surest
+from dashboard.alerts.services.descriptions import describe
 from dashboard.models import AlertGroup, Run
 from tests.builders import alerting, site
 from tests.builders.reading import text
@@ -179,3 +180,16 @@ def test_the_tally_counts_by_severity_and_cause() -> None:
         ("high", 2, [("compiler", 1), ("eager", 1)]),
         ("low", 1, [("compiler", 0), ("eager", 1)]),
     ]
+
+
+@pytest.mark.parametrize("other", ["device_ms", "compile_calls"])
+def test_change_that_heads_an_alert_is_the_one_that_its_title_begins_with(other: str) -> None:
+    """Metrics that repeat well have small thresholds, which say nothing of what a change costs."""
+    group = alerting.group()
+    alerting.alert(group, effect=7.0)
+    alerting.alert(group, other, effect=6.9)
+    describe(groups=[group])
+    assert group.title.startswith("mlp inference: 7.0% slower")
+    row, *_ = inbox.rows([group])
+    assert row.main is not None
+    assert row.main.metric.key == "latency_ms"
