@@ -19,7 +19,7 @@ from dashboard.alerts.selectors.facts import likely_cause
 from dashboard.alerts.services import flaky, recovery, triage
 from dashboard.alerts.services.causes import reattribute
 from dashboard.alerts.services.changes import LevelChange
-from dashboard.alerts.services.descriptions import describe
+from dashboard.alerts.services.descriptions import describe, name_of
 from dashboard.detection import VERSION
 from dashboard.models import (
     Alert,
@@ -263,9 +263,7 @@ def withdraw(*, alert: Alert) -> None:
         return
     alert.decision["withdrawn"] = True
     alert.save(update_fields=["decision"])
-    series = alert.series
-    where = f"{series.metric} of {series.benchmark} in {series.config}"
-    why = f"{where} no longer shows a change: its points were judged again."
+    why = f"{name_of(alert.series)}: no change any more, its points were judged again."
     if all(other.is_withdrawn for other in alert.group.alerts.all()):
         triage.move(group=alert.group, to=AlertState.INVALID, why=why)
     else:

@@ -18,10 +18,10 @@ from dashboard.alerts.selectors import pairs
 from dashboard.alerts.services import triage
 from dashboard.alerts.services.causes import reattribute
 from dashboard.alerts.services.confirmations import PATIENCE, plan_rounds
-from dashboard.alerts.services.descriptions import describe
+from dashboard.alerts.services.descriptions import describe, name_of
 from dashboard.detection import status_value
 from dashboard.language.metrics import STATUS_METRIC
-from dashboard.language.wording import metric_of, plural, signed
+from dashboard.language.wording import plural, signed
 from dashboard.models import Alert, AlertState, Confirmation, Status
 from dashboard.runs.selectors.runs import ACTIVE_RUNS
 from dashboard.runs.services.isolation import isolated
@@ -176,12 +176,11 @@ def _sentence(alert: Alert) -> str:
     measured again in 5 rounds: confirmed".
     """
     series = alert.series
-    name = f"{series.benchmark} in {series.config}"
     outcome: dict[str, Any] = alert.decision.get("confirmation", {})
     if outcome and series.metric == STATUS_METRIC:
-        rounds = plural(outcome["pairs"], "round")
-        return f"{name}: measured again in {rounds}: {alert.confirmation}"
-    name += f", {metric_of(series.metric).label}"
+        case, rounds = f"{series.benchmark} in {series.config}", plural(outcome["pairs"], "round")
+        return f"{case}: measured again in {rounds}: {alert.confirmation}"
+    name = name_of(series)
     if not outcome:
         return f"{name}: {alert.confirmation}, nothing could be measured"
     low, high = signed(outcome["low"]), signed(outcome["high"])

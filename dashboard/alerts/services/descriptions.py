@@ -9,7 +9,8 @@ from dashboard.alerts.core import grouping
 from dashboard.alerts.selectors.evidence import alerting_series_count, surest, suspicion_of
 from dashboard.alerts.services import due_dates
 from dashboard.alerts.services.history import lock
-from dashboard.models import Alert, AlertGroup, Kind
+from dashboard.language.wording import metric_of
+from dashboard.models import Alert, AlertGroup, Kind, Series
 
 
 def describe(*, groups: Iterable[AlertGroup]) -> None:
@@ -40,6 +41,11 @@ def _describe(group: AlertGroup) -> None:
     group.severity = grouping.severity_of(suspicions, passing=bool(significant))
     due_dates.set_due(group, timezone.now())
     group.save(update_fields=["title", "direction", "severity", *due_dates.FIELDS])
+
+
+def name_of(series: Series) -> str:
+    """A series as histories name it: "mlp.…b64 in inductor, Peak memory"."""
+    return f"{series.benchmark} in {series.config}, {metric_of(series.metric).label}"
 
 
 def since(group: AlertGroup, first: Alert) -> str:

@@ -15,7 +15,7 @@ from django.db.models import Max, Q
 from dashboard.alerts.selectors.alerts import OF_OPEN_GROUP, WITHDRAWN
 from dashboard.alerts.services import triage
 from dashboard.alerts.services.changes import LevelChange
-from dashboard.alerts.services.descriptions import describe
+from dashboard.alerts.services.descriptions import describe, name_of
 from dashboard.detection import Settings, compare_levels
 from dashboard.language.wording import metric_of
 from dashboard.models import Alert, AlertGroup, AlertState, Direction, Kind, Series
@@ -169,8 +169,8 @@ def mark_recovered(*, alert: Alert) -> None:
     worse = group.alerts.filter(recovered_at=None).exclude(direction=Direction.IMPROVEMENT)
     still = worse.exclude(confirmation=AlertState.NOT_REPRODUCED).exists()
     if still or AlertState.RECOVERED not in triage.possible(group=group, person=False):
-        where = f"{alert.series.metric} of {alert.series.benchmark} in {alert.series.config}"
-        triage.record_event(group=group, text=f"{where} is back at the level before.")
+        text = f"{name_of(alert.series)}: back at the level before."
+        triage.record_event(group=group, text=text)
         describe(groups=[group])
         return
     why = "Measured: every series is back at the level before."

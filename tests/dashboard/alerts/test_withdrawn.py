@@ -37,6 +37,14 @@ def test_title_and_severity_are_of_what_stands() -> None:
     assert (group.title, group.severity) == (ONE, "medium")
 
 
+def test_history_names_it_as_pages_do() -> None:
+    group, _ = of_two()
+    named = (
+        f"{site.MLP} in inductor, Peak memory: no change any more, its points were judged again."
+    )
+    assert group.events.latest("pk").text == named
+
+
 def test_what_is_back_is_named_again() -> None:
     group, more = of_two()
     reinstate(alert=more)
