@@ -162,12 +162,12 @@ def _is_back(alert: Alert, change: LevelChange) -> bool:
 def mark_recovered(*, alert: Alert) -> None:
     """Keep that the alert has recovered; its group recovers with the last of its regressions.
 
-    What did not reproduce does not keep it open.
+    What did not reproduce, or was withdrawn, does not keep it open.
     """
     alert.save(update_fields=["recovered_at"])
     group = alert.group
     worse = group.alerts.filter(recovered_at=None).exclude(direction=Direction.IMPROVEMENT)
-    still = worse.exclude(confirmation=AlertState.NOT_REPRODUCED).exists()
+    still = worse.exclude(WITHDRAWN | Q(confirmation=AlertState.NOT_REPRODUCED)).exists()
     if still or AlertState.RECOVERED not in triage.possible(group=group, person=False):
         text = f"{name_of(alert.series)}: back at the level before."
         triage.record_event(group=group, text=text)

@@ -10,6 +10,7 @@ from dashboard.alerts.selectors import alerts, inbox
 from dashboard.alerts.selectors.alert_data import step_of
 from dashboard.alerts.services.alert_groups import reinstate, withdraw
 from dashboard.alerts.services.descriptions import describe
+from dashboard.alerts.services.recovery import mark_recovered
 from dashboard.models import Alert, AlertEvent, AlertGroup
 from dashboard.notifications.selectors.messages import entry_of, facts_of
 from tests.builders import alerting, site
@@ -58,6 +59,15 @@ def test_group_of_which_all_is_withdrawn_keeps_its_title() -> None:
     group.refresh_from_db()
     assert (group.title, group.state) == (ONE, "invalid")
     assert inbox.rows([group])[0].main is not None
+
+
+def test_it_does_not_keep_a_group_open_whose_other_series_are_back() -> None:
+    group, _ = of_two()
+    slower = group.alerts.get(series__metric="latency_ms")
+    slower.recovered_at = slower.planned_at + timedelta(hours=5)
+    mark_recovered(alert=slower)
+    group.refresh_from_db()
+    assert group.state == "recovered"
 
 
 def test_inbox_does_not_count_it() -> None:
