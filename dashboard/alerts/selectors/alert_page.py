@@ -82,8 +82,8 @@ class NearbyPoint:
     low: float | None
     high: float | None
     job: str
-    # before, after; other settings: of a variant that is not compared; another: of before the
-    # change before this one, or since the next
+    # before, after; earlier: of before the change before this one; later: since the next, or since
+    # the level was back; other settings: of a variant that is not compared
     level: str
     is_first: bool  # of the new level
 
@@ -98,7 +98,7 @@ def points(seen: AroundChange) -> list[NearbyPoint]:
     before, after = sides(line, seen.step)
     rows = []
     for index in range(start, end):
-        level = "another"
+        level = "earlier" if index < first else "later"
         if before[index]:
             level = "before"
         elif after[index]:

@@ -33,7 +33,7 @@ def test_points_beyond_the_changes_next_to_it_are_of_another_level() -> None:
     middle = change(4, 2.0, 3.0)
     change(6, 3.0, 0.5)
     levels = [point.level for point in points(around(middle))]
-    assert levels == [*["another"] * 2, *["before"] * 2, *["after"] * 2, *["another"] * 2]
+    assert levels == [*["earlier"] * 2, *["before"] * 2, *["after"] * 2, *["later"] * 2]
 
 
 def test_level_before_begins_where_an_earlier_change_ended() -> None:
