@@ -89,17 +89,11 @@ def receiver() -> Iterator[Receiver]:
         yield target
 
 
-@dataclass
-class SlowReceiver:
-    """A TCP server that never comes to an end. was_left: its client has ended the connection."""
-
-    port: int
-    was_left: Event = field(default_factory=Event)
-
-
 @contextmanager
-def slow_receiver(beginning: bytes = b"", drip: bytes = b"") -> Iterator[SlowReceiver]:
-    """It sends the beginning at once, and then a drip now and then; without one it is silent."""
+def slow_receiver(beginning: bytes = b"", drip: bytes = b"") -> Iterator[int]:
+    """The port of a TCP server that never comes to an end: it sends the beginning at once, and then
+    a drip now and then; without one it is silent.
+    """
     ended = Event()
 
     def serve() -> None:
@@ -110,7 +104,6 @@ def slow_receiver(beginning: bytes = b"", drip: bytes = b"") -> Iterator[SlowRec
                 connection.sendall(beginning)
                 while not ended.is_set() and not has_left(connection):
                     connection.sendall(drip)
-            made.was_left.set()
 
     def has_left(connection: socket.socket) -> bool:
         try:
@@ -119,11 +112,10 @@ def slow_receiver(beginning: bytes = b"", drip: bytes = b"") -> Iterator[SlowRec
             return False
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        made = SlowReceiver(listener.getsockname()[1])
         thread = Thread(target=serve, daemon=True)
         thread.start()
         try:
-            yield made
+            yield listener.getsockname()[1]
         finally:
             ended.set()
             thread.join()

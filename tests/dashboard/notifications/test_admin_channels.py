@@ -192,8 +192,8 @@ def test_test_message_to_a_silent_service_says_that_it_did_not_answer(
 ) -> None:
     monkeypatch.setattr(deadline, "DEADLINE_S", 0.3)
     settings.ALLOW_PRIVATE_WEBHOOKS = True
-    with slow_receiver() as slow:
-        made = channel(f"gotify://127.0.0.1:{slow.port}/0123456789abcde")
+    with slow_receiver() as port:
+        made = channel(f"gotify://127.0.0.1:{port}/0123456789abcde")
         url = reverse("admin:dashboard_channel_send_a_test", args=[made.pk])
         shown = page_text(admin_client.get(url, follow=True))
     assert "Not sent. The channel said: Gotify did not answer within 0.3 seconds." in shown

@@ -61,10 +61,10 @@ def hook_at(port: int) -> Address:
 
 def test_receiver_whose_headers_drip_in_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(webhook, "TIMEOUT_S", 0.3)
-    with slow_receiver(b"HTTP/1.1 200 OK\r\nX-Slow: ", b"x") as slow:
+    with slow_receiver(b"HTTP/1.1 200 OK\r\nX-Slow: ", b"x") as port:
         began = monotonic()
         with pytest.raises(NotSent, match=r"did not answer within 0\.3 seconds") as refused:
-            send(hook_at(slow.port))
+            send(hook_at(port))
     assert monotonic() - began < 3
     assert not refused.value.permanent
 
@@ -73,9 +73,9 @@ def test_text_of_an_answer_that_drips_in_counts_as_far_as_it_came(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(webhook, "TIMEOUT_S", 0.3)
-    with slow_receiver(b"HTTP/1.1 200 OK\r\nContent-Length: 300\r\n\r\nthanks", b"x") as slow:
+    with slow_receiver(b"HTTP/1.1 200 OK\r\nContent-Length: 300\r\n\r\nthanks", b"x") as port:
         began = monotonic()
-        assert send(hook_at(slow.port)).startswith("200 OK: thanks")
+        assert send(hook_at(port)).startswith("200 OK: thanks")
     assert monotonic() - began < 3
 
 
