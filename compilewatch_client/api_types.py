@@ -511,7 +511,7 @@ class AlertDocument(TypedDict):
     due_at: str | None
     # Whether that is over.
     is_late: bool
-    # Number of series that changed.
+    # Number of series that changed, without those that were withdrawn.
     series: int
     # When it was opened; ISO 8601.
     created_at: str
@@ -554,6 +554,8 @@ class ChangeDocument(TypedDict):
     confirmation: str
     # Confirmed, but less than half of the first estimate.
     smaller: bool
+    # Its points were judged again, as after some were excluded, and no longer show it.
+    withdrawn: bool
     # As the detector first estimated it, in `unit`.
     first_effect: float | None
 
@@ -644,14 +646,14 @@ class AlertDetailDocument(TypedDict):
     due_at: str | None
     # Whether that is over.
     is_late: bool
-    # Number of series that changed.
+    # Number of series that changed, without those that were withdrawn.
     series: int
     # When it was opened; ISO 8601.
     created_at: str
     # Null while it is open.
     closed_at: str | None
     # Every series of the alert: what got worse first, then what was measured again, then by size;
-    # last what did not come again when it was.
+    # last what did not come again when it was, and what was withdrawn.
     changes: list[ChangeDocument]
     # What was looked at for the cause: `fact` (which), `says` (in words), `supports` (the cause
     # that it speaks for; empty: none).
