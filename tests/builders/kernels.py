@@ -5,7 +5,7 @@ from typing import Any
 from dashboard.results.core.kernel_profile import ArmProfile, Kernel
 
 # How a sentence says that a part of the change is another launch; {}: how much of it
-LAUNCHED = ". {} of this is the same code with another launch. Inductor mostly chooses that by"
+LAUNCHED = ". {} of this is the same source with another launch (its block size, or warps)."
 
 
 def kernel(name: str, ms: float, kind: str = "triton", calls: float = 1, **facts: Any) -> Kernel:

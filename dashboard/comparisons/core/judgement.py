@@ -154,6 +154,24 @@ class Judgement:
                 findings.append(finding)
         return sorted(findings, key=lambda finding: -finding.effect.size)
 
+    @property
+    def gains(self) -> bool:
+        """Whether something got better for certain, or passes now, that is not eager's as well."""
+        better = {mean.key for mean in self.means_of("better")}
+        better |= {finding.metric.key for finding in self.of_kind("improvement")}
+        return bool(better - self.gained_by_eager or self.repairs)
+
+    @property
+    def gained_by_eager(self) -> set[str]:
+        """Metrics in which all that got better did so in eager as well: memory, by as many bytes.
+
+        33 MB are four fifths of a small model's peak, nothing to a large one, and not the
+        compiler's.
+        """
+        gained = self.of_kind("improvement")
+        own = {finding.metric.key for finding in gained if not finding.is_of_eager}
+        return {finding.metric.key for finding in gained} - own
+
     def means_of(self, verdict: EffectVerdict) -> list[MetricMean]:
         return [mean for mean in self.means if mean.verdict == verdict]
 

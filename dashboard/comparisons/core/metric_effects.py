@@ -98,16 +98,19 @@ class Effect:
         return self.base.mean, self.new.mean
 
     @property
-    def is_against_levels(self) -> bool:
-        """Whether the levels, which are of all processes, say the opposite of what those measured
-        in turn do.
+    def beside_levels(self) -> str:
+        """What to say where the levels, which are of all processes, differ by another amount than
+        those measured in turn; empty within the metric's threshold.
         """
         if self.ratio is None:
-            return False
+            return ""
         base, new = self.levels
         of_levels = 100 * (new / base - 1)
         shown = min(abs(of_levels), abs(self.ratio.percent)) >= LEAST_SHOWN_PERCENT
-        return shown and (of_levels > 0) != (self.ratio.percent > 0)
+        if shown and (of_levels > 0) != (self.ratio.percent > 0):
+            return "by those measured in turn; over all processes it is the other way"
+        is_other = abs(of_levels - self.ratio.percent) > self.metric.threshold_percent
+        return "by those measured in turn" if is_other else ""
 
     @property
     def devices(self) -> str:

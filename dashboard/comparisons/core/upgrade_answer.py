@@ -7,7 +7,6 @@ from typing import Literal, get_args
 
 from dashboard.comparisons.core.judgement import Finding, Judgement
 from dashboard.comparisons.core.matching import Key
-from dashboard.comparisons.core.means import MetricMean
 from dashboard.comparisons.core.metric_effects import CHANGED, LEAST_SHOWN_PERCENT
 from dashboard.language import wording
 from dashboard.language.metrics import EAGER
@@ -63,18 +62,16 @@ def answer(judgement: Judgement) -> UpgradeAnswer:
 
 
 def _recommendation(judgement: Judgement) -> Recommendation:
-    gains = bool(
-        judgement.of_kind("improvement") or judgement.repairs or judgement.means_of("better")
-    )
     if judgement.state == "regression":
         if judgement.breaks:
             return "Stay: new failures"
-        if not gains:
+        if not judgement.gains:
             return "Stay"
         return "Move, at a cost" if _only_steps_gain(judgement) else "It depends"
     if judgement.state == "unknown":
-        return "Move, cold start not known" if gains and _only_starts_open(judgement) else UNKNOWN
-    if gains:
+        is_move = judgement.gains and _only_starts_open(judgement)
+        return "Move, cold start not known" if is_move else UNKNOWN
+    if judgement.gains:
         return "Move, cold start not known" if _without_start(judgement) else "Move"
     is_same = all(finding.kind == "unchanged" for finding in judgement.findings)
     return "No change" if is_same else "No regression found"
@@ -117,7 +114,7 @@ def _sentences(judgement: Judgement) -> Iterator[str]:
     """What fails, what got worse, what is suspected, what got better, the means: a sentence each,
     where there is something. The means come first where they alone are worse.
     """
-    means = tuple(_mean_sentences(judgement.means))
+    means = tuple(_mean_sentences(judgement))
     regressions = judgement.of_kind("regression")
     only_means = bool(judgement.means_of("worse")) and not regressions
     if breaks := judgement.breaks:
@@ -213,14 +210,15 @@ def _change_of(finding: Finding) -> str:
     return named
 
 
-def _mean_sentences(means: Sequence[MetricMean]) -> Iterator[str]:
+def _mean_sentences(judgement: Judgement) -> Iterator[str]:
     changed, same, unknown = [], [], []
-    for mean in means:
+    for mean in judgement.means:
         if mean.matched < 2:
             continue
         if mean.verdict in CHANGED:
             change = wording.without_noun(mean.change.text)
-            changed.append(f"{mean.name} {_be(mean.name)} {change}")
+            as_eager = ", in eager as well" if mean.key in judgement.gained_by_eager else ""
+            changed.append(f"{mean.name} {_be(mean.name)} {change}{as_eager}")
         elif mean.verdict == "same":
             same.append(mean.name)
         elif mean.ratio.is_known:

@@ -129,8 +129,8 @@ def _by_launch(diff: KernelDiff) -> str:
         return ""
     amount = "All" if part >= _ALL else f"{number(abs(diff.launch_ms))} ms"
     return (
-        f" {amount} of this is the same code with another launch. Inductor mostly chooses that by "
-        "timing: another process may run another one."
+        f" {amount} of this is the same source with another launch (its block size, or warps). "
+        "Inductor mostly chooses that by autotuning: another process may run another one."
     )
 
 

@@ -144,16 +144,18 @@ def test_lines_of_a_confirmation_lie_as_far_apart_as_its_effect() -> None:
     assert new_line["y"][0] == pytest.approx(compare_pairs(pairs, 300.0, Settings()).effect)
 
 
-def test_effect_says_where_all_processes_together_say_the_opposite() -> None:
-    """The new build is slower where both were measured; the base alone has a slow GPU, too."""
+def test_effect_says_where_all_processes_together_say_something_else() -> None:
+    """The new build is slower where both were measured; the base alone has another GPU, too."""
     shared, slow = Block("gpu-0", "today"), Block("gpu-1", "today")
     in_turn = [[100.0, 100.1], [102.0, 102.1]]
     base, new = (level_of(values, block=shared) for values in in_turn)
-    both = merge_levels([base, level_of([120.0, 120.1], block=slow)])
-    for level, is_against in ((both, True), (base, False)):
+    with_slow = merge_levels([base, level_of([120.0, 120.1], block=slow)])
+    with_fast = merge_levels([base, level_of([80.0, 80.1], block=slow)])
+    for level, said in ((with_slow, "the other way"), (with_fast, "in turn"), (base, "")):
         of_base = CaseSamples(1, (), level, level.n, 100.0, 120.1, level.value)
         of_new = CaseSamples(1, (), new, 2, 102.0, 102.1, new.value)
         (found,) = estimate_effects([(of_base, of_new)], LATENCY)
         assert found.ratio is not None
         assert found.ratio.percent == pytest.approx(2.0, abs=0.1)
-        assert found.is_against_levels is is_against
+        assert found.beside_levels.endswith(said)
+        assert bool(found.beside_levels) is bool(said)
