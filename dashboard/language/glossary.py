@@ -107,7 +107,8 @@ WORDS: dict[str, str] = {
     "suspected of it.",
     "Move": "Something is significantly better, or a case passes that failed before; nothing is "
     "significantly worse, and no interval goes beyond 2.5 thresholds of its metric for the worse, "
-    "that of the cold start of each compiled case included.",
+    "that of the cold start of each compiled case included. Memory that eager saves as well does "
+    "not count.",
     "Move, cold start not known": "As Move, but some cold starts were not measured on both sides, or "
     "not often enough to rule out that they got much longer.",
     "No change": "Nothing differs: the whole interval of each result lies within its metric's "

@@ -1,13 +1,13 @@
-"""Inductor's choice of how to launch a kernel is not repeated: it times the CPU's part, too.
+"""Inductor's autotuning takes another config of one kernel from one compilation to the next.
 
     python launch_choice.py [ROUNDS]          needs torch and a CUDA GPU
 
 Compiles the MLP of DiT-XL/2's blocks (32 pictures of 256 tokens, bfloat16) again and again, with
-all caches off, and prints what Inductor read when it timed the ways to launch the GELU: of each its
-threads a block, its values a block and the microseconds, with a star at the one that it took.
-Rounds of three kinds take turns: as it comes; with a second of rest before each way is timed; with
-half a second of matmuls before. Prints a verdict; exits with 1 where both ways were taken, with 0
-where always the same one was, with 2 where there is no GPU or only one way.
+all caches off, and prints what Inductor read when it timed the GELU's configs: of each its threads
+a block, its values a block (XBLOCK) and the microseconds, with a star at the one that it took.
+Rounds of three kinds take turns: as it comes; with a second of rest before each config is timed;
+with half a second of matmuls before. Prints a verdict; exits with 1 where more than one config was
+taken, with 0 where always the same one was, with 2 where there is no GPU or only one config.
 """
 
 import os
@@ -72,16 +72,16 @@ if __name__ == "__main__":
     taken = []
     for _ in range(ROUNDS):
         for kind in KINDS:
-            ways = compiled_once()
-            if len(ways) < 2:
-                print(f"verdict: cannot be told: {len(ways)} ways were timed")
+            configs = compiled_once()
+            if len(configs) < 2:
+                print(f"verdict: cannot be told: {len(configs)} configs were timed")
                 sys.exit(2)
-            best, _ = min(ways, key=lambda way: way[1])
+            best, _ = min(configs, key=lambda read: read[1])
             taken.append(best)
             cells = []
-            for way, us in ways:
-                star = "*" if way == best else " "
-                cells.append(f"{way[0]} threads, {way[1]} values {us:6.1f} us{star}")
+            for config, us in configs:
+                star = "*" if config == best else " "
+                cells.append(f"{config[0]} threads, {config[1]} values {us:6.1f} us{star}")
             print(f"{kind:12} {'   '.join(cells)}", flush=True)
     counts = [
         f"{threads} threads {taken.count((threads, values))} times"

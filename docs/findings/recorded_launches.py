@@ -1,4 +1,4 @@
-"""Prints how often each recorded process launched the MLP's and DiT's GELU in which way.
+"""Prints how many recorded processes took which config of the MLP's and of DiT's GELU.
 
     python docs/findings/recorded_launches.py
 
