@@ -1,6 +1,7 @@
 """The geometric mean of one metric over several matched cases. Pure."""
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,10 +16,12 @@ from dashboard.comparisons.core.metric_effects import (
     interval_verdict,
 )
 from dashboard.comparisons.core.ratios import Ratio, averaged, geomean
+from dashboard.language import wording
 from dashboard.language.metrics import EAGER, METRICS, Metric
 from dashboard.language.wording import ValueChange, span
 
 _CONTROL = "eager_latency_ms"
+_FEW = 4  # whose median says no more than they
 _NAMES = {
     "latency_ms": "compiled steps",
     _CONTROL: "eager steps",
@@ -84,6 +87,19 @@ class MetricMean:
     @property
     def change(self) -> ValueChange:
         return describe_change(self.ratio, self.verdict, self.metric)
+
+    @property
+    def median(self) -> str:
+        """The change of the case in the middle, in words, because one case can make a mean; empty
+        of few cases.
+        """
+        ratios = averaged([effect.ratio for effect in self.effects if effect.ratio])
+        if len(ratios) < _FEW:
+            return ""
+        percent = 100 * math.expm1(statistics.median(ratio.log for ratio in ratios))
+        change = wording.effect(self.metric, percent, None, None, "percent")
+        assert change is not None  # it has an amount
+        return change.text
 
     @property
     def range(self) -> str:

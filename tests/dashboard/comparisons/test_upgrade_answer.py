@@ -264,3 +264,14 @@ def test_memory_that_eager_saves_as_well_is_said_to_be_eagers(eager: float, said
     assert "inductor peak memory 33.6% lower" in answer.sentence
     assert ("33.6% lower, by 33.6 MB, in eager as well" in answer.sentence) == said
     assert answer.word == ("No regression found" if said else "Move")
+
+
+@pytest.mark.parametrize(("count", "said"), [(3, ""), (5, "2.0% faster")])
+def test_mean_that_one_case_makes_has_the_median_next_to_it(count: int, said: str) -> None:
+    base: dict[Key, CaseMeasurements] = {}
+    new: dict[Key, CaseMeasurements] = {}
+    for number, factor in enumerate((0.5, 0.98, 0.98, 0.98, 0.98)[:count]):
+        base |= side({"latency_ms": samples()}, config=f"inductor_{number}")
+        new |= side({"latency_ms": samples(factor=factor)}, config=f"inductor_{number}")
+    (mean,) = build_report(base, new).overall.means
+    assert mean.median == said
