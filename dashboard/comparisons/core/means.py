@@ -91,10 +91,10 @@ class MetricMean:
     @property
     def median(self) -> str:
         """The change of the case in the middle, in words, because one case can make a mean; empty
-        of few cases.
+        of few cases, and where nothing changed.
         """
         ratios = averaged([effect.ratio for effect in self.effects if effect.ratio])
-        if len(ratios) < _FEW:
+        if len(ratios) < _FEW or self.verdict == "same":
             return ""
         percent = 100 * math.expm1(statistics.median(ratio.log for ratio in ratios))
         change = wording.effect(self.metric, percent, None, None, "percent")
