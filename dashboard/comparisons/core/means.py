@@ -21,7 +21,7 @@ from dashboard.language.metrics import EAGER, METRICS, Metric
 from dashboard.language.wording import ValueChange, span
 
 _CONTROL = "eager_latency_ms"
-_FEW = 4  # whose median says no more than they
+_LEAST_CASES = 4  # the median of fewer says no more than they
 _NAMES = {
     "latency_ms": "compiled steps",
     _CONTROL: "eager steps",
@@ -94,7 +94,7 @@ class MetricMean:
         of few cases, and where nothing changed.
         """
         ratios = averaged([effect.ratio for effect in self.effects if effect.ratio])
-        if len(ratios) < _FEW or self.verdict == "same":
+        if len(ratios) < _LEAST_CASES or self.verdict == "same":
             return ""
         percent = 100 * math.expm1(statistics.median(ratio.log for ratio in ratios))
         change = wording.effect(self.metric, percent, None, None, "percent")

@@ -185,8 +185,8 @@ for kind in STATUS:
 @api.exception_handler(HttpError)
 def report_refusal(request: HttpRequest, error: HttpError) -> HttpResponse:
     """With what StrictParser found in a body: ninja only says that it cannot be parsed."""
-    found = error.__cause__
-    detail = f"The body is {found}" if isinstance(found, Refused) else str(error)
+    reason = error.__cause__
+    detail = f"The body is {reason}" if isinstance(reason, Refused) else str(error)
     return api.create_response(request, {"detail": detail}, status=error.status_code)
 
 

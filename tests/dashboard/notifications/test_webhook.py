@@ -148,14 +148,14 @@ def test_name_with_one_private_address_is_refused(
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The hosts that were resolved, each to this machine."""
-    asked: list[str] = []
+    hosts: list[str] = []
 
     def resolve(host: str, port: int, *_: Any, **__: Any) -> Any:
-        asked.append(host)
+        hosts.append(host)
         return answering("127.0.0.1")(host, port)
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    return asked
+    return hosts
 
 
 def test_connection_goes_to_the_checked_address(names: list[str], hook: Receiver) -> None:
