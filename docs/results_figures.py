@@ -76,7 +76,9 @@ def figures(places: Places) -> dict[str, Figures]:
     samples: an arm's shortest and longest sample in ms, of all processes, `ARM WORDS`.
     change: by how much less the GPU works in the second of the last two words; more: by how much
     more. The two are releases, configs, or whatever else tells two cases apart.
-    kernels: the time in ms of those whose names contain the last word.
+    kernels: the time in ms of those whose names contain the last word, or one of several: `A|B`.
+    share: how much of the change of the GPU's time between two releases theirs is, in percent,
+    `WORDS OLD NEW NAME`.
     across: of all benchmarks of a place with both of two configs, or releases, a statistic of the
     change in percent, `METRIC PLACE WORDS OLD NEW STATISTIC`; apart: of the difference instead.
     """
@@ -90,7 +92,8 @@ def figures(places: Places) -> dict[str, Figures]:
         "samples": Figures(lambda words: _samples_range(places, words)),
         "change": Figures(lambda words: whole(-_change_percent(places, words)) + "%"),
         "more": Figures(lambda words: whole(_change_percent(places, words)) + "%"),
-        "kernels": Figures(lambda words: _kernels(_processes(places, words[:-1]), words[-1])),
+        "kernels": Figures(lambda words: three_digits(_kernels_ms(places, words[:-1], words[-1]))),
+        "share": Figures(lambda words: whole(_share_percent(places, words)) + "%"),
         "across": Figures(lambda words: _across(places, words, _percent)),
         "apart": Figures(lambda words: _across(places, words, float.__sub__)),
     }
@@ -128,12 +131,21 @@ def _change_percent(places: Places, words: Sequence[str]) -> float:
     return _percent(after, before)
 
 
-def _kernels(processes: Sequence[Document], name: str) -> str:
-    totals = []
-    for process in processes:
+def _kernels_ms(places: Places, words: Sequence[str], names: str) -> float:
+    totals: list[float] = []
+    for process in _processes(places, words):
         kernels = process["profile"]["compiled"]["kernels"]
-        totals.append(sum(each["ms"] for each in kernels if name in each["name"]))
-    return three_digits(median(totals))
+        named = [each for each in kernels if any(name in each["name"] for name in names.split("|"))]
+        totals.append(sum(each["ms"] for each in named))
+    return median(totals)
+
+
+def _share_percent(places: Places, words: Sequence[str]) -> float:
+    *case, old, new, names = words
+    before, after = [*case, old], [*case, new]
+    kernels_ms = _kernels_ms(places, after, names) - _kernels_ms(places, before, names)
+    step_ms = _median(places, after, "device_ms") - _median(places, before, "device_ms")
+    return 100 * kernels_ms / step_ms
 
 
 STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {

@@ -93,9 +93,11 @@ def test_figure_that_not_one_benchmark_fits_says_what_to_name(
 
 
 def process(device_ms: float) -> dict[str, Any]:
+    kernels = [{"name": "triton_0", "ms": device_ms / 2}, {"name": "convolution", "ms": 1}]
     return {
         "metrics": {"device_ms": {"value": device_ms}},
         "samples": {"compiled": {"values": [device_ms, 2 * device_ms]}},
+        "profile": {"compiled": {"kernels": kernels}},
     }
 
 
@@ -106,6 +108,9 @@ def process(device_ms: float) -> dict[str, Any]:
         ("samples", "compiled mlp 2.11.0 GPU", "10 to 60"),
         ("change", "mlp GPU 2.11.0 2.15.0", "25%"),
         ("more", "mlp 2.11.0 GPU inductor regional", "50%"),
+        ("kernels", "mlp 2.15.0 GPU triton_", "7.5"),
+        ("kernels", "mlp 2.15.0 GPU triton_|convolution", "8.5"),
+        ("share", "mlp GPU 2.11.0 2.15.0 triton_", "50%"),
         ("across", "device_ms GPU inductor 2.11.0 2.15.0 least", "-25"),
         ("across", "device_ms GPU inductor 2.11.0 2.15.0 count", "2"),
         ("across", "device_ms GPU inductor 2.11.0 2.15.0 less", "1"),
