@@ -82,7 +82,7 @@ BUSIER = Injection(
 # fmt: off
 ON_GPU = (  # kernels first, whose jobs take seconds, then the first again in a whole model
     Injection("slower", "Inductor fuses nothing", NO_FUSION, BOTH_CLOCKS, RMS_NORM),
-    Injection("heavier", "CUDA graphs keep a pool of their own",
+    Injection("heavier", "Inductor uses CUDA graphs",
               {"inductor": {"triton.cudagraphs": True}}, ("peak_memory_gb",), RMS_NORM),
     Injection("later", "Inductor tunes each kernel by coordinate descent",
               {"inductor": {"coordinate_descent_tuning": True}}, ("cold_start_s",), RMS_NORM),
