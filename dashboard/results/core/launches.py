@@ -1,10 +1,10 @@
 """What a step's kernels take once their launches are evened out. Pure.
 
 How a generated kernel is launched, with how many threads a block and how much work for each,
-Inductor mostly chooses by timing, again in each process. So two processes of one build may differ
-by several per cent where the same kernel, launched alike, repeats to a fraction of one. Evened out,
-every kernel takes the time of its fastest launch in the processes of its side; and where both sides
-have its source and launched it otherwise, it counts as unchanged.
+Inductor mostly chooses by timing, in each process that finds no choice in its cache. So two
+processes of one build may differ by several per cent where the same kernel, launched alike, repeats
+to a fraction of one. Evened out, every kernel takes the time of its fastest launch in the processes
+of its side; and where both sides have its source and launched it otherwise, it counts as unchanged.
 
 It is an estimate. In few processes none may have chosen a kernel's fastest launch, which shows
 where the source differs between the sides; and of a source that both have, what else changed is
