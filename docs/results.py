@@ -59,6 +59,7 @@ from results_summary import (  # noqa: E402
 )
 
 from benchmarks_suite.registry import BENCHMARKS  # noqa: E402
+from dashboard.language.metrics import METRICS  # noqa: E402
 from tests.perf.kernel_choices import LIMIT_PERCENT  # noqa: E402
 
 PHASES = ("dynamo", "aot", "inductor", "triton")
@@ -103,6 +104,7 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
         launch_spread=launch_spread(sessions[RECORDED / IN_TURN[1]]),
         agree=f"{LIMIT_PERCENT:g}%",
         device_times=table(upgrades(groups, "device_ms")),
+        device_threshold=f"{METRICS['device_ms'].threshold_percent:g}%",
         singles=table(singles(groups, FIRST_RELEASE, NAMES_RELEASE)),
         least_phased_s=f"{LEAST_PHASED_S:.0f} s",
         names_listed=len(listed_names()),
