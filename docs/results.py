@@ -27,6 +27,7 @@ from results_releases import (  # noqa: E402
     LEAST_SINGLE_PERCENT,
     evened_in_turn,
     launch_spread,
+    names_changed,
     singles,
     starts,
     starts_in_turn,
@@ -106,6 +107,7 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
         device_times=table(upgrades(groups, "device_ms")),
         device_threshold=f"{METRICS['device_ms'].threshold_percent:g}%",
         singles=table(singles(groups, FIRST_RELEASE, NAMES_RELEASE)),
+        **names_changed(_of_lists(groups), FIRST_RELEASE, NAMES_RELEASE),
         least_phased_s=f"{LEAST_PHASED_S:.0f} s",
         names_listed=len(listed_names()),
         least_single=f"{LEAST_SINGLE_PERCENT:.0f}%",
@@ -142,11 +144,15 @@ def places(
 
     A session is as it was then, with benchmarks that have changed since.
     """
-    of_lists = {case: by_release for case, by_release in groups.items() if _library(by_release)}
-    named = {"H100": groups, "H200": took_turns, "lists": of_lists}
+    named = {"H100": groups, "H200": took_turns, "lists": _of_lists(groups)}
     for folder, documents in sessions.items():
         named[folder.name] = grouped(each for each in documents if not each["job"].get("variant"))
     return named
+
+
+def _of_lists(groups: Groups) -> Groups:
+    """The models of PyTorch's own lists."""
+    return {case: by_release for case, by_release in groups.items() if _library(by_release)}
 
 
 def listed_names() -> set[str]:

@@ -153,7 +153,6 @@ STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "median": median,
     "most": max,
     "count": len,  # the benchmarks that have both
-    "less": lambda changes: sum(change < 0 for change in changes),  # those in which it fell
 }
 
 

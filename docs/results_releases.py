@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise, product
+from statistics import median
 
 from results_cells import arrow, each_value, median_cell, short_name
 from results_summary import Document, Groups, by_machine, gpu_of, grouped, release_of
@@ -120,6 +121,20 @@ def singles(groups: Groups, old: str, new: str) -> Iterator[Sequence[str]]:
             row.effect.change.text,
             arrow(*processes, "eager_device_ms", 4),
         )
+
+
+def names_changed(groups: Groups, old: str, new: str) -> dict[str, dict[str, str]]:
+    """By config: of how many names the GPU's time fell, as the table of single processes counts a
+    change, and by how much it changed in the median.
+    """
+    percents: dict[str, list[float]] = defaultdict(list)
+    for row in _compared(groups, old, new, "device_ms"):
+        if row.effect.ratio is not None:
+            percents[row.case.config].append(row.effect.ratio.percent)
+    return {
+        "names_less": {config: str(sum(p < 0 for p in each)) for config, each in percents.items()},
+        "names_median": {config: f"{median(each):.2g}%" for config, each in percents.items()},
+    }
 
 
 def starts(groups: Groups) -> Iterator[Sequence[str]]:

@@ -113,7 +113,6 @@ def process(device_ms: float) -> dict[str, Any]:
         ("share", "mlp GPU 2.11.0 2.15.0 triton_", "50%"),
         ("across", "device_ms GPU inductor 2.11.0 2.15.0 least", "-25"),
         ("across", "device_ms GPU inductor 2.11.0 2.15.0 count", "2"),
-        ("across", "device_ms GPU inductor 2.11.0 2.15.0 less", "1"),
         ("apart", "device_ms GPU 2.11.0 inductor regional most", "10"),
     ],
 )
