@@ -109,8 +109,9 @@ WORDS: dict[str, str] = {
     "significantly worse, and no interval goes beyond 2.5 thresholds of its metric for the worse, "
     "that of the cold start of each compiled case included. Memory that eager saves as well does "
     "not count.",
-    "Move, cold start not known": "As Move, but some cold starts were not measured on both sides, or "
-    "not often enough to rule out that they got much longer.",
+    "Move, cold start not known": "As Move, but some cold starts were not measured on both sides, not "
+    "often enough to rule out that they got much longer, or are suspected of it next to faster "
+    "steps.",
     "No change": "Nothing differs: the whole interval of each result lies within its metric's "
     "threshold.",
     "No regression found": "Nothing is significantly worse or better, and no interval goes beyond "

@@ -78,13 +78,16 @@ def _recommendation(judgement: Judgement) -> Recommendation:
 
 
 def _only_starts_open(judgement: Judgement) -> bool:
-    """Whether all that is not known is how long some cases take to their first step."""
+    """Whether all that is not known is how long some cases take to their first step.
+
+    One that is suspected to be longer leaves Move, or Move at a cost, where steps gain alone.
+    """
     if judgement.undecided or any(out.lacks_data for out in judgement.absent):
         return False
-    unknown = judgement.of_kind("open") + judgement.of_kind("suspected")
-    return all(
-        finding.metric.key == "cold_start_s" and not finding.effect.suspected for finding in unknown
-    )
+    suspected = judgement.of_kind("suspected")
+    unknown = judgement.of_kind("open") + suspected
+    is_of_starts = all(finding.metric.key == "cold_start_s" for finding in unknown)
+    return is_of_starts and (not suspected or _only_steps_gain(judgement))
 
 
 def _only_steps_gain(judgement: Judgement) -> bool:
