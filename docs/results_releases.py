@@ -155,10 +155,13 @@ def starts(groups: Groups) -> Iterator[Sequence[str]]:
 
 def starts_in_turn(groups: Groups) -> Iterator[Sequence[str]]:
     """The starts in seconds of each process, of the machines where a case was measured in every
-    release.
+    release, and the cold start's change with its interval.
     """
-    releases = sorted(set(chain(*groups.values())))
-    yield "benchmark", *(f"{kind}, {release}" for kind in IN_TURN for release in releases)
+    old, new = releases = sorted(set(chain(*groups.values())))
+    times = [f"{kind}, {release}" for kind in IN_TURN for release in releases]
+    yield "benchmark", *times, "cold start"
+    rows = _compared(groups, old, new, "cold_start_s")
+    changes = {row.case.benchmark: row.effect.change.text for row in rows}
     for (benchmark, _), by_release in groups.items():
         in_turn = defaultdict(list)
         for processes in by_machine(chain(*by_release.values())):
@@ -169,7 +172,7 @@ def starts_in_turn(groups: Groups) -> Iterator[Sequence[str]]:
             cells = []
             for kind, release in product(IN_TURN, releases):
                 cells.append(each_value(in_turn[release], f"{kind}_start_s", 3))
-            yield short_name(benchmark), *cells
+            yield short_name(benchmark), *cells, changes[benchmark]
 
 
 def _compared(groups: Groups, old: str, new: str, metric: str) -> Sequence[ComparisonRow]:
