@@ -1,4 +1,4 @@
-"""Since Triton 3.7 a sum that is contiguous along neither axis is not coalesced.
+"""Since Triton 3.7 threads follow a load's last axis where none is contiguous, coalesced or not.
 
     python reduction_layout.py                needs Triton; no torch, no GPU
 
