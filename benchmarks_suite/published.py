@@ -131,7 +131,7 @@ SOURCES = (
     Source(
         "captioning",
         "an experiment on a Hopper GPU",
-        "measuring.md#where-a-figure-differs-from-the-literature",
+        "measuring.md#one-training-step-by-two-clocks",
         "ViT-B/16 and the smallest GPT-2 with cross attention, a vocabulary of 1,024",
         "its code was not at hand: batch, lengths, their mixture and precision are not compared",
     ),
