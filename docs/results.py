@@ -91,7 +91,7 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
     documents = list(chain(*sessions.values()))
     plain = [each for each in documents if not each["job"].get("variant") and _is_current(each)]
     every_gpu = grouped(each for each in plain if each["benchmark"]["family"] != DISTRIBUTED)
-    groups = _of_gpu(every_gpu, GPU)
+    groups, on_h200s = _of_gpu(every_gpu, GPU), _of_gpu(every_gpu, "H200")
     several_gpus = grouped(each for each in plain if each["benchmark"]["family"] == DISTRIBUTED)
     took_turns, two_of_them = _of(sessions, IN_TURN), _of(sessions, TWO_OF_THEM)
     yardstick = _printed(sessions, "yardstick.md", "python tests/perf/yardstick.py RESULTS")
@@ -101,7 +101,7 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
         summary=summary(documents),
         gpus=gpus(documents),
         evened=table(evened_in_turn(took_turns, two_of_them)),
-        device_times_h200=table(upgrades(_of_gpu(every_gpu, "H200"), "device_ms")),
+        device_times_h200=table(upgrades(on_h200s, "device_ms")),
         launch_spread=launch_spread(sessions[RECORDED / IN_TURN[1]]),
         agree=f"{LIMIT_PERCENT:g}%",
         device_times=table(upgrades(groups, "device_ms")),
@@ -114,7 +114,9 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
         choices=table(choices(groups)),
         names=table(names(groups)),
         starts=table(starts(groups)),
-        starts_in_turn=table(starts_in_turn(grouped(sessions[RECORDED / STARTS_IN_TURN]))),
+        starts_in_turn=table(
+            starts_in_turn(grouped(sessions[RECORDED / STARTS_IN_TURN]), on_h200s)
+        ),
         phases=table(phases(groups)),
         spread=table(spread(groups)),
         distributed=table(distributed(several_gpus)),

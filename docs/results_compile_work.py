@@ -55,7 +55,12 @@ def _compile_work_on_gpu() -> Iterator[Sequence[str]]:
     and the second's calls below the function that is new in it; the largest growth first.
     """
     without = "without files and imports"
-    yield "benchmark, config", *GPU_RELEASES, without, "of it below the reindexing"
+    yield (
+        "benchmark, config",
+        *GPU_RELEASES,
+        without,
+        f"of {GPU_RELEASES[1]}'s below the reindexing",
+    )
     for case, (old, new) in sorted(_on_gpu().items(), key=lambda each: -_growth(*each[1])):
         before, after = old.calls.total(), new.calls.total()
         cell = f"{_millions(after)} ({_percent(before, after)})"

@@ -8,15 +8,9 @@ from statistics import median
 from results_cells import arrow, each_value, median_cell, short_name
 from results_summary import Document, Groups, by_machine, gpu_of, grouped, release_of
 
-from dashboard.comparisons.core.matching import (
-    CaseMeasurements,
-    ComparisonRow,
-    Key,
-    compare,
-    compare_latency,
-)
+from dashboard.comparisons.core.judgement import judge_sides
+from dashboard.comparisons.core.matching import CaseMeasurements, ComparisonRow, Key
 from dashboard.comparisons.core.sides import side_from_results
-from dashboard.language.metrics import METRICS
 from dashboard.results.core.kernel_profile import ArmProfile, arm_profiles
 from dashboard.results.core.launches import EvenedChange, evened_change, evened_ms
 from dashboard.results.core.result_format import parse_result
@@ -153,15 +147,15 @@ def starts(groups: Groups) -> Iterator[Sequence[str]]:
                 )
 
 
-def starts_in_turn(groups: Groups) -> Iterator[Sequence[str]]:
+def starts_in_turn(groups: Groups, every: Groups) -> Iterator[Sequence[str]]:
     """The starts in seconds of each process, of the machines where a case was measured in every
-    release, and the cold start's change with its interval.
+    release, and the cold start's change, as the site judges it of all that is recorded.
     """
     old, new = releases = sorted(set(chain(*groups.values())))
     times = [f"{kind}, {release}" for kind in IN_TURN for release in releases]
     yield "benchmark", *times, "cold start"
-    rows = _compared(groups, old, new, "cold_start_s")
-    changes = {row.case.benchmark: row.effect.change.text for row in rows}
+    rows = _compared(every, old, new, "cold_start_s")
+    changes = {row.case.benchmark: _judged(row) for row in rows}
     for (benchmark, _), by_release in groups.items():
         in_turn = defaultdict(list)
         for processes in by_machine(chain(*by_release.values())):
@@ -176,13 +170,13 @@ def starts_in_turn(groups: Groups) -> Iterator[Sequence[str]]:
 
 
 def _compared(groups: Groups, old: str, new: str, metric: str) -> Sequence[ComparisonRow]:
-    """On the kinds of GPU on which the newer release was measured, as a page is of one kind."""
+    """On the kinds of GPU on which the newer release was measured, as a page is of one kind; judged
+    with all metrics that a page judges.
+    """
     olds, news = _documents(groups, old), _documents(groups, new)
     gpus = set(map(gpu_of, news))
     sides = _side(each for each in olds if gpu_of(each) in gpus), _side(news)
-    if metric == "latency_ms":
-        return compare_latency(*sides, any_libraries=True).rows
-    return compare(*sides, METRICS[metric], any_libraries=True).rows
+    return judge_sides(*sides, any_libraries=True).tables[metric].rows
 
 
 def _judged(row: ComparisonRow) -> str:
