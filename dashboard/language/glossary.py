@@ -95,6 +95,9 @@ WORDS: dict[str, str] = {
     "significant": "Of a change between two builds: its 95% interval excludes 0, it reaches "
     "its metric's threshold (a mean half of it), at most 5% of what is called so is expected to be "
     "chance, and enough processes of each side measured it, mostly six; by fewer it is suspected.",
+    "verdict": "What a comparison comes to, in a word. Of compiled and eager cases, latency, the device "
+    "time of GPUs, cold start, peak memory, drift, graph breaks and failures count towards it. All "
+    "else is shown, and has no part in it.",
     "Stay: new failures": "A case that passed on the base build only fails on the new one; by a "
     "timeout, a crash or a full memory in two processes at least, where two passed before.",
     "Stay": "Something is significantly worse; nothing is significantly better, and no case passes "

@@ -25,9 +25,10 @@ _OF_STATE: dict[State, Safety] = {
 NOT_COMPILED = "No compiled case of it was measured on both builds."
 NOTHING_MEASURED = "Nothing was measured on both builds."
 WHAT_IT_MEANS = (
-    "“Safe” means that nothing that was measured got significantly worse, and that nothing can be "
-    f"worse by more than {BOUND:g} times its metric's threshold; a step that scatters while it "
-    "waits for the GPU goes by the GPU's own time. It says nothing about other models and machines."
+    "“Safe” means that nothing that counts towards the verdict got significantly worse, and that "
+    f"none of it can be worse by more than {BOUND:g} times its metric's threshold; a step that "
+    "scatters while it waits for the GPU goes by the GPU's own time. It says nothing about other "
+    "models and machines."
 )
 
 

@@ -245,7 +245,7 @@ def _bound_sentence(judgement: Judgement) -> Iterator[str]:
             "sides, in turn."
         )
     elif judgement.state == "passed":
-        yield "Nothing got significantly worse."
+        yield "Nothing that counts towards the verdict got significantly worse."
         bounded = []
         for finding in judgement.findings:
             if finding.effect.ratio and finding.kind != "scatters":

@@ -2,7 +2,7 @@
 family and mode. Pure.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from dashboard.comparisons.core.judgement import (
@@ -17,14 +17,17 @@ from dashboard.comparisons.core.means import MetricMean, means_of
 from dashboard.comparisons.core.shortfall import Shortfall, shortfall
 from dashboard.comparisons.core.upgrade_answer import UpgradeAnswer, answer
 from dashboard.language.metrics import COMPILE_CALLS, METRICS
-from dashboard.language.wording import plural
+from dashboard.language.wording import named, plural
 
-# What `build_report` needs of each side. Compile calls are shown, and no part of the answer: what
-# more of them cost is the cold start
-REPORT_METRICS = tuple(dict.fromkeys([*PART_METRICS, *JUDGED_METRICS, COMPILE_CALLS]))
+# The less the better, too. Named where they got worse, but no part of the answer: the first two
+# show in the cold start and in the latency, which are
+UNJUDGED_METRICS = (COMPILE_CALLS, "overhead_us", "host_memory_gb")
+# What `build_report` needs of each side
+REPORT_METRICS = tuple(dict.fromkeys([*PART_METRICS, *JUDGED_METRICS, *UNJUDGED_METRICS]))
 
 GroupName = tuple[str, str]  # a model or a family, and its mode
 NameOf = Callable[[ComparedCase], GroupName]
+UnjudgedTables = Mapping[str, Table]  # by metric of UNJUDGED_METRICS, each judged by itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,40 +98,53 @@ def build_report(
 ) -> UpgradeReport:
     """The whole answer. Sides must bring REPORT_METRICS; the options are those of `judge_sides`."""
     judgement = judge_sides(base, new, any_libraries=any_libraries, is_complete=is_complete)
-    calls = compare(base, new, METRICS[COMPILE_CALLS], any_libraries=any_libraries)
+    unjudged = {}
+    for key in UNJUDGED_METRICS:
+        unjudged[key] = compare(base, new, METRICS[key], any_libraries=any_libraries)
     cases = {measured.case for measured in (*base.values(), *new.values())}
     in_order = sorted(cases, key=lambda case: case.place)
     return UpgradeReport(
-        CaseGroup("all", "", judgement, _answer(judgement, calls), _mean(calls)),
-        models=_groups(judgement, calls, in_order, lambda case: (case.model, case.mode)),
-        families=_groups(judgement, calls, in_order, lambda case: (case.family, case.mode)),
+        _group(("all", ""), judgement, unjudged),
+        models=_groups(judgement, unjudged, in_order, lambda case: (case.model, case.mode)),
+        families=_groups(judgement, unjudged, in_order, lambda case: (case.family, case.mode)),
     )
 
 
 def _groups(
-    judgement: Judgement, calls: Table, cases: Iterable[ComparedCase], name_of: NameOf
+    judgement: Judgement, unjudged: UnjudgedTables, cases: Iterable[ComparedCase], name_of: NameOf
 ) -> list[CaseGroup]:
     """The cases divided by their name, in the order of `cases`."""
     groups = []
     for name in dict.fromkeys(map(name_of, cases)):
         part = judgement.of_cases(lambda case, name=name: name_of(case) == name)  # type: ignore[misc]
-        rows = [row for row in calls.rows if name_of(row.case) == name]
-        its_calls = replace(calls, rows=rows)
-        groups.append(CaseGroup(*name, part, _answer(part, its_calls), _mean(its_calls)))
+        tables = {}
+        for key, table in unjudged.items():
+            rows = [row for row in table.rows if name_of(row.case) == name]
+            tables[key] = replace(table, rows=rows)
+        groups.append(_group(name, part, tables))
     return groups
 
 
-def _answer(judgement: Judgement, calls: Table) -> UpgradeAnswer:
-    """The answer, and that more compile calls, if there are, had no part in it."""
+def _group(name: GroupName, judgement: Judgement, unjudged: UnjudgedTables) -> CaseGroup:
+    """With its answer, and what got worse and had no part in it."""
     answered = answer(judgement)
-    worse = [row.effect for row in calls.rows if row.effect.verdict == "worse"]
-    if not worse:
-        return answered
-    how = worse[0].change.text
-    if len(calls.rows) > 1:
-        how = f"higher for certain in {len(worse)} of {plural(len(calls.rows), 'case')}"
-    sentence = f"Compile calls are {how}, which does not count towards the verdict."
-    return replace(answered, sentences=(*answered.sentences, sentence))
+    sentences = (*answered.sentences, *_unjudged_sentence(unjudged))
+    compile_calls = _mean(unjudged[COMPILE_CALLS])
+    return CaseGroup(*name, judgement, replace(answered, sentences=sentences), compile_calls)
+
+
+def _unjudged_sentence(unjudged: UnjudgedTables) -> Iterator[str]:
+    """Each metric that got worse: by how much in a single case, else in how many."""
+    changes = []
+    for table in unjudged.values():
+        worse = [row.effect for row in table.rows if row.effect.verdict == "worse"]
+        if worse and len(table.rows) == 1:
+            changes.append(named(table.metric, worse[0].change.text))
+        elif worse:
+            count = f"{len(worse)} of {plural(len(table.rows), 'case')}"
+            changes.append(f"{table.metric.label.lower()} in {count}")
+    if changes:
+        yield f"Worse for certain, but not counted towards the verdict: {', '.join(changes)}."
 
 
 def _mean(calls: Table) -> MetricMean | None:

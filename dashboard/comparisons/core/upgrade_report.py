@@ -10,6 +10,7 @@ from dashboard.comparisons.core.means import MetricMean
 from dashboard.comparisons.core.metric_effects import Effect
 from dashboard.comparisons.core.upgrade_groups import UpgradeReport
 from dashboard.language.exports import csv_text, markdown_table
+from dashboard.language.glossary import explain
 from dashboard.language.metrics import METRICS, Metric
 from dashboard.language.wording import plural, quantity
 from dashboard.results.core.kernel_words import ONE_PROFILE
@@ -47,6 +48,7 @@ METHOD = (
     "processes a side; with fewer a change is suspected. Two are enough of memory and drift "
     "that repeat within 0.1%, of compile calls that repeat within 0.2%, and of a device time that "
     "changes by 15% or more where the processes of each side agree within a twentieth of it.",
+    f"Verdict: {explain('verdict')}",
 )
 NEAREST_MEDIAN = (
     f"Kernels: of each side a job whose device time is near the median of its jobs. {ONE_PROFILE}"

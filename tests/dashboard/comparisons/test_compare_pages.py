@@ -35,7 +35,7 @@ def test_page_answers_2_11_or_2_13_with_a_word_and_a_sentence(
 def test_answers_lead_to_what_the_glossary_says_of_them(two_releases: None, reader: Client) -> None:
     shown = reader.get(COMPARE).text
     ids = set(re.findall(r'href="/glossary/#([^"]+)"', shown))
-    assert {"Stay-new-failures", "Move-at-a-cost", "No-change"} <= ids
+    assert {"verdict", "Stay-new-failures", "Move-at-a-cost", "No-change"} <= ids
     glossary = reader.get("/glossary/").text
     assert [each for each in ids if f'id="{each}"' not in glossary] == []
 
@@ -56,7 +56,11 @@ def test_page_links_to_the_commits_and_to_the_two_jobs_of_a_case(
     [
         ("gpt2", "Move, at a cost", "faster"),
         ("llama", "Move", "4.0% faster"),
-        ("resnet50", "No change", "Nothing got significantly worse"),
+        (
+            "resnet50",
+            "No change",
+            "Nothing that counts towards the verdict got significantly worse",
+        ),
         ("sd_unet", "Stay", "slower"),
     ],
 )

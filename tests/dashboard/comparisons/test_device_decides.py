@@ -39,7 +39,7 @@ def overall(new: Side, base: Side | None = None) -> CaseGroup:
             "Move, cold start not known",
             "Better: gpt2.training inductor device time 15.0% faster (",
         ),
-        (1.0, "No regression found", "Nothing got significantly worse."),
+        (1.0, "No regression found", "verdict got significantly worse."),
     ],
 )
 def test_gpu_time_of_two_processes_decides_where_the_step_waits_for_it(

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from dashboard.comparisons.core.case_table import report_with_table
 from dashboard.comparisons.core.gate import decide
+from dashboard.comparisons.core.judgement import JUDGED_METRICS
 from dashboard.comparisons.core.matching import (
     CaseMeasurements,
     ComparedCase,
@@ -13,8 +15,9 @@ from dashboard.comparisons.core.matching import (
 )
 from dashboard.comparisons.core.metric_effects import CaseSamples
 from dashboard.comparisons.core.upgrade_answer import VERDICTS
-from dashboard.comparisons.core.upgrade_groups import build_report
+from dashboard.comparisons.core.upgrade_groups import UNJUDGED_METRICS, build_report
 from dashboard.language.glossary import explain
+from dashboard.language.metrics import METRICS
 from tests.builders.compared import latency, samples, side
 
 
@@ -210,9 +213,45 @@ def test_compile_calls_are_shown_and_no_part_of_the_answer() -> None:
         assert (group.answer.word, group.answer.tone) == (alone.word, alone.tone)
         assert group.answer.sentences[:-1] == alone.sentences
         assert group.answer.sentences[-1] == (
-            "Compile calls are 33.3% higher, which does not count towards the verdict."
+            "Worse for certain, but not counted towards the verdict: compile calls 33.3% higher."
         )
     assert build_report(latency(), latency()).overall.compile_calls is None
+
+
+def test_what_got_worse_and_does_not_count_is_named_with_how_many_cases() -> None:
+    """Host memory by less than its threshold is no change."""
+    base: Side = {}
+    new: Side = {}
+    for config, memory in (("inductor", 1.1), ("regional", 1.01)):
+        one = {"latency_ms": samples(), "overhead_us": samples(), "host_memory_gb": samples()}
+        more = {"overhead_us": samples(factor=1.8), "host_memory_gb": samples(factor=memory)}
+        base = {**base, **side(one, config)}
+        new = {**new, **side(one | more, config)}
+    overall = build_report(base, new).overall
+    assert overall.answer.word == "No change"
+    assert "Nothing that counts towards the verdict got significantly worse." in (
+        overall.answer.sentences
+    )
+    assert overall.answer.sentences[-1] == (
+        "Worse for certain, but not counted towards the verdict: call overhead in 2 of 2 cases, "
+        "host memory in 1 of 2 cases."
+    )
+
+
+@pytest.mark.parametrize("metric", UNJUDGED_METRICS)
+def test_what_does_not_count_is_judged_as_its_own_table_is(metric: str) -> None:
+    """Five processes a side are too few for a change to be certain."""
+    few = (100.0, 100.3, 99.8, 100.1, 99.9)
+    base = side({"latency_ms": samples(), metric: samples(few)})
+    new = side({"latency_ms": samples(), metric: samples(few, 1.5)})
+    shown = report_with_table(base, new, METRICS[metric])
+    assert [row.effect.verdict for row in shown.table.rows] == ["unknown"]
+    assert "not counted" not in shown.report.overall.answer.sentence
+
+
+def test_glossary_names_all_that_counts_towards_the_verdict() -> None:
+    for metric in JUDGED_METRICS:
+        assert METRICS[metric].label.lower() in explain("verdict").lower()
 
 
 def test_wrong_gradients_are_called_so() -> None:
