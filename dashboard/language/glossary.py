@@ -117,9 +117,10 @@ WORDS: dict[str, str] = {
     "steps.",
     "No change": "Nothing differs: the whole interval of each result lies within its metric's "
     "threshold.",
-    "No regression found": "Nothing is significantly worse or better, and no interval goes beyond "
-    "2.5 thresholds of its metric for the worse; of a step that scatters while it waits for the "
-    "GPU, the interval of the GPU's own time counts. Smaller changes are possible.",
+    "No regression found": "Nothing is significantly worse, and nothing better but memory that eager "
+    "saves as well, which does not count. No interval goes beyond 2.5 thresholds of its metric for "
+    "the worse; of a step that scatters while it waits for the GPU, the interval of the GPU's own "
+    "time counts. Smaller changes are possible.",
     "Not enough data": "Nothing is significantly worse, but something may be: an interval is missing "
     "or goes beyond 2.5 thresholds for the worse, a change for the worse is suspected, a failure may "
     "be an accident, or cases to be compared were not measured on both sides.",

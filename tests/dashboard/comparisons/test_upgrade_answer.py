@@ -305,6 +305,7 @@ def test_memory_that_eager_saves_as_well_is_said_to_be_eagers(eager: float, said
     assert "inductor peak memory 33.6% lower" in answer.sentence
     assert ("33.6% lower, by 33.6 MB, in eager as well" in answer.sentence) == said
     assert answer.word == ("No regression found" if said else "Move")
+    assert "memory that eager saves as well" in explain(answer.word).lower()
 
 
 @pytest.mark.parametrize(("count", "said"), [(3, ""), (5, "2.0% faster")])
