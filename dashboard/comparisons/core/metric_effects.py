@@ -99,18 +99,16 @@ class Effect:
 
     @property
     def beside_levels(self) -> str:
-        """What to say where the levels, which are of all processes, differ by another amount than
-        those measured in turn; empty within the metric's threshold.
+        """What to say where the levels, which are of all processes, differ the other way than those
+        measured in turn; that the amounts differ is said once, above the table.
         """
         if self.ratio is None:
             return ""
         base, new = self.levels
         of_levels = 100 * (new / base - 1)
         shown = min(abs(of_levels), abs(self.ratio.percent)) >= LEAST_SHOWN_PERCENT
-        if shown and (of_levels > 0) != (self.ratio.percent > 0):
-            return "by those measured in turn; over all processes it is the other way"
-        is_other = abs(of_levels - self.ratio.percent) > self.metric.threshold_percent
-        return "by those measured in turn" if is_other else ""
+        is_opposite = shown and (of_levels > 0) != (self.ratio.percent > 0)
+        return "over all processes it is the other way" if is_opposite else ""
 
     @property
     def devices(self) -> str:

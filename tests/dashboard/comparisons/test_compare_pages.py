@@ -155,6 +155,15 @@ def test_axis_is_drawn_where_an_interval_is_known(
     assert ('class="drawn"' in shown) == ("drawn from" in shown) == drawn
 
 
+def test_page_says_of_which_processes_the_values_and_their_change_are(
+    two_releases: None, reader: Client
+) -> None:
+    """The ratio of the two values may be another one."""
+    shown = " ".join(text(reader, COMPARE).split())
+    said = "Base and new are of all processes, the change is of those measured in turn."
+    assert shown.count(said) == 1
+
+
 def test_filter_without_a_match_says_so(two_releases: None, reader: Client) -> None:
     page = text(reader, COMPARE + "&model=resnet50&show=worse")
     assert "No case fits these filters" in page
