@@ -136,6 +136,12 @@ def test_overview_answers_whether_to_move_to_the_newest_release(
 
 
 @pytest.mark.django_db
+def test_overview_says_that_single_cases_make_a_verdict(two_releases: None, reader: Client) -> None:
+    shown = " ".join(text(reader, "/").split())
+    assert "A verdict goes by single cases, whatever their mean: Stay where one is worse" in shown
+
+
+@pytest.mark.django_db
 def test_newest_release_of_a_machine_that_measured_nothing_is_none() -> None:
     assert newest_release("nowhere") is None
 
