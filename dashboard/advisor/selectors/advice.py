@@ -13,7 +13,7 @@ from dashboard.comparisons.core.running_costs import COST_METRICS, Option
 from dashboard.comparisons.selectors.measured_builds import measured_builds
 from dashboard.comparisons.selectors.versions import SideSource, by_build
 from dashboard.language.metrics import CHECK_CONFIGS, EAGER
-from dashboard.models import Benchmark, BuildLevel, Environment, TorchBuild
+from dashboard.models import Benchmark, BuildLevel, Config, Environment, TorchBuild
 
 NO_CHOICE = (EAGER, *CHECK_CONFIGS)  # what alone leaves nothing to advise
 
@@ -130,6 +130,21 @@ def _option(measured: CaseMeasurements, version: int) -> Option:
     elif not levels:
         failed = "only an older version of the benchmark was measured with it"
     return Option(measured.case.config, measured.case.place[1], levels, failed)
+
+
+def measured_configs(machine: int, benchmark: Benchmark) -> list[str]:
+    """The configs other than checks that any build was measured with there, in registry order. One
+    query.
+    """
+    configs = Config.objects.filter(
+        series__machine=machine,
+        series__benchmark=benchmark,
+        series__metric="latency_ms",
+        series__last_value__isnull=False,
+        retired=False,
+    )
+    chosen = configs.exclude(name__in=CHECK_CONFIGS).distinct()
+    return list(chosen.values_list("name", flat=True))
 
 
 def newest_jobs(build: AdvisedBuild, benchmark: Benchmark) -> dict[str, str]:

@@ -70,11 +70,13 @@ def advice_list(build: AdvisedBuild, start: Start, order: str) -> dict[str, Any]
 
 
 def advice_page(selection: AdviceSelection) -> dict[str, Any]:
-    """The advice for one benchmark, by the names of its template. Five queries."""
+    """The advice for one benchmark, by the names of its template. Six queries."""
     advice = selection.advice()
     measured = {option.config for option in selection.options}
     advised = {candidate.config for candidate in advice.candidates}  # eager by the others' control
-    defaults = selection.benchmark.default_configs
+    # Those of the default run, and those that other builds were measured with
+    elsewhere = selector.measured_configs(selection.build.machine, selection.benchmark)
+    offered = dict.fromkeys([*selection.benchmark.default_configs, *elsewhere])
     return {
         **place_choices(selection.builds, selection.build),
         "advice": advice,
@@ -84,8 +86,7 @@ def advice_page(selection: AdviceSelection) -> dict[str, Any]:
         "device_memory_gb": selector.device_memory_gb(selection.build.machine),
         "ahead": {row.config: advice_text.range_start(row) for row in advice.ranges},
         "totals": total_times(advice),
-        # Of the default run, those of which this build has nothing at all
-        "missing": [config for config in defaults if config not in {*measured, *advised}],
+        "missing": [config for config in offered if config not in {*measured, *advised}],
         "jobs": selector.newest_jobs(selection.build, selection.benchmark),
         **_plans(selection, advice),
     }

@@ -2,6 +2,7 @@
 
 import csv
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.test import Client
@@ -121,6 +122,17 @@ def test_invalid_parameters_change_nothing(reader: Client, query: str) -> None:
 def test_starts_that_were_not_measured_are_reported_missing(reader: Client) -> None:
     page = reader.get(ADVISOR).text
     assert "Not known: no config has a warm start that was measured." in page
+
+
+@pytest.mark.usefixtures("measured")
+def test_configs_that_only_another_build_was_measured_with_are_reported_missing(
+    reader: Client,
+) -> None:
+    said = "Not measured on this build: regional."
+    assert said not in text(reader, ADVISOR)
+    store("regional", FAST, build="2.12.0+cpu")
+    assert said in text(reader, f"{ADVISOR}?build={quote(site.BUILD)}")
+    assert said not in text(reader, f"{ADVISOR}?build={quote('2.12.0+cpu')}")
 
 
 @pytest.mark.usefixtures("measured")
