@@ -155,6 +155,14 @@ def test_axis_is_drawn_where_an_interval_is_known(
     assert ('class="drawn"' in shown) == ("drawn from" in shown) == drawn
 
 
+def test_page_links_to_what_counts_towards_a_verdict_where_the_table_has_no_head(
+    two_releases: None, reader: Client
+) -> None:
+    """As on a phone."""
+    method = text(reader, COMPARE).partition("How these numbers are made")[2]
+    assert 'href="/glossary/#verdict"' in method
+
+
 def test_page_says_of_which_processes_the_values_and_their_change_are(
     two_releases: None, reader: Client
 ) -> None:
