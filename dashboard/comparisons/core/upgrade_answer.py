@@ -240,9 +240,10 @@ def _bound_sentence(judgement: Judgement) -> Iterator[str]:
     if open_findings := judgement.of_kind("open"):
         reasons = _reasons([finding.effect.lacks for finding in open_findings])
         count = f"{len(open_findings)} of {plural(len(judgement.findings), 'result')}"
+        metrics = _and(list(dict.fromkeys(each.metric.label.lower() for each in open_findings)))
         yield (
-            f"{count} could still hide a large regression{reasons}: measure more processes of both "
-            "sides, in turn."
+            f"{count} could still hide a large regression in {metrics}{reasons}: measure more "
+            "processes of both sides, in turn."
         )
     elif judgement.state == "passed":
         yield "Nothing that counts towards the verdict got significantly worse."

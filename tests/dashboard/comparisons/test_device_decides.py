@@ -141,7 +141,7 @@ def test_step_that_waits_for_the_host_is_not_known_by_the_gpu() -> None:
 def test_more_gpu_time_is_worse_also_where_the_step_waits_for_the_host() -> None:
     group = overall(gpu_case(1.2, share=40.0), gpu_case(share=40.0))
     assert group.answer.word == "Stay"
-    assert "1 of 2 results could still hide a large regression" in group.answer.sentence
+    assert "1 of 2 results could still hide a large regression in latency" in group.answer.sentence
     assert "device time, 40% of the step, 20.0% slower (" in group.answer.sentence
 
 

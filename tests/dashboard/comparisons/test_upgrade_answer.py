@@ -198,7 +198,7 @@ def test_as_many_graph_breaks_are_no_regression(count: float) -> None:
 def test_sentence_counts_what_was_measured_by_one_process_a_side() -> None:
     single = {"latency_ms": samples((90.0, 110.0)), "graph_breaks": samples((1.0,))}
     sentence = build_report(side(single), side(single)).overall.answer.sentence
-    open_ones = "2 of 2 results could still hide a large regression"
+    open_ones = "2 of 2 results could still hide a large regression in latency and graph breaks"
     assert f"{open_ones} (one process on a side: 1 of them)" in sentence
 
 
