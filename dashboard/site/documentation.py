@@ -45,7 +45,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "coverage",
     ),
     "Explanation": ("measuring", "detection", "trends", "versions", "advisor", "differences"),
-    "PyTorch's own bugs": (
+    "Found in PyTorch": (
         "wrong-gradients",
         "attention-dropout",
         "dynamic-backward-stride",
@@ -53,6 +53,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "loop-reindexing",
         "reduction-layout",
         "launch-choice",
+        "cublas-workspace",
         "vector-probe",
     ),
 }
