@@ -9,8 +9,9 @@ from results_cells import arrow, each_value, median_cell, short_name
 from results_summary import Document, Groups, by_machine, gpu_of, grouped, release_of
 
 from dashboard.comparisons.core.judgement import judge_sides
-from dashboard.comparisons.core.matching import CaseMeasurements, ComparisonRow, Key
+from dashboard.comparisons.core.matching import ComparisonRow, Side, compare
 from dashboard.comparisons.core.sides import side_from_results
+from dashboard.language.metrics import METRICS
 from dashboard.results.core.kernel_profile import ArmProfile, arm_profiles
 from dashboard.results.core.launches import EvenedChange, evened_change, evened_ms
 from dashboard.results.core.result_format import parse_result
@@ -131,6 +132,14 @@ def names_changed(groups: Groups, old: str, new: str) -> dict[str, dict[str, str
     }
 
 
+def overhead_grown(groups: Groups, old: str, new: str) -> str:
+    """In how many cases calling the compiled code became slower for certain, and by how much."""
+    rows = compare(*_sides(groups, old, new), METRICS["overhead_us"], any_libraries=True).rows
+    changes = [row.effect.ratio for row in rows if row.effect.verdict == "worse"]
+    worse = [ratio.percent for ratio in changes if ratio is not None]
+    return f"{len(worse)} of {len(rows)} cases, by {min(worse):.0f} to {max(worse):.0f}%"
+
+
 def starts(groups: Groups) -> Iterator[Sequence[str]]:
     """The processes that had all three starts."""
     yield "benchmark", "config", "torch", "cold", "warm", "restored", "artifacts, MB"
@@ -170,13 +179,17 @@ def starts_in_turn(groups: Groups, every: Groups) -> Iterator[Sequence[str]]:
 
 
 def _compared(groups: Groups, old: str, new: str, metric: str) -> Sequence[ComparisonRow]:
-    """On the kinds of GPU on which the newer release was measured, as a page is of one kind; judged
-    with all metrics that a page judges.
+    """Judged with all metrics that a page judges."""
+    return judge_sides(*_sides(groups, old, new), any_libraries=True).tables[metric].rows
+
+
+def _sides(groups: Groups, old: str, new: str) -> tuple[Side, Side]:
+    """Both releases on the kinds of GPU on which the newer one was measured, as a page is of one
+    kind.
     """
     olds, news = _documents(groups, old), _documents(groups, new)
     gpus = set(map(gpu_of, news))
-    sides = _side(each for each in olds if gpu_of(each) in gpus), _side(news)
-    return judge_sides(*sides, any_libraries=True).tables[metric].rows
+    return _side(each for each in olds if gpu_of(each) in gpus), _side(news)
 
 
 def _judged(row: ComparisonRow) -> str:
@@ -189,5 +202,5 @@ def _documents(groups: Groups, release: str) -> list[Document]:
     return list(chain(*(by_release.get(release, ()) for by_release in groups.values())))
 
 
-def _side(documents: Iterable[Document]) -> dict[Key, CaseMeasurements]:
+def _side(documents: Iterable[Document]) -> Side:
     return side_from_results(map(parse_result, documents))
