@@ -21,7 +21,7 @@ from benchmarks_suite.harness import recorded
 POWER_CAP = "gpu_throttled"
 DEVICE_GOAL_PERCENT = 0.5
 # Of the yardstick's table: the suite's difference
-CELL_PERCENT = re.compile(r"\(([+-][\d.]+) ?%\)")
+CELL = re.compile(r"([\d.]+) / ([\d.]+) \(")  # the script, the suite; its rounded percent follows
 
 
 def summary(documents: Sequence[Document]) -> str:
@@ -123,9 +123,6 @@ def within(yardstick: str, goal_percent: float, columns: int = 3) -> str:
 
     columns: eager's and the compiled step's time, and the speedup.
     """
-    cells = [
-        cell for line in yardstick.splitlines() for cell in CELL_PERCENT.findall(line)[:columns]
-    ]
-    differences = [abs(float(cell)) for cell in cells]
-    close = sum(difference <= goal_percent for difference in differences)
-    return f"{close} of {len(differences)} cells"
+    cells = [cell for line in yardstick.splitlines() for cell in CELL.findall(line)[:columns]]
+    percents = [100 * abs(float(suite) / float(script) - 1) for script, suite in cells]
+    return f"{sum(percent <= goal_percent for percent in percents)} of {len(percents)} cells"
