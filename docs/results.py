@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from statistics import geometric_mean
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -107,18 +108,14 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
         agree=f"{LIMIT_PERCENT:g}%",
         device_times=table(upgrades(groups, "device_ms")),
         device_threshold=f"{METRICS['device_ms'].threshold_percent:g}%",
-        singles=table(singles(groups, FIRST_RELEASE, NAMES_RELEASE)),
-        **names_changed(_of_lists(groups), FIRST_RELEASE, NAMES_RELEASE),
-        overhead_grown=overhead_grown(on_h200s, FIRST_RELEASE, NAMES_RELEASE),
+        **_of_two_releases(groups, on_h200s),
         least_phased_s=f"{LEAST_PHASED_S:.0f} s",
         names_listed=len(listed_names()),
         least_single=f"{LEAST_SINGLE_PERCENT:.0f}%",
         choices=table(choices(groups)),
         names=table(names(groups)),
         starts=table(starts(groups)),
-        starts_in_turn=table(
-            starts_in_turn(grouped(sessions[RECORDED / STARTS_IN_TURN]), on_h200s)
-        ),
+        starts_in_turn=table(starts_in_turn(grouped(_of(sessions, [STARTS_IN_TURN])), on_h200s)),
         phases=table(phases(groups)),
         spread=table(spread(groups)),
         distributed=table(distributed(several_gpus)),
@@ -135,6 +132,16 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
         **device_goal(),
         drill=(RECORDED / "h100_drill" / "drill.md").read_text().strip(),
     )
+
+
+def _of_two_releases(groups: Groups, on_h200s: Groups) -> dict[str, Any]:
+    """What changed between the releases in which PyTorch's own lists were measured."""
+    releases = FIRST_RELEASE, NAMES_RELEASE
+    return {
+        "singles": table(singles(groups, *releases)),
+        **names_changed(_of_lists(groups), *releases),
+        "overhead_grown": overhead_grown(on_h200s, *releases),
+    }
 
 
 def _of(sessions: Mapping[Path, Sequence[Document]], names: Sequence[str]) -> list[Document]:

@@ -126,10 +126,9 @@ def names_changed(groups: Groups, old: str, new: str) -> dict[str, dict[str, str
     for row in _compared(groups, old, new, "device_ms"):
         if row.effect.ratio is not None:
             percents[row.case.config].append(row.effect.ratio.percent)
-    return {
-        "names_less": {config: str(sum(p < 0 for p in each)) for config, each in percents.items()},
-        "names_median": {config: f"{median(each):.2g}%" for config, each in percents.items()},
-    }
+    less = {config: str(sum(each < 0 for each in percents[config])) for config in percents}
+    medians = {config: f"{median(percents[config]):.2g}%" for config in percents}
+    return {"names_less": less, "names_median": medians}
 
 
 def overhead_grown(groups: Groups, old: str, new: str) -> str:
