@@ -121,6 +121,8 @@ WORDS: dict[str, str] = {
     "saves as well, which does not count. No interval goes beyond 2.5 thresholds of its metric for "
     "the worse; of a step that scatters while it waits for the GPU, the interval of the GPU's own "
     "time counts. Smaller changes are possible.",
+    "No regression found, cold start not known": "As No regression found, but some cold starts were not "
+    "measured on both sides, or not often enough to rule out that they got much longer.",
     "Not enough data": "Nothing is significantly worse, but something may be: an interval is missing "
     "or goes beyond 2.5 thresholds for the worse, a change for the worse is suspected, a failure may "
     "be an accident, or cases to be compared were not measured on both sides.",

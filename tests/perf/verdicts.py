@@ -39,7 +39,13 @@ DEVICE_TIME = "device_ms"
 # The GPU is busy for nearly all of the step
 BUSY = CaseSamples(1, (), None, n=2, least=97.0, most=97.0, mean=97.0)
 REGRESSION_WORDS = {"Stay: new failures", "Stay", "It depends", "Move, at a cost"}
-PASSED_WORDS = {"Move", "No change", "No regression found"}
+PASSED_WITHOUT_GAINS = {
+    "No change",
+    "No regression found",
+    "No regression found, cold start not known",
+}
+PASSED_WORDS = {"Move", "Move, cold start not known"} | PASSED_WITHOUT_GAINS
+WORDS_OF_NO_CHANGE = PASSED_WITHOUT_GAINS | {"Not enough data"}
 
 
 class Process(NamedTuple):
@@ -265,7 +271,7 @@ class Counts:
             name = f"model{model}"
             part = judgement.of_cases(lambda case, name=name: case.model == name)  # type: ignore[misc]
             is_changed = page.truth[model * CONFIGS : (model + 1) * CONFIGS].any()
-            self.false_models += not is_changed and answer(part).tone != "none"
+            self.false_models += not is_changed and answer(part).word not in WORDS_OF_NO_CHANGE
 
     def row(self, name: str) -> str:
         def percent(part: int, whole: int) -> str:

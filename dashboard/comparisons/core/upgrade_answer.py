@@ -21,6 +21,7 @@ Recommendation = Literal[
     "Move, cold start not known",
     "No change",
     "No regression found",
+    "No regression found, cold start not known",
     "Not enough data",
 ]
 
@@ -68,21 +69,30 @@ def _recommendation(judgement: Judgement) -> Recommendation:
         if not judgement.gains:
             return "Stay"
         return "Move, at a cost" if _only_steps_gain(judgement) else "It depends"
-    if judgement.state == "unknown":
-        is_move = judgement.gains and _only_starts_open(judgement)
-        return "Move, cold start not known" if is_move else UNKNOWN
+    if judgement.state == "unknown" and not _only_starts_open(judgement):
+        return UNKNOWN
+    # It is the same whether no process measured a start or too few
+    is_start_known = judgement.state == "passed" and not _without_start(judgement)
     if judgement.gains:
-        return "Move, cold start not known" if _without_start(judgement) else "Move"
-    is_same = all(finding.kind == "unchanged" for finding in judgement.findings)
-    return "No change" if is_same else "No regression found"
+        return "Move" if is_start_known else "Move, cold start not known"
+    return _without_gains(judgement, is_start_known)
+
+
+def _without_gains(judgement: Judgement, is_start_known: bool) -> Recommendation:
+    if all(finding.kind == "unchanged" for finding in judgement.findings):
+        return "No change"
+    return "No regression found" if is_start_known else "No regression found, cold start not known"
 
 
 def _only_starts_open(judgement: Judgement) -> bool:
-    """Whether all that is not known is how long some cases take to their first step.
+    """Whether all that is not known is how long some cases take to their first step, next to steps
+    that are known.
 
     One that is suspected to be longer leaves Move, or Move at a cost, where steps gain alone.
     """
     if judgement.undecided or any(out.lacks_data for out in judgement.absent):
+        return False
+    if not any(finding.metric.key in _STEPS for finding in judgement.findings):
         return False
     suspected = judgement.of_kind("suspected")
     unknown = judgement.of_kind("open") + suspected

@@ -39,7 +39,11 @@ def overall(new: Side, base: Side | None = None) -> CaseGroup:
             "Move, cold start not known",
             "Better: gpt2.training inductor device time 15.0% faster (",
         ),
-        (1.0, "No regression found", "verdict got significantly worse."),
+        (
+            1.0,
+            "No regression found, cold start not known",
+            "verdict got significantly worse.",
+        ),
     ],
 )
 def test_gpu_time_of_two_processes_decides_where_the_step_waits_for_it(
@@ -54,7 +58,7 @@ def test_gpu_time_of_two_processes_decides_where_the_step_waits_for_it(
 def test_gpu_time_that_may_be_shorter_only_bounds_the_step() -> None:
     """Two processes a side: suspected to be faster."""
     answer = overall(gpu_case(0.97)).answer
-    assert answer.word == "No regression found"
+    assert answer.word == "No regression found, cold start not known"
     assert "it waits for the GPU, whose own time is not slower." in answer.sentence
     assert STANDS_FOR_IT not in answer.sentence
 
@@ -167,7 +171,7 @@ def test_what_is_known_of_the_step_is_said_where_other_things_are_not() -> None:
         return given
 
     answer = overall(with_one_start(), with_one_start()).answer
-    assert answer.word == "Not enough data"
+    assert answer.word == "No regression found, cold start not known"
     assert "The step of 1 case is at most 0.1% slower, 1 of them by the GPU's" in answer.sentence
     scattered = overall(gpu_case(share=40.0), gpu_case(share=40.0)).answer
     assert "at most" not in scattered.sentence

@@ -28,17 +28,17 @@ def test_two_processes_a_side_decide_and_the_kernels_explain_it(reader: Client) 
     assert f"The whole step of 2 cases {waiting}, {limit}" in answer.sentence
     words = {group.name: group.answer.word for group in page.context["report"].models}
     assert words == {
-        "captioning": "No regression found",
-        "convnext": "No regression found",
+        "captioning": "No regression found, cold start not known",
+        "convnext": "No regression found, cold start not known",
         "gpt2": "Stay",
         "llama": "Not enough data",  # one process a side
         "mlp": "Not enough data",  # its step waits for the host
         "resnet50": "Not enough data",  # Inductor chose other block sizes from process to process
         "rms_norm": "No change",
-        "softmax": "No regression found",
-        "swin": "No regression found",
+        "softmax": "No regression found, cold start not known",
+        "swin": "No regression found, cold start not known",
         "tiny_cnn": "Not enough data",  # one process
-        "vit_b16": "No regression found",
+        "vit_b16": "No regression found, cold start not known",
     }
 
     pairs = re.findall(r'href="(/jobs/pair/[^"]*chosen=device_ms)', page.content.decode())

@@ -44,7 +44,14 @@ from tests.builders.compared import latency, samples, side
             side({"latency_ms": samples((98.0, 102.0) * 3), "cold_start_s": samples(factor=0.7)}),
             "Move",
         ),
-        (side({"latency_ms": samples((98.0, 102.0) * 3)}), "No regression found"),
+        (
+            side({"latency_ms": samples((98.0, 102.0) * 3), "cold_start_s": samples()}),
+            "No regression found",
+        ),
+        (
+            side({"latency_ms": samples((98.0, 102.0) * 3)}),
+            "No regression found, cold start not known",
+        ),
         (side({}, failures={"crashed": 1}), "Not enough data"),
         (side({}, failures={"fail_to_compile": 1}), "Stay: new failures"),
         ({}, "Not enough data"),
@@ -73,7 +80,15 @@ SMALLER = {"latency_ms": samples(), "peak_memory_gb": samples(factor=0.7)}
         (FASTER | {"cold_start_s": samples((130.0, 131.0))}, "Move, cold start not known"),
         (SMALLER | {"cold_start_s": samples((130.0, 131.0))}, "Not enough data"),  # may depend
         (FASTER | {"peak_memory_gb": samples((100.0,))}, "Not enough data"),
-        ({"latency_ms": samples(), "cold_start_s": samples((100.0,))}, "Not enough data"),
+        (
+            {"latency_ms": samples(), "cold_start_s": samples((100.0,))},
+            "No regression found, cold start not known",
+        ),
+        (
+            {"latency_ms": samples(), "cold_start_s": samples((130.0, 131.0))},
+            "Not enough data",
+        ),
+        ({"cold_start_s": samples((100.0,))}, "Not enough data"),  # no step is known
     ],
 )
 def test_start_that_is_not_known_is_said_next_to_steps_that_are(
@@ -191,7 +206,7 @@ def test_one_more_graph_break_is_a_regression_by_default() -> None:
 def test_as_many_graph_breaks_are_no_regression(count: float) -> None:
     noisy = {"latency_ms": samples((98.0, 102.0) * 3), "graph_breaks": samples((count, count))}
     report = build_report(_with_breaks(count, count), side(noisy))
-    assert report.overall.answer.word == "No regression found"
+    assert report.overall.answer.word == "No regression found, cold start not known"
     assert "most room for it: latency of gpt2.training" in report.overall.answer.sentence
 
 
