@@ -112,17 +112,17 @@ WORDS: dict[str, str] = {
     "significantly worse, and no interval goes beyond 2.5 thresholds of its metric for the worse, "
     "that of the cold start of each compiled case included. Memory that eager saves as well does "
     "not count.",
-    "Move, cold start not known": "As Move, but some cold starts were not measured on both sides, not "
-    "often enough to rule out that they got much longer, or are suspected of it next to faster "
-    "steps.",
+    "Move, cold start not known": "As Move, but some cold starts were not measured on both sides, have "
+    "intervals that do not rule out that they got much longer, or are suspected of it next to "
+    "faster steps.",
     "No change": "Nothing differs: the whole interval of each result lies within its metric's "
-    "threshold.",
+    "threshold, that of the cold start of each compiled case included.",
     "No regression found": "Nothing is significantly worse, and nothing better but memory that eager "
     "saves as well, which does not count. No interval goes beyond 2.5 thresholds of its metric for "
     "the worse; of a step that scatters while it waits for the GPU, the interval of the GPU's own "
     "time counts. Smaller changes are possible.",
     "No regression found, cold start not known": "As No regression found, but some cold starts were not "
-    "measured on both sides, or not often enough to rule out that they got much longer.",
+    "measured on both sides, or have intervals that do not rule out that they got much longer.",
     "Not enough data": "Nothing is significantly worse, but something may be: an interval is missing "
     "or goes beyond 2.5 thresholds for the worse, a change for the worse is suspected, a failure may "
     "be an accident, or cases to be compared were not measured on both sides.",

@@ -16,13 +16,14 @@ _NEAR = range(-4, 9)  # powers of ten of numbers that are written with plain dig
 _ABSENT = "–"
 _ATTACHED = ("×", "%")  # units that stand next to their number
 _WHOLE = 100  # percent from here on have no decimals
+_VAGUE = 10  # percentage points: the ends of an interval as wide as this have no decimals, either
 _LEAST = 0.05  # percent; less is rounded to none, and has no direction
 LEAST_SHORT = 0.1  # ratios from here on have two decimals; a smaller one would keep a single digit
 
 # unit of a metric -> (word for a smaller value, word for a larger one)
 _DIRECTIONS = {
     "ms": ("faster", "slower"),
-    "s": ("faster", "slower"),
+    "s": ("shorter", "longer"),  # cold and warm starts, compile times: nothing that runs at a speed
     "µs": ("faster", "slower"),
     "/s": ("slower", "faster"),
     "GB": ("less memory", "more memory"),
@@ -234,12 +235,14 @@ def effect(
     tone = _tone(metric, amount)
     if unit != "percent":
         return ValueChange(_difference(metric, amount), tone, None)
-    text = "0.0%"
-    if abs(amount) >= _LEAST:
-        text = f"{_percent(abs(amount))} {_direction(metric, larger=amount > 0)}"
-    if low is None or high is None or not has_two_ends(low, high):
-        return ValueChange(text, tone, amount)
-    return ValueChange(f"{text} ({_ends(metric, low, high)[0]})", tone, amount)
+    size, ends = _percent(abs(amount)), ""
+    if low is not None and high is not None and has_two_ends(low, high):
+        ends = f" ({_ends(metric, low, high)[0]})"
+        if not _decimals(low, high) and abs(amount) >= 1:
+            size = f"{abs(amount):,.0f}%"
+    if abs(amount) < _LEAST:
+        return ValueChange(f"0.0%{ends}", tone, amount)
+    return ValueChange(f"{size} {_direction(metric, larger=amount > 0)}{ends}", tone, amount)
 
 
 def has_two_ends(low: float, high: float) -> bool:
@@ -285,7 +288,11 @@ def _ends(metric: Metric, low: float, high: float) -> tuple[str, str]:
 
 
 def _decimals(low: float, high: float) -> int:
-    return 0 if max(-low, high) >= _WHOLE else 1
+    """None for large percentages, and for those that are known to ten points or less: unless an
+    end would then read as zero.
+    """
+    is_vague = high - low >= _VAGUE and min(abs(low), abs(high)) >= 1
+    return 0 if is_vague or max(-low, high) >= _WHOLE else 1
 
 
 def _difference(metric: Metric, difference: float) -> str:

@@ -64,24 +64,25 @@ def answer(judgement: Judgement) -> UpgradeAnswer:
 
 def _recommendation(judgement: Judgement) -> Recommendation:
     if judgement.state == "regression":
-        if judgement.breaks:
-            return "Stay: new failures"
-        if not judgement.gains:
-            return "Stay"
-        return "Move, at a cost" if _only_steps_gain(judgement) else "It depends"
+        return _despite_regressions(judgement)
     if judgement.state == "unknown" and not _only_starts_open(judgement):
         return UNKNOWN
     # It is the same whether no process measured a start or too few
     is_start_known = judgement.state == "passed" and not _without_start(judgement)
     if judgement.gains:
         return "Move" if is_start_known else "Move, cold start not known"
-    return _without_gains(judgement, is_start_known)
+    if not is_start_known:
+        return "No regression found, cold start not known"
+    is_same = all(finding.kind == "unchanged" for finding in judgement.findings)
+    return "No change" if is_same else "No regression found"
 
 
-def _without_gains(judgement: Judgement, is_start_known: bool) -> Recommendation:
-    if all(finding.kind == "unchanged" for finding in judgement.findings):
-        return "No change"
-    return "No regression found" if is_start_known else "No regression found, cold start not known"
+def _despite_regressions(judgement: Judgement) -> Recommendation:
+    if judgement.breaks:
+        return "Stay: new failures"
+    if not judgement.gains:
+        return "Stay"
+    return "Move, at a cost" if _only_steps_gain(judgement) else "It depends"
 
 
 def _only_starts_open(judgement: Judgement) -> bool:

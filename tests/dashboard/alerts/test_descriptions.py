@@ -15,7 +15,7 @@ FASTER: dict[str, Any] = {"direction": "improvement", "effect": -8.6, "low": -9.
     ("confirmation", "expected"),
     [
         ("confirmed", "mlp inference: 6.2% slower in inductor since 2.13.0"),
-        ("", "mlp inference: 6.2% slower, but cold start 8.6% faster in inductor since 2.13.0"),
+        ("", "mlp inference: 6.2% slower, but cold start 8.6% shorter in inductor since 2.13.0"),
     ],
 )
 def test_title_names_what_is_confirmed_or_all_where_nothing_is(

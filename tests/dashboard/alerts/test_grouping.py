@@ -84,7 +84,7 @@ def test_several_configs_are_listed_and_many_are_counted() -> None:
 @pytest.mark.parametrize(
     ("suspicion", "expected"),
     [
-        (replace(SLOWER, metric="cold_start_s", effect=30.0), "cold start 30.0% slower"),
+        (replace(SLOWER, metric="cold_start_s", effect=30.0), "cold start 30.0% longer"),
         (replace(SLOWER, metric="device_ms", effect=2.1), "device time 2.1% slower"),
         (
             replace(SLOWER, metric="graph_breaks", effect=2.0, unit="difference"),

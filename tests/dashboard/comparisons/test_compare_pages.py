@@ -134,7 +134,7 @@ def test_answer_names_the_cases_that_changed_for_certain(
 ) -> None:
     page = text(reader, COMPARE)
     answer = page.partition('aria-label="The answer"')[2].partition("</section>")[0]
-    changed = r"Significant: <a .*?gpt2.* in inductor, cold start .*% slower \(.* more\."
+    changed = r"Significant: <a .*?gpt2.* in inductor, cold start .*% longer \(.* more\."
     assert re.search(changed, answer)
 
 

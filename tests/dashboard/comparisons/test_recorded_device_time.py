@@ -34,7 +34,7 @@ def test_two_processes_a_side_decide_and_the_kernels_explain_it(reader: Client) 
         "llama": "Not enough data",  # one process a side
         "mlp": "Not enough data",  # its step waits for the host
         "resnet50": "Not enough data",  # Inductor chose other block sizes from process to process
-        "rms_norm": "No change",
+        "rms_norm": "No regression found, cold start not known",
         "softmax": "No regression found, cold start not known",
         "swin": "No regression found, cold start not known",
         "tiny_cnn": "Not enough data",  # one process

@@ -27,7 +27,8 @@ from tests.builders.compared import latency, samples, side
         (side({"latency_ms": samples(factor=0.9), "cold_start_s": samples()}), "Move"),
         (side({"latency_ms": samples(factor=0.9)}), "Move, cold start not known"),
         (side({"latency_ms": samples(factor=1.1)}), "Stay"),
-        (side({"latency_ms": samples()}), "No change"),
+        (side({"latency_ms": samples(), "cold_start_s": samples()}), "No change"),
+        (side({"latency_ms": samples()}), "No regression found, cold start not known"),
         (
             side({"latency_ms": samples(factor=0.9), "cold_start_s": samples(factor=1.3)}),
             "Move, at a cost",
@@ -123,7 +124,7 @@ def test_case_is_named_once_where_several_of_its_metrics_got_worse() -> None:
     new = side({"latency_ms": samples(factor=1.2), "cold_start_s": samples(factor=1.3)})
     worse = build_report(base, new).overall.answer.sentences[0]
     assert worse.count("gpt2.training inductor") == 1
-    assert "cold start 30.0% slower" in worse
+    assert "cold start 30.0% longer" in worse
     assert "20.0% slower" in worse
 
 
@@ -140,7 +141,7 @@ def test_suspected_slower_step_leaves_no_clear_yes() -> None:
     answer = build_report(base, new).overall.answer
     assert answer.word == "It depends"
     worse, suspected = answer.sentences[:2]
-    assert worse.startswith("Worse: gpt2.training inductor cold start 30.0% slower (")
+    assert worse.startswith("Worse: gpt2.training inductor cold start 30.0% longer (")
     assert suspected.startswith(
         "Suspected, not certain: gpt2.training regional latency 40.0% slower ("
     )
@@ -158,7 +159,7 @@ def test_answer_in_a_sentence_names_gain_cost_and_failures() -> None:
     sentence = build_report(base, new).overall.answer.sentence
     assert sentence.startswith(
         "1 case that passed now fails: gpt2.training regional (failed to compile). Worse: "
-        "gpt2.training inductor cold start 30.0% slower ("
+        "gpt2.training inductor cold start 30.0% longer ("
     )
     assert "Better: gpt2.training inductor latency 10.0% faster (" in sentence
 
@@ -170,8 +171,9 @@ def test_headline_table_and_gate_are_one_judgement() -> None:
         case = ComparedCase(f"m{number}.training", "inductor", f"m{number}", "llm", "training")
         case = replace(case, place=(number, 0))
         factor = 1.05 if number < 10 else 1.0
-        base[case.key] = CaseMeasurements(case, {"latency_ms": [samples()]})
-        new[case.key] = CaseMeasurements(case, {"latency_ms": [samples(factor=factor)]})
+        start = {"cold_start_s": [samples()]}
+        base[case.key] = CaseMeasurements(case, {"latency_ms": [samples()], **start})
+        new[case.key] = CaseMeasurements(case, {"latency_ms": [samples(factor=factor)], **start})
     report = build_report(base, new)
     assert report.overall.answer.word == "Stay"
     assert len(report.latency.significant) == 10
@@ -237,7 +239,8 @@ def test_what_got_worse_and_does_not_count_is_named_with_how_many_cases() -> Non
     """One percent more host memory is below its threshold and does not count as worse."""
     base: Side = {}
     new: Side = {}
-    unchanged = dict.fromkeys(("latency_ms", "overhead_us", "host_memory_gb"), samples())
+    metrics = "latency_ms", "cold_start_s", "overhead_us", "host_memory_gb"
+    unchanged = dict.fromkeys(metrics, samples())
     for config, memory_factor in (("inductor", 1.1), ("regional", 1.01)):
         grown = {
             "overhead_us": samples(factor=1.8),
@@ -303,7 +306,8 @@ def test_eager_that_changed_decides_nothing(configs: tuple[str, ...], factor: fl
     base: dict[Key, CaseMeasurements] = {}
     new: dict[Key, CaseMeasurements] = {}
     for config in configs:
-        both = {"latency_ms": samples(), "speedup": samples((2.0,) * 6)}
+        both = dict.fromkeys(("latency_ms", "cold_start_s"), samples())
+        both["speedup"] = samples((2.0,) * 6)
         base |= side({**both, "eager_latency_ms": samples(factor=2)}, config=config)
         moved = {"eager_latency_ms": samples(factor=2 * factor)}
         new |= side({**both, **moved, "speedup": samples((2.0 * factor,) * 6)}, config=config)

@@ -38,7 +38,7 @@ def text(change: Any) -> str:
 
 def test_change_is_the_mean_move_of_earlier_cases() -> None:
     ten_percent_slower = figure("cold_start_s", 11.0, day(0, 10 * math.log(1.1)))
-    assert text(ten_percent_slower.since_month) == "10.0% slower"
+    assert text(ten_percent_slower.since_month) == "10.0% longer"
 
 
 def test_new_case_does_not_shift_the_change() -> None:
@@ -49,13 +49,13 @@ def test_new_case_does_not_shift_the_change() -> None:
 def test_change_since_build_counts_the_newest_build_only() -> None:
     before, after = day(0, 10 * math.log(1.5)), day(1, 10 * math.log(0.8), build=NEW)
     start = figure("cold_start_s", 10.0, before, after)
-    assert text(start.since_build) == "20.0% faster"
-    assert text(start.since_month) == "20.0% slower"
+    assert text(start.since_build) == "20.0% shorter"
+    assert text(start.since_month) == "20.0% longer"
 
 
 def test_half_of_the_cases_on_each_of_two_days_adds_up() -> None:
     halves = [day(number, 5 * math.log(1.1), count=5, linked=5) for number in (0, 1)]
-    assert text(figure("cold_start_s", 11.0, *halves).since_month) == "10.0% slower"
+    assert text(figure("cold_start_s", 11.0, *halves).since_month) == "10.0% longer"
 
 
 def test_cases_that_all_joined_within_the_month_are_their_own_measure() -> None:
