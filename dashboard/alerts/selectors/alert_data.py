@@ -12,14 +12,13 @@ from django.db.models import Q
 from dashboard.alerts.core.alert_charts import Process, Step, sides
 from dashboard.alerts.selectors.alerts import DECISION_IN_BRIEF, WITHDRAWN
 from dashboard.alerts.selectors.facts import same_case
-from dashboard.alerts.selectors.pairs import is_warm_up
+from dashboard.alerts.selectors.pairs import data_of_case, is_warm_up
 from dashboard.catalog.core.versions import variant_of
 from dashboard.language.metrics import is_grain
 from dashboard.language.wording import metric_of
 from dashboard.models import (
     Alert,
     Confirmation,
-    Datum,
     EvidenceState,
     InvalidPoint,
     Series,
@@ -188,15 +187,10 @@ def part(line: ChartLine, keep: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Ch
 
 
 def processes(confirmation: Confirmation, alert: Alert) -> list[Process]:
-    """What each process of the confirmation measured of the alert's case, as planned. One query."""
-    data = Datum.objects.filter(
-        series__benchmark=alert.series.benchmark_id,
-        series__config=alert.series.config_id,
-        series__machine=alert.series.machine_id,
-        series__metric=alert.series.metric,
-        job__run__confirmation=confirmation,
-        value__isnull=False,
-    )
+    """What each process of the confirmation measured of the alert's case, as planned. Three
+    queries.
+    """
+    data = data_of_case(confirmation, alert, alert.series.metric)
     columns = (
         "build_id",
         "build__label",

@@ -14,6 +14,7 @@ from math import isfinite
 from dashboard.alerts.core import attribution
 from dashboard.alerts.core.change_facts import ChangeFacts, ObservedChange
 from dashboard.alerts.selectors import documents
+from dashboard.alerts.selectors.pairs import data_of_case
 from dashboard.detection import compare_levels
 from dashboard.language.metrics import EAGER, METRICS, STATUS_METRIC, is_grain
 from dashboard.language.wording import metric_of
@@ -215,13 +216,7 @@ def _confirmed_values(
     alert: Alert, confirmation: Confirmation, metric: str
 ) -> dict[int | None, list[float]]:
     """What the confirmation measured of a metric of the case, by build."""
-    data = Datum.objects.filter(
-        job__run__confirmation=confirmation,
-        series__metric=metric,
-        series__benchmark=alert.series.benchmark_id,
-        series__config=alert.series.config_id,
-        value__isnull=False,
-    )
+    data = data_of_case(confirmation, alert, metric)
     values: dict[int | None, list[float]] = defaultdict(list)
     for build, value in data.values_list("build_id", "value"):
         assert value is not None
