@@ -265,29 +265,26 @@ def _model(benchmark: str) -> str:
 
 def phases(groups: Groups) -> Iterator[Sequence[str]]:
     """The last process of each case, in the newest release, that had a long cold start."""
-    yield (
-        "benchmark",
-        "config",
-        "cold start, s",
-        "dynamo",
-        "AOTAutograd",
-        "Inductor",
-        "kernels",
-        "the rest",
-    )
+    places = "dynamo", "AOTAutograd", "Inductor", "kernels", "the rest"
+    yield "benchmark", "config", "torch", "cold start, s", *places
     for (benchmark, config), by_release in groups.items():
-        processes = chain(*(by_release[release] for release in sorted(by_release)))
-        cold = [process for process in processes if "cold" in process.get("starts", {})]
+        cold = [
+            (release, process)
+            for release, processes in sorted(by_release.items())
+            for process in processes
+            if "cold" in process.get("starts", {})
+        ]
         if not cold or config not in PHASED:
             continue
-        last = cold[-1:]
+        release, process = cold[-1]
+        last = [process]
         cold_s = median_of(last, "cold_start_s") or 0.0
         if cold_s < LEAST_PHASED_S:
             continue
         parts_s = [median_of(last, f"compile_{phase}_s") or 0.0 for phase in PHASES]
         parts_s.append(max(0.0, cold_s - sum(parts_s)))
         shares = [f"{part_s / cold_s:.0%}" for part_s in parts_s]
-        yield short_name(benchmark), config, number_text(cold_s, 3), *shares
+        yield short_name(benchmark), config, release, number_text(cold_s, 3), *shares
 
 
 def spread(groups: Groups) -> Iterator[Sequence[str]]:
