@@ -16,7 +16,7 @@ _NEAR = range(-4, 9)  # powers of ten of numbers that are written with plain dig
 _ABSENT = "–"
 _ATTACHED = ("×", "%")  # units that stand next to their number
 _WHOLE = 100  # percent from here on have no decimals
-_VAGUE = 10  # percentage points: the ends of an interval as wide as this have no decimals, either
+_VAGUE = 10  # percentage points: neither have the ends of an interval that is as wide
 _LEAST = 0.05  # percent; less is rounded to none, and has no direction
 LEAST_SHORT = 0.1  # ratios from here on have two decimals; a smaller one would keep a single digit
 
@@ -234,14 +234,14 @@ def effect(
     tone = _tone(metric, amount)
     if unit != "percent":
         return ValueChange(_difference(metric, amount), tone, None)
-    size, ends = _percent(abs(amount)), ""
+    decimals, ends = 1, ""
     if low is not None and high is not None and has_two_ends(low, high):
-        ends = f" ({_ends(metric, low, high)[0]})"
-        if not _decimals(low, high) and abs(amount) >= 1:
-            size = f"{abs(amount):,.0f}%"
-    if abs(amount) < _LEAST:
-        return ValueChange(f"0.0%{ends}", tone, amount)
-    return ValueChange(f"{size} {_direction(metric, larger=amount > 0)}{ends}", tone, amount)
+        decimals, ends = _decimals(low, high), f" ({_ends(metric, low, high)[0]})"
+    text = "0.0%"
+    if abs(amount) >= _LEAST:
+        direction = _direction(metric, larger=amount > 0)
+        text = f"{_percent(abs(amount), decimals)} {direction}"
+    return ValueChange(f"{text}{ends}", tone, amount)
 
 
 def has_two_ends(low: float, high: float) -> bool:
@@ -287,8 +287,8 @@ def _ends(metric: Metric, low: float, high: float) -> tuple[str, str]:
 
 
 def _decimals(low: float, high: float) -> int:
-    """None for large percentages, and for those that are known to ten points or less: unless an
-    end would then read as zero.
+    """How many an interval of percent has: no decimals where it is wide or far from zero, unless
+    an end would then read as zero.
     """
     is_vague = high - low >= _VAGUE and min(abs(low), abs(high)) >= 1
     return 0 if is_vague or max(-low, high) >= _WHOLE else 1
@@ -301,23 +301,15 @@ def _difference(metric: Metric, difference: float) -> str:
     return f"{quantity(metric, abs(difference))} {comparison}"
 
 
-def _percent(percent: float) -> str:
-    return f"{percent:,.0f}%" if percent >= _WHOLE else f"{percent:.1f}%"
+def _percent(percent: float, decimals: int = 1) -> str:
+    is_whole = percent >= _WHOLE or (not decimals and percent >= 1)
+    return f"{percent:,.0f}%" if is_whole else f"{percent:.1f}%"
 
 
 def _direction(metric: Metric, *, larger: bool) -> str:
     if "drift" in metric.key:
         return _ACCURACY[larger]
     return _DIRECTIONS.get(metric.unit, ("lower", "higher"))[larger]
-
-
-MOVE = ("Move from", "to", "?")  # what a comparison asks; its two sides come between the words
-
-
-def question(base: str, new: str, where: str) -> str:
-    """What a comparison asks: "Move from 2.11.0 to 2.13.0? On h100"."""
-    before, between, after = MOVE
-    return f"{before} {base} {between} {new}{after} {where[:1].upper()}{where[1:]}".rstrip()
 
 
 def levels(metric: Metric, before: float, after: float) -> str:

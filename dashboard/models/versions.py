@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.urls import reverse
 
-from dashboard.language.wording import question
+from dashboard.language.questions import question
 
 
 class Requirements(models.Model):

@@ -19,7 +19,7 @@ from dashboard.comparisons.selectors.measured_builds import (
     processes_in_turn,
 )
 from dashboard.comparisons.selectors.versions import MeasuredSide, SideSource
-from dashboard.language.wording import question
+from dashboard.language.questions import question
 from dashboard.models import Config
 
 NAMES = ("build", "machine", "track", "config")

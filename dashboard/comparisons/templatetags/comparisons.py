@@ -24,6 +24,7 @@ from dashboard.comparisons.selectors.case_jobs import CaseJobs
 from dashboard.comparisons.selectors.model_rows import Need
 from dashboard.language import wording
 from dashboard.language.metrics import Metric
+from dashboard.language.questions import MOVE
 from dashboard.language.wording import duration, plural, quantity
 
 register = template.Library()
@@ -153,9 +154,7 @@ def _why_unknown(of: Effect | FactorEffect | MetricMean, interval: str) -> str:
 @register.simple_tag
 def move(base: object, new: object) -> SafeString:
     """The question of a comparison, as a heading in which the two sides stand out."""
-    before, between, after = (
-        format_html('<span class="sides">{}</span>', words) for words in wording.MOVE
-    )
+    before, between, after = (format_html('<span class="sides">{}</span>', words) for words in MOVE)
     return format_html("{} {} {} {}{}", before, base, between, new, after)
 
 

@@ -150,6 +150,15 @@ def test_duration_has_two_units_at_most(seconds: float | None, text: str) -> Non
         ("peak_memory_gb", (10.0, 10.0, 10.0, "percent"), "10.0% more memory", "bad"),
         ("compile_calls", (-11.79, -11.82, -11.76, "percent"), "11.8% lower", "good"),
         ("latency_ms", (6.21, float("-inf"), float("inf"), "percent"), "6.2% slower", "bad"),
+        ("cold_start_s", (13.0, 1.6, 25.7, "percent"), "13% longer (2 to 26%)", "bad"),
+        ("cold_start_s", (6.2, 0.3, 12.4, "percent"), "6.2% longer (0.3 to 12.4%)", "bad"),
+        (
+            "cold_start_s",
+            (0.4, -8.4, 9.6, "percent"),
+            "0.4% longer (8% shorter to 10% longer)",
+            "bad",
+        ),
+        ("overhead_us", (74.6, 25.0, 146.2, "percent"), "75% higher (25 to 146%)", "bad"),
         ("graph_breaks", (2.0, 2.0, 2.0, "difference"), "2 more", "bad"),
     ],
 )
