@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from dashboard.language.metrics import METRICS
+from dashboard.language.questions import question
 from dashboard.language.wording import (
     change,
     column_decimals,
@@ -18,7 +19,6 @@ from dashboard.language.wording import (
     number,
     plural,
     quantity,
-    question,
     quiet,
     span,
 )
