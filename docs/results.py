@@ -30,6 +30,7 @@ from results_releases import (  # noqa: E402
     launch_spread,
     names_changed,
     overhead_grown,
+    phases,
     singles,
     starts,
     starts_in_turn,
@@ -65,7 +66,6 @@ from benchmarks_suite.registry import BENCHMARKS  # noqa: E402
 from dashboard.language.metrics import METRICS  # noqa: E402
 from tests.perf.kernel_choices import LIMIT_PERCENT  # noqa: E402
 
-PHASES = ("dynamo", "aot", "inductor", "triton")
 IN_TURN = ("h200_four_releases", "h200_own_launches")  # four releases took turns there
 # The oldest and the newest of them took turns there
 TWO_OF_THEM = ("h200_decided", "h200_answered", "h200_host_bound")
@@ -75,8 +75,6 @@ FIRST_RELEASE, NAMES_RELEASE = "2.11.0", "2.15.0"  # in which PyTorch's own list
 DISTRIBUTED = "distributed"  # the family that spans GPUs
 FIELD = "field-"  # families of PyTorch's own lists begin so
 LEAST_SPREAD = 4  # processes of a case, to say how much they differ
-PHASED = ("inductor", "regional")  # whose compile time is listed by phase
-LEAST_PHASED_S = 10.0  # of a cold start, to be listed by phase
 GOAL_PERCENT = 2.0  # within which the suite and the yardstick should agree
 
 TEMPLATE = ROOT / "docs" / "results.template"
@@ -95,6 +93,7 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
     every_gpu = grouped(each for each in plain if each["benchmark"]["family"] != DISTRIBUTED)
     groups, on_h200s = _of_gpu(every_gpu, GPU), _of_gpu(every_gpu, "H200")
     several_gpus = grouped(each for each in plain if each["benchmark"]["family"] == DISTRIBUTED)
+    turned = grouped(_of(sessions, [STARTS_IN_TURN]))
     took_turns, two_of_them = _of(sessions, IN_TURN), _of(sessions, TWO_OF_THEM)
     yardstick = _printed(sessions, "yardstick.md", "python tests/perf/yardstick.py RESULTS")
     return TEMPLATE.read_text().format(
@@ -109,14 +108,13 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
         device_times=table(upgrades(groups, "device_ms")),
         device_threshold=f"{METRICS['device_ms'].threshold_percent:g}%",
         **_of_two_releases(groups, on_h200s),
-        least_phased_s=f"{LEAST_PHASED_S:.0f} s",
         names_listed=len(listed_names()),
         least_single=f"{LEAST_SINGLE_PERCENT:.0f}%",
         choices=table(choices(groups)),
         names=table(names(groups)),
         starts=table(starts(groups)),
-        starts_in_turn=table(starts_in_turn(grouped(_of(sessions, [STARTS_IN_TURN])), on_h200s)),
-        phases=table(phases(groups)),
+        starts_in_turn=table(starts_in_turn(turned, on_h200s)),
+        phases=table(phases(turned)),
         spread=table(spread(groups)),
         distributed=table(distributed(several_gpus)),
         ramp=ramp(plain),
@@ -261,30 +259,6 @@ def _library(by_release: ByRelease) -> str | None:
 
 def _model(benchmark: str) -> str:
     return benchmark.partition(".")[0]
-
-
-def phases(groups: Groups) -> Iterator[Sequence[str]]:
-    """The last process of each case, in the newest release, that had a long cold start."""
-    places = "dynamo", "AOTAutograd", "Inductor", "kernels", "the rest"
-    yield "benchmark", "config", "torch", "cold start, s", *places
-    for (benchmark, config), by_release in groups.items():
-        cold = [
-            (release, process)
-            for release, processes in sorted(by_release.items())
-            for process in processes
-            if "cold" in process.get("starts", {})
-        ]
-        if not cold or config not in PHASED:
-            continue
-        release, process = cold[-1]
-        last = [process]
-        cold_s = median_of(last, "cold_start_s") or 0.0
-        if cold_s < LEAST_PHASED_S:
-            continue
-        parts_s = [median_of(last, f"compile_{phase}_s") or 0.0 for phase in PHASES]
-        parts_s.append(max(0.0, cold_s - sum(parts_s)))
-        shares = [f"{part_s / cold_s:.0%}" for part_s in parts_s]
-        yield short_name(benchmark), config, release, number_text(cold_s, 3), *shares
 
 
 def spread(groups: Groups) -> Iterator[Sequence[str]]:

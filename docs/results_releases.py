@@ -1,12 +1,20 @@
 """The tables of docs/results.py that compare releases, as the site does."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise, product
 from statistics import median
 
-from results_cells import arrow, each_value, median_cell, short_name
-from results_summary import Document, Groups, by_machine, gpu_of, grouped, release_of
+from results_cells import arrow, each_value, median_cell, number_text, short_name
+from results_summary import (
+    Document,
+    Groups,
+    by_machine,
+    gpu_of,
+    grouped,
+    median_of,
+    release_of,
+)
 
 from dashboard.comparisons.core.judgement import judge_sides
 from dashboard.comparisons.core.matching import ComparisonRow, Side, compare
@@ -20,6 +28,7 @@ from tests.perf.kernel_choices import LIMIT_PERCENT
 
 UNDECIDED = {"same": "the same", "unknown": "not known"}  # of a change, its words say the verdict
 STARTS = ("cold", "warm", "restored")
+PHASES = ("dynamo", "aot", "inductor", "triton")
 IN_TURN = ("cold", "warm")  # of those, what was measured in turn
 LEAST_SINGLE_PERCENT = 10.0  # of a change between one process a side, to be listed
 
@@ -161,20 +170,55 @@ def starts_in_turn(groups: Groups, every: Groups) -> Iterator[Sequence[str]]:
     """
     old, new = releases = sorted(set(chain(*groups.values())))
     times = [f"{kind}, {release}" for kind in IN_TURN for release in releases]
-    yield "benchmark", *times, "cold start"
+    yield "benchmark", *times, "cold start", "pairs"
     rows = _compared(every, old, new, "cold_start_s")
     changes = {row.case.benchmark: _judged(row) for row in rows}
     for (benchmark, _), by_release in groups.items():
-        in_turn = defaultdict(list)
-        for processes in by_machine(chain(*by_release.values())):
-            if {*map(release_of, processes)} == {*releases}:
-                for process in processes:
-                    in_turn[release_of(process)].append(process)
-        if in_turn:
-            cells = []
-            for kind, release in product(IN_TURN, releases):
-                cells.append(each_value(in_turn[release], f"{kind}_start_s", 3))
-            yield short_name(benchmark), *cells, changes[benchmark]
+        machines = _machines_of_all(by_release, releases)
+        cells = []
+        for kind, release in product(IN_TURN, releases):
+            processes = list(chain(*(machine[release] for machine in machines)))
+            cells.append(each_value(processes, f"{kind}_start_s", 3))
+        pairs = chain(*(zip(machine[old], machine[new], strict=False) for machine in machines))
+        yield short_name(benchmark), *cells, changes[benchmark], _longer(pairs)
+
+
+def _machines_of_all(
+    by_release: Mapping[str, Sequence[Document]], releases: Sequence[str]
+) -> list[dict[str, list[Document]]]:
+    """The processes by release of each machine that measured every one."""
+    machines = []
+    for processes in by_machine(chain(*by_release.values())):
+        machine: dict[str, list[Document]] = defaultdict(list)
+        for process in processes:
+            machine[release_of(process)].append(process)
+        if len(machine) == len(releases):
+            machines.append(machine)
+    return machines
+
+
+def _longer(pairs: Iterable[tuple[Document, Document]]) -> str:
+    """In how many of them the cold start is longer in the newer release, and the middle change."""
+    changes = []
+    for pair in pairs:
+        old, new = (process["metrics"]["cold_start_s"]["value"] for process in pair)
+        changes.append(100 * (new / old - 1))
+    longer = sum(change > 0 for change in changes)
+    return f"{longer} of {len(changes)} longer, median {round(median(changes)):+d}%"
+
+
+def phases(groups: Groups) -> Iterator[Sequence[str]]:
+    """Medians of what cold starts are made of, in seconds."""
+    parts = "dynamo", "AOTAutograd", "Inductor", "kernels"
+    yield "benchmark", "torch", "processes", "cold start", *parts
+    releases = sorted(set(chain(*groups.values())))
+    for (benchmark, _), by_release in groups.items():
+        machines = _machines_of_all(by_release, releases)
+        for release in releases:
+            processes = list(chain(*(machine[release] for machine in machines)))
+            metrics = "cold_start_s", *(f"compile_{phase}_s" for phase in PHASES)
+            cells = [number_text(median_of(processes, metric), 3) for metric in metrics]
+            yield short_name(benchmark), release, str(len(processes)), *cells
 
 
 def _compared(groups: Groups, old: str, new: str, metric: str) -> Sequence[ComparisonRow]:

@@ -14,6 +14,7 @@ RECORDED = Path(__file__).resolve().parent.parent / "tests" / "data"
 Document = dict[str, Any]
 ByRelease = dict[str, list[Document]]  # processes, the oldest first
 Groups = dict[tuple[str, str], ByRelease]  # by benchmark and config
+LEAST_FREEDOM = 3  # degrees of it, to say how much processes differ
 
 
 def read_sessions() -> dict[Path, list[Document]]:
@@ -64,7 +65,9 @@ def median_of(processes: Iterable[Document], metric: str) -> float | None:
 def variation_percent(
     groups: Iterable[Sequence[Document]], metric: str = "latency_ms"
 ) -> float | None:
-    """Coefficient of variation of a metric: the standard deviation of its logarithm, pooled."""
+    """Coefficient of variation of a metric: the standard deviation of its logarithm, pooled; None
+    of fewer than three differences, which say next to nothing of it.
+    """
     squares, freedom = 0.0, 0
     for group in groups:
         logs = [math.log(value) for value in values(group, metric)]
@@ -72,7 +75,7 @@ def variation_percent(
             mean = fmean(logs)
             squares += sum((value - mean) ** 2 for value in logs)
             freedom += len(logs) - 1
-    return 100 * math.sqrt(squares / freedom) if freedom else None
+    return 100 * math.sqrt(squares / freedom) if freedom >= LEAST_FREEDOM else None
 
 
 def interval_percent(processes: Sequence[Document]) -> float | None:

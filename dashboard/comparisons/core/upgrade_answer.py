@@ -232,7 +232,8 @@ def _mean_sentences(judgement: Judgement) -> Iterator[str]:
         if mean.verdict in CHANGED:
             change = wording.without_noun(mean.change.text)
             as_eager = ", in eager as well" if mean.key in judgement.gained_by_eager else ""
-            changed.append(f"{mean.name} {_be(mean.name)} {change}{as_eager}")
+            middle = f" (median {wording.without_noun(mean.median)})" if mean.median else ""
+            changed.append(f"{mean.name} {_be(mean.name)} {change}{middle}{as_eager}")
         elif mean.verdict == "same":
             same.append(mean.name)
         elif mean.ratio.is_known:

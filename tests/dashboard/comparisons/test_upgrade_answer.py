@@ -1,5 +1,6 @@
 """A judgement in words: the headline, its sentence, and that headline, table and gate agree."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -179,6 +180,18 @@ def test_headline_table_and_gate_are_one_judgement() -> None:
     assert len(report.latency.significant) == 10
     assert decide(base, new).state == "regression"
     assert [group.answer.word for group in report.models[:11]] == ["Stay"] * 10 + ["No change"]
+
+
+def test_mean_that_one_case_makes_stands_next_to_the_median() -> None:
+    base, new = {}, {}
+    for number in range(6):
+        case = ComparedCase(f"m{number}.training", "inductor", f"m{number}", "llm", "training")
+        case = replace(case, place=(number, 0))
+        factor = 0.2 if number == 0 else 0.99
+        base[case.key] = CaseMeasurements(case, {"peak_memory_gb": [samples()]})
+        new[case.key] = CaseMeasurements(case, {"peak_memory_gb": [samples(factor=factor)]})
+    sentence = build_report(base, new).overall.answer.sentence
+    assert re.search(r"On average peak memory is 24\.\d% lower .*\(median 1\.0% lower\)", sentence)
 
 
 def test_two_devices_for_all_cases_do_not_make_the_mean_certain() -> None:
