@@ -66,6 +66,12 @@ def remedies(problems: list[Problem], facts: MachineFacts) -> list[str]:
     return lines
 
 
+def taken_port(port: int, holder: str) -> Problem:
+    """The site's port is not free. holder: as of machine_facts.port_holder."""
+    what = f"port {port} is taken by {holder}"
+    return Problem(what, f"stop it, or give the same command another port: PORT={port + 1}")
+
+
 def apt_install(packages: list[str]) -> bool:
     """Install Debian packages as root, its progress shown; whether it worked."""
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
@@ -128,7 +134,5 @@ def _missing_room(facts: MachineFacts) -> list[Problem]:
         )
         problems.append(Problem(what, "make room there, or set VAR_DIR to a folder elsewhere"))
     if facts.port_holder:
-        what = f"port {facts.port} is taken by {facts.port_holder}"
-        remedy = f"stop it, or give the same command another port: PORT={facts.port + 1}"
-        problems.append(Problem(what, remedy))
+        problems.append(taken_port(facts.port, facts.port_holder))
     return problems

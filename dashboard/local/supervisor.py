@@ -1,7 +1,7 @@
 """`make up` after the installation: start everything in order, watch it, stop it in reverse order.
 
- 1. Postgres and broker: our own embedded ones, or a check of those that DATABASE_URL and BROKER_URL
-    name
+ 1. a check that the port is free; Postgres and broker: our own embedded ones, or a check of those
+    that DATABASE_URL and BROKER_URL name
  2. settings into var/local.env; migrations, static files, the first account, worker and run
  3. web, and once it answers: dashboard worker, scheduler, benchmark worker
  4. the address, the password when it is new; then what ends by itself is restarted
@@ -25,6 +25,8 @@ from dashboard.local import (
     external_servers,
     instance_lock,
     local_env,
+    machine_facts,
+    preflight,
     project,
     static_files,
     torch_build,
@@ -33,12 +35,13 @@ from dashboard.local.console import print_error, print_info
 from dashboard.local.embedded import EmbeddedServer, ServerError
 from dashboard.local.embedded_broker import EmbeddedBroker
 from dashboard.local.embedded_postgres import EmbeddedPostgres
-from dashboard.local.processes import last_lines
-from dashboard.local.programs import device, programs
+from dashboard.local.processes import last_lines, wait_until
+from dashboard.local.programs import WEB_STOP_S, device, programs
 from dashboard.local.supervised_program import SupervisedProgram
 from dashboard.local.watcher import Watcher
 
 WEB_START_S = 90.0
+PORT_FREE_S = WEB_STOP_S + 1.0  # within which the web of a start that was killed frees its port
 
 
 class StepFailedError(RuntimeError):
@@ -62,6 +65,7 @@ class Supervisor:
         code = 0
         began = time.monotonic()
         try:
+            self._check_port()
             self._start_servers()
             self._make_settings()
             self._prepare_site()
@@ -84,6 +88,14 @@ class Supervisor:
         """4. Watch until a signal raises KeyboardInterrupt, or until done; then the exit code."""
         self.watcher.watch()
         return 0
+
+    def _check_port(self) -> None:
+        """Refuse a port that another server has: its answers would be taken for our site's."""
+        if wait_until(lambda: machine_facts.port_holder(self.port) is None, PORT_FREE_S):
+            return
+        if holder := machine_facts.port_holder(self.port):
+            problem = preflight.taken_port(self.port, holder)
+            raise StepFailedError(f"{problem.what}: {problem.remedy}")
 
     def _start_servers(self) -> None:
         """1. Postgres and broker. Those that the user named are checked before anything starts."""
@@ -156,6 +168,7 @@ class Supervisor:
 
     def _start_programs(self) -> None:
         """3. Web, and once it answers the rest."""
+        self._check_port()  # again: another instance may have started meanwhile
         for program in programs(self.settings, self.port, measuring=not self.result_folders):
             supervised = SupervisedProgram(program, project.ROOT, self.var / "log")
             self.watcher.start(supervised)
