@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 from dashboard.comparisons.core.judgement import Finding, Judgement
 from dashboard.comparisons.core.matching import Key
+from dashboard.comparisons.core.means import MetricMean
 from dashboard.comparisons.core.metric_effects import CHANGED, LEAST_SHOWN_PERCENT
 from dashboard.language import wording
 from dashboard.language.metrics import EAGER
@@ -230,10 +231,8 @@ def _mean_sentences(judgement: Judgement) -> Iterator[str]:
         if mean.matched < 2:
             continue
         if mean.verdict in CHANGED:
-            change = wording.without_noun(mean.change.text)
             as_eager = ", in eager as well" if mean.key in judgement.gained_by_eager else ""
-            middle = f" (median {wording.without_noun(mean.median)})" if mean.median else ""
-            changed.append(f"{mean.name} {_be(mean.name)} {change}{middle}{as_eager}")
+            changed.append(f"{mean.name} {_be(mean.name)} {_with_median(mean)}{as_eager}")
         elif mean.verdict == "same":
             same.append(mean.name)
         elif mean.ratio.is_known:
@@ -245,6 +244,17 @@ def _mean_sentences(judgement: Judgement) -> Iterator[str]:
         yield f"On average {_and(same)} {be} unchanged."
     if unknown:
         yield f"Undecided on average: {_and(unknown)}."
+
+
+def _with_median(mean: MetricMean) -> str:
+    """Its change, and in the same brackets as the interval the median, where it has one."""
+    change = wording.without_noun(mean.change.text)
+    if not mean.median:
+        return change
+    median = f"median {wording.without_noun(mean.median)}"
+    if change.endswith(")"):
+        return f"{change[:-1]}; {median})"
+    return f"{change} ({median})"
 
 
 def _bound_sentence(judgement: Judgement) -> Iterator[str]:

@@ -1,6 +1,5 @@
 """A judgement in words: the headline, its sentence, and that headline, table and gate agree."""
 
-import re
 from dataclasses import replace
 
 import pytest
@@ -182,30 +181,6 @@ def test_headline_table_and_gate_are_one_judgement() -> None:
     assert [group.answer.word for group in report.models[:11]] == ["Stay"] * 10 + ["No change"]
 
 
-def test_mean_that_one_case_makes_stands_next_to_the_median() -> None:
-    base, new = {}, {}
-    for number in range(6):
-        case = ComparedCase(f"m{number}.training", "inductor", f"m{number}", "llm", "training")
-        case = replace(case, place=(number, 0))
-        factor = 0.2 if number == 0 else 0.99
-        base[case.key] = CaseMeasurements(case, {"peak_memory_gb": [samples()]})
-        new[case.key] = CaseMeasurements(case, {"peak_memory_gb": [samples(factor=factor)]})
-    sentence = build_report(base, new).overall.answer.sentence
-    assert re.search(r"On average peak memory is 24\.\d% lower .*\(median 1\.0% lower\)", sentence)
-
-
-def test_two_devices_for_all_cases_do_not_make_the_mean_certain() -> None:
-    base, new = {}, {}
-    for number in range(20):
-        case = ComparedCase(f"m{number}", "inductor", f"m{number}", "llm", "training")
-        base[case.key] = CaseMeasurements(case, {"latency_ms": [samples()]})
-        slower = samples(factor=1.02, device="other")
-        new[case.key] = CaseMeasurements(case, {"latency_ms": [slower]})
-    report = build_report(base, new)
-    assert report.overall.answer.word == "Not enough data"
-    assert "(not measured in turn on one device)" in report.overall.answer.sentence
-
-
 def _with_breaks(*counts: float) -> Side:
     return side({"latency_ms": samples(), "graph_breaks": samples(counts)})
 
@@ -299,19 +274,6 @@ def test_wrong_gradients_are_called_so() -> None:
     assert "now fails: gpt2.training inductor (wrong gradients)." in sentence
 
 
-def test_family_whose_cases_all_got_better_got_better() -> None:
-    """Its mean is not judged by itself; one case that stayed leaves it open."""
-    both = {"latency_ms": samples()}
-    base = {**side(both), **side(both, config="regional")}
-    faster = side({"latency_ms": samples(factor=0.8)})
-    slightly = side({"latency_ms": samples(factor=0.85)}, config="regional")
-    same = side(both, config="regional")
-    for other, verdict in ((slightly, "better"), (same, "unknown")):
-        (family,) = build_report(base, {**faster, **other}).models
-        (mean,) = (each for each in family.means if each.key == "latency_ms")
-        assert mean.verdict == verdict
-
-
 @pytest.mark.parametrize("factor", [0.9, 1.1])
 @pytest.mark.parametrize("configs", [("inductor",), ("inductor", "regional")])
 def test_eager_that_changed_decides_nothing(configs: tuple[str, ...], factor: float) -> None:
@@ -341,14 +303,3 @@ def test_memory_that_eager_saves_as_well_is_said_to_be_eagers(eager: float, said
     assert ("33.6% lower, by 33.6 MB, in eager as well" in answer.sentence) == said
     assert answer.word == ("No regression found" if said else "Move")
     assert "memory that eager saves as well" in explain(answer.word).lower()
-
-
-@pytest.mark.parametrize(("count", "said"), [(3, ""), (5, "2.0% faster")])
-def test_mean_that_one_case_makes_has_the_median_next_to_it(count: int, said: str) -> None:
-    base: dict[Key, CaseMeasurements] = {}
-    new: dict[Key, CaseMeasurements] = {}
-    for number, factor in enumerate((0.5, 0.98, 0.98, 0.98, 0.98)[:count]):
-        base |= side({"latency_ms": samples()}, config=f"inductor_{number}")
-        new |= side({"latency_ms": samples(factor=factor)}, config=f"inductor_{number}")
-    (mean,) = build_report(base, new).overall.means
-    assert mean.median == said
