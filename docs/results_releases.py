@@ -44,14 +44,14 @@ def evened_in_turn(
     oldest, *later = sorted(set(chain(*groups.values())))
     newest = later[-1]
     yield "benchmark", *later, f"{oldest} → {newest}"
-    rows = []
+    rows: list[tuple[float, list[str]]] = []
     for case, by_release in groups.items():
         steps = pairwise((oldest, *later))
         changes = [_evened(by_release[old], by_release[new]) for old, new in steps]
         changes.append(_evened(every[case][oldest], every[case][newest]))
         largest = max(max(abs(each.least), abs(each.most)) for each in changes)
-        rows.append((-largest, short_name(case[0]), *(each.words for each in changes)))
-    for _, *cells in sorted(rows):
+        rows.append((-largest, [short_name(case[0]), *(each.words for each in changes)]))
+    for _, cells in sorted(rows):
         yield cells
 
 
@@ -166,7 +166,8 @@ def starts(groups: Groups) -> Iterator[Sequence[str]]:
 
 def starts_in_turn(groups: Groups, every: Groups) -> Iterator[Sequence[str]]:
     """The starts in seconds of each process, of the machines where a case was measured in every
-    release, and the cold start's change, as the site judges it of all that is recorded.
+    release, and the cold start's change, as the site judges it of all that is recorded. A case that
+    no machine measured in every release has no row.
     """
     old, new = releases = sorted(set(chain(*groups.values())))
     times = [f"{kind}, {release}" for kind in IN_TURN for release in releases]
@@ -175,6 +176,8 @@ def starts_in_turn(groups: Groups, every: Groups) -> Iterator[Sequence[str]]:
     changes = {row.case.benchmark: _judged(row) for row in rows}
     for (benchmark, _), by_release in groups.items():
         machines = _machines_of_all(by_release, releases)
+        if not machines:
+            continue
         cells = []
         for kind, release in product(IN_TURN, releases):
             processes = list(chain(*(machine[release] for machine in machines)))
@@ -208,12 +211,14 @@ def _longer(pairs: Iterable[tuple[Document, Document]]) -> str:
 
 
 def phases(groups: Groups) -> Iterator[Sequence[str]]:
-    """Medians of what cold starts are made of, in seconds."""
+    """Medians of what cold starts are made of, in seconds, of the cases of `starts_in_turn`."""
     parts = "dynamo", "AOTAutograd", "Inductor", "kernels"
     yield "benchmark", "torch", "processes", "cold start", *parts
     releases = sorted(set(chain(*groups.values())))
     for (benchmark, _), by_release in groups.items():
         machines = _machines_of_all(by_release, releases)
+        if not machines:
+            continue
         for release in releases:
             processes = list(chain(*(machine[release] for machine in machines)))
             metrics = "cold_start_s", *(f"compile_{phase}_s" for phase in PHASES)
