@@ -16,7 +16,9 @@ _NEAR = range(-4, 9)  # powers of ten of numbers that are written with plain dig
 _ABSENT = "–"
 _ATTACHED = ("×", "%")  # units that stand next to their number
 _WHOLE = 100  # percent from here on have no decimals
-_VAGUE = 10  # percentage points: neither have the ends of an interval that is as wide
+# Percentage points: a percentage whose interval is as wide or wider is written without decimals,
+# and so are the ends of the interval
+_VAGUE = 10
 _LEAST = 0.05  # percent; less is rounded to none, and has no direction
 LEAST_SHORT = 0.1  # ratios from here on have two decimals; a smaller one would keep a single digit
 
@@ -329,25 +331,3 @@ def _level(metric: Metric, value: float) -> str:
         return "0"
     magnitude = _magnitude(value, 4)
     return grouped(value, max(3 - magnitude, 0)) if magnitude in _NEAR else _as_power(value, 3)
-
-
-def duration(seconds: float | None) -> str:
-    """Seconds as people say them: "0.4 s", "48 s", "3 min 20 s", "2 h 5 min", "3 days"."""
-    if seconds is None or not math.isfinite(seconds):
-        return _ABSENT
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 600 and round(seconds) % 60:
-        return f"{int(seconds) // 60} min {round(seconds) % 60} s"
-    return _long_duration(round(seconds / 60))
-
-
-def _long_duration(minutes: int) -> str:
-    if minutes < 60:
-        return f"{minutes} min"
-    if minutes >= 48 * 60:
-        return f"{minutes // 1440} days"
-    hours, rest = divmod(minutes, 60)
-    return f"{hours} h {rest} min" if rest else f"{hours} h"

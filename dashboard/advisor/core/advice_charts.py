@@ -9,8 +9,9 @@ import numpy as np
 from dashboard.advisor.core.advice import Advice, StepRange
 from dashboard.advisor.core.advice_text import rough_steps
 from dashboard.comparisons.core.running_costs import Candidate
+from dashboard.language.durations import duration
 from dashboard.language.metrics import EAGER
-from dashboard.language.wording import duration, number
+from dashboard.language.wording import number
 from dashboard.ui.charts import Figure
 from dashboard.ui.config_looks import SLOTS, dash
 from dashboard.ui.downsampling import Floats

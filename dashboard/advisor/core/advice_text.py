@@ -16,8 +16,9 @@ from dashboard.comparisons.core.running_costs import (
     ASSUMED_STEP_ERROR,
     Candidate,
 )
+from dashboard.language.durations import duration
 from dashboard.language.metrics import EAGER, Start
-from dashboard.language.wording import duration, grouped, number, whole
+from dashboard.language.wording import grouped, number, whole
 
 _NOTHING = "Nothing that was measured can be used: the reasons are below."
 _LEAST_CHANCE = 0.025  # of being the best, before the runner-up is named

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.catalog.core.versions import variant_of
+from dashboard.language.durations import duration
 from dashboard.language.metrics import Metric
-from dashboard.language.wording import axis_title, duration
+from dashboard.language.wording import axis_title
 from dashboard.ui.charts import ChartLine, Figure
 from dashboard.ui.config_looks import SLOTS
 from dashboard.ui.downsampling import Floats

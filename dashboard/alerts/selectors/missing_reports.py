@@ -12,8 +12,9 @@ from django.db.models import Count, F, Q, Window
 from django.db.models.functions import DenseRank
 
 from dashboard.alerts.selectors.evidence import ALERTING
+from dashboard.language.durations import duration
 from dashboard.language.metrics import METRICS, STATUS_METRIC
-from dashboard.language.wording import duration, plural
+from dashboard.language.wording import plural
 from dashboard.models import (
     Benchmark,
     Config,

@@ -23,9 +23,10 @@ from dashboard.comparisons.core.upgrade_report import CaseKernels
 from dashboard.comparisons.selectors.case_jobs import CaseJobs
 from dashboard.comparisons.selectors.model_rows import Need
 from dashboard.language import wording
+from dashboard.language.durations import duration
 from dashboard.language.metrics import Metric
 from dashboard.language.questions import MOVE
-from dashboard.language.wording import duration, plural, quantity
+from dashboard.language.wording import plural, quantity
 
 register = template.Library()
 register.simple_tag(mean_name)

@@ -21,7 +21,8 @@ from dashboard.comparisons.services.comparisons import (
     settle,
     start_comparison,
 )
-from dashboard.language.wording import duration, plural
+from dashboard.language.durations import duration
+from dashboard.language.wording import plural
 from dashboard.models import Comparison
 
 LOOK_EVERY_S = 2.0

@@ -17,7 +17,8 @@ from dashboard.comparisons.core.factorial_words import cell_text, exchange_text
 from dashboard.comparisons.selectors import factorials
 from dashboard.comparisons.selectors.factorial_plan import FactorialPlan, plan_factorial
 from dashboard.comparisons.services.factorials import REPEATS, start_factorial
-from dashboard.language.wording import duration, plural
+from dashboard.language.durations import duration
+from dashboard.language.wording import plural
 from dashboard.models import Factorial
 
 LOOK_EVERY_S = 2.0

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from django.urls import reverse
 
-from dashboard.language.wording import duration
+from dashboard.language.durations import duration
 from dashboard.overview.selectors.overview import ScheduleLine, WorkerLine
 from dashboard.ui.locations import SeriesLocation
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dashboard.language.contracts import Document
+from dashboard.language.durations import duration
 from dashboard.language.metrics import METRICS, STARTS
-from dashboard.language.wording import duration, quantity
+from dashboard.language.wording import quantity
 
 _PHASES = ("compile_dynamo_s", "compile_aot_s", "compile_inductor_s", "compile_triton_s")
 _MEMORY = (

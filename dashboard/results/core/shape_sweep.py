@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from dashboard.language.contracts import Document
-from dashboard.language.wording import duration, number
+from dashboard.language.durations import duration
+from dashboard.language.wording import number
 
 SMALLEST_SHOWN_MB = 0.1  # the grain in which a process takes memory
 

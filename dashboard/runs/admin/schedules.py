@@ -19,7 +19,7 @@ from unfold.widgets import (
 )
 
 from dashboard.catalog.core.plan import Case
-from dashboard.language.wording import duration
+from dashboard.language.durations import duration
 from dashboard.models import Schedule
 from dashboard.runs.core.timing import EVERY_DAY, HOURS, WEEKDAYS, Timing
 from dashboard.runs.forms import (

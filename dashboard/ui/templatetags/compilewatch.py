@@ -17,6 +17,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from dashboard.language import states, wording
+from dashboard.language.durations import duration
 from dashboard.language.glossary import anchor, explain
 from dashboard.language.metrics import Metric
 from dashboard.models import Job, Series
@@ -80,7 +81,7 @@ _SIGNS = {
 }
 
 register.filter("anchored", anchor)
-register.filter("duration", wording.duration)
+register.filter("duration", duration)
 register.filter("number", wording.number)
 register.filter("grouped", wording.grouped)
 register.filter("label", states.label)

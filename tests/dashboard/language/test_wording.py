@@ -9,7 +9,6 @@ from dashboard.language.questions import question
 from dashboard.language.wording import (
     change,
     column_decimals,
-    duration,
     effect,
     fixed,
     fixed_interval,
@@ -114,24 +113,6 @@ def test_unknown_metric_shows_its_key() -> None:
 )
 def test_file_size_is_in_powers_of_1000(count: int, text: str) -> None:
     assert file_size(count) == text
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0.42, "0.4 s"),
-        (48.4, "48 s"),
-        (200.0, "3 min 20 s"),
-        (180.0, "3 min"),
-        (1500.0, "25 min"),
-        (7500.0, "2 h 5 min"),
-        (7200.0, "2 h"),
-        (260_000.0, "3 days"),
-        (None, "–"),
-    ],
-)
-def test_duration_has_two_units_at_most(seconds: float | None, text: str) -> None:
-    assert duration(seconds) == text
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from dashboard.language.durations import duration
 from dashboard.language.reading import read_moment
-from dashboard.language.wording import duration, number
+from dashboard.language.wording import number
 from dashboard.models import (
     AlertGroup,
     Annotation,
