@@ -231,19 +231,32 @@ def effect(
         "difference". An interval that is not known, has no end, or whose ends read the same, is
         left out. None without an amount.
     """
+    change = estimate(metric, amount, low, high, unit)
+    if change is None or unit != "percent" or low is None or high is None:
+        return change
+    if not has_two_ends(low, high):
+        return change
+    return replace(change, text=f"{change.text} ({_ends(metric, low, high)[0]})")
+
+
+def estimate(
+    metric: Metric, amount: float | None, low: float | None, high: float | None, unit: str
+) -> ValueChange | None:
+    """`effect` without its interval, with as many decimals as next to it: "6.2% slower", "13%
+    slower".
+    """
     if amount is None:
         return None
     tone = _tone(metric, amount)
     if unit != "percent":
         return ValueChange(_difference(metric, amount), tone, None)
-    decimals, ends = 1, ""
+    if abs(amount) < _LEAST:
+        return ValueChange("0.0%", tone, amount)
+    decimals = 1
     if low is not None and high is not None and has_two_ends(low, high):
-        decimals, ends = _decimals(low, high), f" ({_ends(metric, low, high)[0]})"
-    text = "0.0%"
-    if abs(amount) >= _LEAST:
-        direction = _direction(metric, larger=amount > 0)
-        text = f"{_percent(abs(amount), decimals)} {direction}"
-    return ValueChange(f"{text}{ends}", tone, amount)
+        decimals = _decimals(low, high)
+    direction = _direction(metric, larger=amount > 0)
+    return ValueChange(f"{_percent(abs(amount), decimals)} {direction}", tone, amount)
 
 
 def has_two_ends(low: float, high: float) -> bool:

@@ -1,14 +1,15 @@
 """How much a change is, in words: one rule for the title, the lists, the page and the issue. Pure.
 
 Where an interval is too wide for its estimate to say how much it is, the change is called by the
-interval's near end: "at least 79.3% slower"; the estimate and the interval are details of that.
+interval's near end: "at least 79% slower"; the estimate and the interval are details of that.
 Each function takes the new minus the old level as `wording.effect` does.
 """
 
 from dataclasses import replace
 
+from dashboard.language import wording
 from dashboard.language.metrics import Metric
-from dashboard.language.wording import ValueChange, effect, has_two_ends, span
+from dashboard.language.wording import ValueChange, has_two_ends, span
 
 WIDE = 3.0
 """Times its near end: from there on an interval's far end says how little the estimate does."""
@@ -29,9 +30,9 @@ def least(low: float | None, high: float | None, unit: str) -> float | None:
 def estimate(
     metric: Metric, amount: float | None, low: float | None, high: float | None, unit: str
 ) -> ValueChange | None:
-    """Without the interval: "6.2% slower", "at least 79.3% slower"."""
+    """Without the interval, but with its decimals: "6.2% slower", "at least 79% slower"."""
     near = least(low, high, unit)
-    change = effect(metric, amount if near is None else near, None, None, unit)
+    change = wording.estimate(metric, amount if near is None else near, low, high, unit)
     if change is None or near is None:
         return change
     return replace(change, text=f"at least {change.text}")
@@ -46,7 +47,7 @@ def details(
     if unit != "percent" or low is None or high is None or not has_two_ends(low, high):
         return ""
     interval = span(metric, low, high)
-    best = effect(metric, amount, None, None, unit)
+    best = wording.estimate(metric, amount, low, high, unit)
     if best is None or least(low, high, unit) is None:
         return interval
     return f"best estimate {_number(best.text)}, interval {_number(interval)}"
@@ -55,11 +56,11 @@ def details(
 def in_words(
     metric: Metric, amount: float | None, low: float | None, high: float | None, unit: str
 ) -> ValueChange | None:
-    """Both in one: "6.2% slower (5.1 to 7.4%)", "at least 79.3% slower (best estimate 455%,
+    """Both in one: "6.2% slower (5.1 to 7.4%)", "at least 79% slower (best estimate 455%,
     interval 79 to 1,616%)".
     """
     if least(low, high, unit) is None:
-        return effect(metric, amount, low, high, unit)
+        return wording.effect(metric, amount, low, high, unit)
     change = estimate(metric, amount, low, high, unit)
     about = details(metric, amount, low, high, unit)
     if change is None or not about:

@@ -32,7 +32,7 @@ def test_wide_change_is_called_by_its_near_end_wherever_it_is_shown(reader: Clie
     alert = alerting.alert(group, confirmation="confirmed", decision={"confirmation": outcome})
     alerting.alert(group, "cold_start_s")
     describe(groups=[group])
-    said = "at least 79.3% slower"
+    said = "at least 79% slower"
     assert said in group.title
     details = "best estimate 455%, interval 79 to 1,616%"
     for address in ("/alerts/", group.get_absolute_url()):
@@ -43,6 +43,15 @@ def test_wide_change_is_called_by_its_near_end_wherever_it_is_shown(reader: Clie
     assert f"latency {said} ({details})**" in issue
     assert "First estimate, since replaced: 6.2% slower" in issue
     assert "455% slower" not in issue
+
+
+def test_title_and_interval_of_a_wide_change_have_the_same_digits(reader: Client) -> None:
+    group = alerting.group()
+    alerting.alert(group, "cold_start_s", effect=12.6, low=7.2, high=18.9)
+    describe(groups=[group])
+    assert "cold start 13% longer" in group.title
+    shown = " ".join(text(reader, group.get_absolute_url()).split())
+    assert "13% longer</span> <small>7 to 19% longer" in shown
 
 
 def test_interval_whose_ends_read_the_same_is_left_out_of_the_summary(reader: Client) -> None:
