@@ -1,7 +1,7 @@
 """How much a change is, in words: one rule for the title, the lists, the page and the issue. Pure.
 
 Where an interval is too wide for its estimate to say how much it is, the change is called by the
-interval's near end: "at least 79% slower"; the estimate and the interval are details of that.
+interval's near end: "at least 79.3% slower"; the estimate and the interval are details of that.
 Each function takes the new minus the old level as `wording.effect` does.
 """
 
@@ -30,12 +30,14 @@ def least(low: float | None, high: float | None, unit: str) -> float | None:
 def estimate(
     metric: Metric, amount: float | None, low: float | None, high: float | None, unit: str
 ) -> ValueChange | None:
-    """Without the interval, but with its decimals: "6.2% slower", "at least 79% slower"."""
+    """Without the interval, but with its decimals: "6.2% slower", "13% slower". A near end keeps
+    one, "at least 3.5% slower": rounded up it would say more than the interval does.
+    """
     near = least(low, high, unit)
-    change = wording.estimate(metric, amount if near is None else near, low, high, unit)
-    if change is None or near is None:
-        return change
-    return replace(change, text=f"at least {change.text}")
+    if near is None:
+        return wording.estimate(metric, amount, low, high, unit)
+    change = wording.effect(metric, near, None, None, unit)
+    return change and replace(change, text=f"at least {change.text}")
 
 
 def details(
@@ -56,7 +58,7 @@ def details(
 def in_words(
     metric: Metric, amount: float | None, low: float | None, high: float | None, unit: str
 ) -> ValueChange | None:
-    """Both in one: "6.2% slower (5.1 to 7.4%)", "at least 79% slower (best estimate 455%,
+    """Both in one: "6.2% slower (5.1 to 7.4%)", "at least 79.3% slower (best estimate 455%,
     interval 79 to 1,616%)".
     """
     if least(low, high, unit) is None:

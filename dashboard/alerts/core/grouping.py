@@ -221,7 +221,7 @@ def _worst_first(suspicion: Suspicion) -> tuple[bool, float]:
 
 
 def sentence(suspicion: Suspicion) -> str:
-    """What changed: "6.2% slower", "at least 79% slower", "accuracy failed (was passed)", "2 more
+    """What changed: "6.2% slower", "at least 79.3% slower", "accuracy failed (was passed)", "2 more
     graph breaks".
     """
     if suspicion.words is not None:

@@ -218,7 +218,7 @@ class AlertSummary:
 
     @property
     def estimate(self) -> ValueChange | None:
-        """`change` without its interval: "6.2% slower", "at least 79% slower"."""
+        """`change` without its interval: "6.2% slower", "at least 79.3% slower"."""
         return change_size.estimate(self.metric, *self.alert.size)
 
     @property
