@@ -229,10 +229,11 @@ def phases(groups: Groups) -> Iterator[Sequence[str]]:
 
 def _rest(processes: Iterable[Document]) -> float:
     """The median of what is left of the cold start outside the compiler's timers, in seconds."""
-    return median(
+    left: list[float] = [
         process["metrics"]["cold_start_s"]["value"] - process["compile"]["phases_s"]["total"]
         for process in processes
-    )
+    ]
+    return median(left)
 
 
 def _compared(groups: Groups, old: str, new: str, metric: str) -> Sequence[ComparisonRow]:
