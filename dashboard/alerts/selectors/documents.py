@@ -40,10 +40,11 @@ class ResultsAround:
 
 
 def results_around(alert: Alert) -> ResultsAround:
-    """The results of the scheduled jobs of the alert's series next to its change, and of those that
-    measured its builds in turn.
+    """The results of the scheduled jobs of the alert's series next to its change, with the settings
+    of its builds, and of those that measured these in turn.
     """
-    scheduled = history.judged([alert.series_id])
+    builds = [build for build in (alert.base, alert.new) if build is not None]
+    scheduled = history.with_settings_of(history.judged([alert.series_id]), builds)
     earlier = scheduled.filter(planned_at__lt=alert.planned_at).order_by("-planned_at")
     later = scheduled.filter(planned_at__gte=alert.planned_at)
     before = list(earlier.values_list("job_id", flat=True)[:LOOKED_AT])

@@ -2,12 +2,13 @@
 alert is raised or its group settled.
 
 A window is the newest data before the change and the first ones from it on, at most `WINDOW` on a
-side.
+side. On the alert's own track only data with the settings of the two builds count: other variants
+are other code.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from math import isfinite
 
@@ -18,7 +19,16 @@ from dashboard.alerts.selectors.pairs import data_of_case
 from dashboard.detection import compare_levels
 from dashboard.language.metrics import EAGER, METRICS, STATUS_METRIC, is_grain
 from dashboard.language.wording import metric_of
-from dashboard.models import Alert, AlertGroup, Cause, Confirmation, Datum, Series, Track
+from dashboard.models import (
+    Alert,
+    AlertGroup,
+    Cause,
+    Confirmation,
+    Datum,
+    Series,
+    TorchBuild,
+    Track,
+)
 from dashboard.results.core.series_points import settings_of
 from dashboard.results.selectors import history
 
@@ -42,6 +52,7 @@ def facts_of(alert: Alert) -> ChangeFacts:
     only_new = confirmation is not None and confirmation.only_new
     results = documents.results_around(alert)
     window = _window_of(alert)
+    elsewhere = window and replace(window, builds=())
     change = _own_change(alert)
     phases = {metric: METRICS[metric].label for metric in PHASES}
     return ChangeFacts(
@@ -52,8 +63,8 @@ def facts_of(alert: Alert) -> ChangeFacts:
         same_build=alert.base_id == alert.new_id,
         confirmed=alert.confirmation == "confirmed" and not only_new,
         control=_control(alert, window, confirmation),
-        pinned=_pinned(alert, window),
-        canary=_canary(alert, window),
+        pinned=_pinned(alert, elsewhere),
+        canary=_canary(alert, elsewhere),
         alike=_alike(alert, window, change),
         pressure=(
             documents.disturbed_share(results.before),
@@ -104,10 +115,13 @@ def _own_change(alert: Alert) -> ObservedChange | None:
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """start: when the data before the change begin. change: the first datum of the new level."""
+    """start: when the data before the change begin. change: the first datum of the new level.
+    builds: those whose settings the data have; empty: any.
+    """
 
     start: datetime
     change: datetime
+    builds: tuple[TorchBuild, ...]
 
 
 _Sides = tuple[list[float], list[float]]  # the values before a moment, and after it
@@ -115,19 +129,22 @@ _Sides = tuple[list[float], list[float]]  # the values before a moment, and afte
 
 def _window_of(alert: Alert) -> _Window | None:
     """None where the series has no data before the change."""
-    before = history.judged([alert.series_id]).filter(planned_at__lt=alert.planned_at)
+    builds = tuple(build for build in (alert.base, alert.new) if build is not None)
+    data = history.with_settings_of(history.judged([alert.series_id]), builds)
+    before = data.filter(planned_at__lt=alert.planned_at)
     newest = before.order_by("-planned_at").values_list("planned_at", flat=True)[:WINDOW]
     moments = list(newest)
     if not moments:
         return None
-    return _Window(moments[-1], alert.planned_at)
+    return _Window(moments[-1], alert.planned_at, builds)
 
 
 def _sides(series_ids: Iterable[int], window: _Window | None) -> dict[int, _Sides]:
     """Values of series around a change, by series; those without both sides are left out."""
     if window is None:
         return {}
-    data = history.judged(series_ids).filter(planned_at__gte=window.start, value__isnull=False)
+    data = history.with_settings_of(history.judged(series_ids), window.builds)
+    data = data.filter(planned_at__gte=window.start, value__isnull=False)
     before: dict[int, list[float]] = defaultdict(list)
     after: dict[int, list[float]] = defaultdict(list)
     for series, at, value in data.values_list("series_id", "planned_at", "value"):

@@ -9,10 +9,19 @@ from itertools import dropwhile
 from typing import NamedTuple
 
 from django.db import connection
-from django.db.models import Case, Exists, OuterRef, QuerySet, Value, When
+from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Value, When
 
+from dashboard.catalog.core.versions import variant_of
 from dashboard.detection import VERSION, SeriesNoise, UsualNoise, usual_noise
-from dashboard.models import Datum, DetectorState, InvalidPoint, Purpose, Series, Track
+from dashboard.models import (
+    Datum,
+    DetectorState,
+    InvalidPoint,
+    Purpose,
+    Series,
+    TorchBuild,
+    Track,
+)
 from dashboard.results.core.series_points import SeriesPoint, one_point_a_build
 
 # Tracks on which data of one build are repeats of one point
@@ -76,6 +85,17 @@ def judged(series_ids: Iterable[int]) -> QuerySet[Datum]:
     purpose = Case(of_imports, default=Value(Purpose.SCHEDULED))
     data = Datum.objects.filter(~Exists(invalid), series__in=series_ids, purpose=purpose)
     return data.order_by("planned_at", "job_id")
+
+
+def with_settings_of(data: QuerySet[Datum], builds: Iterable[TorchBuild]) -> QuerySet[Datum]:
+    """The data of builds that set what one of ``builds`` sets, which is nothing in a plain one; all
+    where there is none.
+    """
+    chosen = Q()
+    for variant in {variant_of(build.label) for build in builds}:
+        is_plain = ~Q(build__label__contains="~")
+        chosen |= Q(build__label__endswith=f"~{variant}") if variant else is_plain
+    return data.filter(chosen)
 
 
 def readings(series: Series, after: datetime = BEGINNING) -> list[SeriesPoint]:

@@ -154,6 +154,20 @@ def test_facts_say_what_a_variant_sets() -> None:
     assert not facts.inductor_alone
 
 
+def test_jobs_of_another_variant_are_no_facts_of_a_change() -> None:
+    other = site.build(f"{site.BUILD}~scalar-1")
+    for hour in range(BEFORE):
+        values = {"latency_ms": 100.0, "eager_latency_ms": 400.0}
+        measure(values, hour - 0.5, build=other.label, compile=code("cccc"))
+    history({"latency_ms": 115.0}, compile=code("aaaa"), then={"compile": code("bbbb")})
+    alert = Alert.objects.get(new__label=NEW)
+    facts = facts_of(alert)
+    assert facts.control is not None
+    assert facts.control.effect == pytest.approx(0, abs=1)
+    assert facts.code is not None
+    assert facts.code.before["kernels"] == {"aaaa"}
+
+
 @pytest.mark.parametrize(("status", "blamed"), [("pass", "compiler"), ("fail_accuracy", "unknown")])
 def test_a_case_that_fails_where_eager_passes_blames_the_compiler(status: str, blamed: str) -> None:
     for config, then in (("eager", status), ("inductor", "fail_accuracy")):
