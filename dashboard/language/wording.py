@@ -26,7 +26,6 @@ LEAST_SHORT = 0.1  # ratios from here on have two decimals; a smaller one would 
 _DIRECTIONS = {
     "ms": ("faster", "slower"),
     "s": ("shorter", "longer"),  # cold and warm starts, compile times: nothing that runs at a speed
-    "/s": ("slower", "faster"),
     "GB": ("less memory", "more memory"),
     "MB": ("less memory", "more memory"),
     "steps": ("sooner", "later"),

@@ -248,7 +248,7 @@ def _layout(title: str, suffix: str, step: Step) -> dict[str, Any]:
         "hovermode": "closest",
         "showlegend": True,
         "legend": {"orientation": "h", "y": -0.16, "x": 0},
-        "margin": {"l": 64, "r": 16, "t": 28, "b": 40},
+        "margin": {"l": 64, "r": 16, "t": 48, "b": 40},
         "shapes": [_mark(step.at_ms)],
         "annotations": [_label(step.at_ms, "first point of the new level")],
         "xaxis": {"type": "date", "tickangle": 0},  # as in charts.py

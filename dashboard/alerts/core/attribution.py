@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from dashboard.alerts.core.change_facts import ChangeFacts
+from dashboard.language.wording import metric_of
 
 Cause = Literal["compiler", "eager", "machine", "library", "benchmark", "unknown"]
 PRECEDENCE: tuple[Cause, ...] = ("benchmark", "machine", "library", "eager", "compiler")
@@ -146,7 +147,9 @@ def _control(facts: ChangeFacts) -> list[Evidence]:
         return [Evidence("eager control", says, "eager", proof=proof)]
     if facts.control.stayed_while(facts.change):
         follows = "only the compiled arm moved"
-        if not facts.control.stayed_both_ways(facts.change):
+        if facts.is_start:
+            follows = "eager's steps in the same processes do not explain the change"
+        elif not facts.control.stayed_both_ways(facts.change):
             follows = "eager does not explain the change"
         elif not facts.control.shows_no_change(facts.threshold_percent):
             follows = "the compiled arm moved more"
@@ -187,7 +190,11 @@ def _code(facts: ChangeFacts) -> list[Evidence]:
 
 
 def _only_compiled(facts: ChangeFacts) -> bool:
-    """Whether it is known that eager did not move."""
+    """Whether it is known that eager did not move. Eager has no start to compare with one, so that
+    a start is only known to be the compiler's where both builds took turns.
+    """
+    if facts.is_start and not facts.confirmed:
+        return False
     if facts.control is None or facts.change is None:
         return False
     return facts.control.stayed_while(facts.change)
@@ -222,11 +229,13 @@ def _phases(facts: ChangeFacts) -> list[Evidence]:
     """Phases of compiling that took longer, or less long, as the whole start did."""
     if facts.eager or facts.same_build or facts.change is None:
         return []
-    if not facts.metric.endswith("_start_s"):
+    if not facts.is_start:
         return []
     proof = _only_compiled(facts)
+    start = metric_of(facts.metric).label.lower()
     moved = [phase for phase in facts.phases if phase.as_much_as(facts.change)]
-    return [Evidence("compile phase", phase.text, "compiler", proof=proof) for phase in moved]
+    says = [f"{phase.text}, as part of the {start}." for phase in moved]
+    return [Evidence("compile phase", each, "compiler", proof=proof) for each in says]
 
 
 def _eager_passes(facts: ChangeFacts) -> list[Evidence]:

@@ -145,6 +145,10 @@ class ChangeFacts:
     inductor_alone: bool = False
 
     @property
+    def is_start(self) -> bool:
+        return self.metric.endswith("_start_s")
+
+    @property
     def timed(self) -> bool:
         return self.unit in TIMED
 

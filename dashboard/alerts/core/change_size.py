@@ -43,23 +43,26 @@ def estimate(
 def details(
     metric: Metric, amount: float | None, low: float | None, high: float | None, unit: str
 ) -> str:
-    """What `estimate` leaves out: "5.1 to 7.4% slower", "best estimate 455%, interval 79 to
-    1,616%"; empty where the interval is not known, or its ends read the same.
+    """What `estimate` leaves out: "5.1 to 7.4% slower", "best estimate 455%, interval 79.3
+    to 1,616%"; empty where the interval is not known, or its ends read the same.
     """
     if unit != "percent" or low is None or high is None or not has_two_ends(low, high):
         return ""
     interval = span(metric, low, high)
     best = wording.estimate(metric, amount, low, high, unit)
-    if best is None or least(low, high, unit) is None:
+    near = wording.effect(metric, least(low, high, unit), None, None, unit)
+    if best is None or near is None:
         return interval
-    return f"best estimate {_number(best.text)}, interval {_number(interval)}"
+    _, _, far = interval.partition(" to ")
+    ends = f"{_number(near.text).rstrip('%')} to {_number(far)}"
+    return f"best estimate {_number(best.text)}, interval {ends}"
 
 
 def in_words(
     metric: Metric, amount: float | None, low: float | None, high: float | None, unit: str
 ) -> ValueChange | None:
     """Both in one: "6.2% slower (5.1 to 7.4%)", "at least 79.3% slower (best estimate 455%,
-    interval 79 to 1,616%)".
+    interval 79.3 to 1,616%)".
     """
     if least(low, high, unit) is None:
         return wording.effect(metric, amount, low, high, unit)

@@ -26,8 +26,8 @@ class OldestToNewest:
 def oldest_to_newest(
     selection: SeriesSelection, lines: Iterable[ChartLine]
 ) -> OldestToNewest | None:
-    """The newest version of the lines against the oldest one, as a comparison of the two says it;
-    None where there is one version alone. Five queries.
+    """The newest version of the lines against the oldest one, as a comparison of the two judges
+    this benchmark alone; None where there is one version alone. Five queries.
     """
     builds = _plain_builds(lines)
     if selection.place is None or len(builds) < 2:

@@ -67,6 +67,7 @@ def cause(facts: ChangeFacts) -> str:
                 unit="s",
                 control=STEADY,
                 phases=[AS_MUCH],
+                confirmed=True,
             ),
             "compiler",
         ),
@@ -74,6 +75,15 @@ def cause(facts: ChangeFacts) -> str:
 )
 def test_positive_evidence_names_the_cause(facts: ChangeFacts, blamed: str) -> None:
     assert cause(facts) == blamed
+
+
+def test_steady_steps_of_eager_do_not_clear_the_machine_of_a_longer_start() -> None:
+    start = replace(COMPILED, metric="cold_start_s", unit="s", control=STEADY, phases=[AS_MUCH])
+    blamed, evidence = attribute(start)
+    assert blamed == "unknown"
+    says = [piece.says for piece in evidence]
+    assert any("in the same processes do not explain" in each for each in says)
+    assert any(each.endswith("as part of the cold start.") for each in says)
 
 
 @pytest.mark.parametrize(

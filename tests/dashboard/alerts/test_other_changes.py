@@ -46,8 +46,11 @@ def test_page_says_that_what_rose_is_lower_than_before(reader: Client) -> None:
     rise = change(2, 2.0, 2.2)
     fall = change(4, 2.2, 1.5, build="2.15.0")
     shown = " ".join(text(reader, rise.group.get_absolute_url()).split())
-    assert f'lower than before it since 2.15.0: <a href="/alerts/{fall.group_id}/">' in shown
-    assert "than before it" not in text(reader, fall.group.get_absolute_url())
+    assert (
+        f'since 2.15.0 below the level before this alert: <a href="/alerts/{fall.group_id}/">'
+        in shown
+    )
+    assert "the level before this alert" not in text(reader, fall.group.get_absolute_url())
 
 
 @pytest.mark.parametrize(
@@ -59,14 +62,14 @@ def test_change_that_does_not_go_beyond_the_old_level_is_not_named(
 ) -> None:
     rise = change(2, 2.0, 2.2)
     change(4, *later)
-    assert "than before it" not in text(reader, rise.group.get_absolute_url())
+    assert "the level before this alert" not in text(reader, rise.group.get_absolute_url())
 
 
 def test_fall_that_has_ended_is_not_named(reader: Client) -> None:
     rise = change(2, 2.0, 2.2)
     change(4, 2.2, 1.5)
     change(6, 1.5, 2.2)
-    assert "than before it" not in text(reader, rise.group.get_absolute_url())
+    assert "the level before this alert" not in text(reader, rise.group.get_absolute_url())
 
 
 @pytest.mark.parametrize(("build", "is_said"), [("2.15.0", True), (site.BUILD, False)])

@@ -34,7 +34,7 @@ def test_wide_change_is_called_by_its_near_end_wherever_it_is_shown(reader: Clie
     describe(groups=[group])
     said = "at least 79.3% slower"
     assert said in group.title
-    details = "best estimate 455%, interval 79 to 1,616%"
+    details = "best estimate 455%, interval 79.3 to 1,616%"
     for address in ("/alerts/", group.get_absolute_url()):
         shown = " ".join(text(reader, address).split())
         assert f"{said}</span> <small>{details}" in shown

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from dashboard.comparisons.core.gate import decide
-from dashboard.comparisons.core.matching import Side
+from dashboard.comparisons.core.matching import Side, compare
 from dashboard.comparisons.core.upgrade_groups import CaseGroup, build_report
+from dashboard.language.metrics import METRICS
 from tests.builders.compared import samples, side
 
 SCATTERED = (90.0, 130.0)  # two processes, on a host with neighbours
@@ -132,6 +133,19 @@ def test_step_that_waits_for_the_gpu_is_no_surer_than_its_launches(
     [row] = overall(of(ONE_AS_LONG), of(APART)).judgement.tables["latency_ms"].rows
     assert row.effect.verdict == verdict
     assert row.effect.suspected == (None if verdict == "better" else "better")
+
+
+@pytest.mark.parametrize("metric", ["latency_ms", "throughput_per_s", "speedup", "device_speedup"])
+def test_what_is_made_of_a_step_or_device_time_is_no_surer_than_that(metric: str) -> None:
+    is_time = metric.endswith("ms")
+
+    def of(values: tuple[float, ...]) -> Side:
+        measured = values if is_time else tuple(1e4 / value for value in values)
+        busy = samples((99.0,) * 6)
+        return side({metric: samples(measured), "gpu_utilization_percent": busy})
+
+    [row] = compare(of(APART), of(ONE_AS_LONG), METRICS[metric]).rows
+    assert (row.effect.verdict, row.effect.suspected) == ("unknown", "better")
 
 
 def test_step_that_waits_for_the_host_is_not_known_by_the_gpu() -> None:

@@ -74,7 +74,7 @@ def test_interval_says_its_unit_once() -> None:
     [
         ("latency_ms", 100.0, 103.2, "3.2% slower", "bad"),
         ("latency_ms", 100.0, 90.0, "10.0% faster", "good"),
-        ("throughput_per_s", 100.0, 90.0, "10.0% slower", "bad"),
+        ("throughput_per_s", 100.0, 90.0, "10.0% lower", "bad"),
         ("peak_memory_gb", 1.0, 1.5, "50.0% more memory", "bad"),
         ("speedup", 1.0, 1.5, "50.0% higher", "good"),
         ("drift", 1e-6, 4e-6, "300% less accurate", "bad"),
