@@ -13,8 +13,12 @@ USAGE = (
     " | drill | chaos | lint | lock"
 )
 # A process of tests for each core (tests/conftest.py says how many). Each takes whole files, whose
-# tests share what was made for them, in the order in which they were collected.
-IN_PARALLEL = ("-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder")
+# tests share what was made for them, in the order in which they were collected. Where one dies the
+# run ends: xdist would wait for ever for the tests that it still had.
+IN_PARALLEL = (
+    *("-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder"),
+    *("--max-worker-restart", "0"),
+)
 LOCK_OPTIONS = ("--universal", "--python-version", "3.11", "--generate-hashes", "--quiet")
 LOCK_FILES = {
     "requirements.txt": ("--extra", "local", "--extra", "suite", "--extra", "s3"),

@@ -11,6 +11,7 @@ from django.db.models import Q
 
 from dashboard.alerts.core.alert_charts import Process, Step, sides
 from dashboard.alerts.selectors.alerts import DECISION_IN_BRIEF, WITHDRAWN
+from dashboard.alerts.selectors.documents import builds_of
 from dashboard.alerts.selectors.facts import same_case
 from dashboard.alerts.selectors.pairs import data_of_case, is_warm_up
 from dashboard.catalog.core.versions import variant_of
@@ -99,7 +100,6 @@ def step_of(alert: Alert) -> Step:
 
 def _step(alert: Alert, others: Sequence[Alert]) -> Step:
     since, until = _neighbours(alert, others)
-    builds = [build.label for build in (alert.base, alert.new) if build is not None]
     return Step(
         milliseconds(alert.planned_at),
         alert.effect,
@@ -108,7 +108,7 @@ def _step(alert: Alert, others: Sequence[Alert]) -> Step:
         alert.unit,
         until_ms=milliseconds(until) if until else None,
         since_ms=milliseconds(since) if since else None,
-        variants=frozenset(map(variant_of, builds)),
+        variants=frozenset(variant_of(build.label) for build in builds_of(alert)),
     )
 
 

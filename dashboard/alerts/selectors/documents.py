@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dashboard.alerts.core.change_facts import CodeFingerprints
-from dashboard.models import Alert, Job, Result
+from dashboard.models import Alert, Job, Result, TorchBuild
 from dashboard.results.core.environments import Difference, environment_differences
 from dashboard.results.selectors import history
 
@@ -39,12 +39,16 @@ class ResultsAround:
         return before, after
 
 
+def builds_of(alert: Alert) -> tuple[TorchBuild, ...]:
+    """The builds that it compares, as far as they are known."""
+    return tuple(build for build in (alert.base, alert.new) if build is not None)
+
+
 def results_around(alert: Alert) -> ResultsAround:
     """The results of the scheduled jobs of the alert's series next to its change, with the settings
     of its builds, and of those that measured these in turn.
     """
-    builds = [build for build in (alert.base, alert.new) if build is not None]
-    scheduled = history.with_settings_of(history.judged([alert.series_id]), builds)
+    scheduled = history.with_settings_of(history.judged([alert.series_id]), builds_of(alert))
     earlier = scheduled.filter(planned_at__lt=alert.planned_at).order_by("-planned_at")
     later = scheduled.filter(planned_at__gte=alert.planned_at)
     before = list(earlier.values_list("job_id", flat=True)[:LOOKED_AT])

@@ -129,7 +129,7 @@ _Sides = tuple[list[float], list[float]]  # the values before a moment, and afte
 
 def _window_of(alert: Alert) -> _Window | None:
     """None where the series has no data before the change."""
-    builds = tuple(build for build in (alert.base, alert.new) if build is not None)
+    builds = documents.builds_of(alert)
     data = history.with_settings_of(history.judged([alert.series_id]), builds)
     before = data.filter(planned_at__lt=alert.planned_at)
     newest = before.order_by("-planned_at").values_list("planned_at", flat=True)[:WINDOW]

@@ -32,7 +32,6 @@ _REPEATED = 1e-3  # of a value: two processes' that differ by less are the same
 _REPEATED_CALLS = 2e-3  # two of one case and release were at most 0.12% apart: docs/results.md
 # Inductor may choose other block sizes in every process: device times of one build were at most
 # 9.8% apart, in 102 cases and releases (docs/versions.md)
-_OF_STEP = {"latency_ms", "throughput_per_s", "speedup"}
 _OF_DEVICE = {"device_ms", "device_speedup"}
 _BEYOND_TUNING_PERCENT = 15.0
 _PART_OF_CHANGE = 1 / 20  # by which device times of a larger change may be apart: 0.75% of 15%
@@ -290,10 +289,10 @@ def _widest_range(side: CaseSamples) -> float:
 def _may_be_tuning(effect: Effect) -> bool:
     """Whether it is a device time, or a step that waits for the GPU, or made of either, and
     processes of both sides took the same: then Inductor's choices, which are few, explain it as
-    well.
+    well. They have no part in eager's steps.
     """
-    is_step = effect.metric.key in _OF_STEP and effect.is_gpu_busy
-    if effect.metric.key not in _OF_DEVICE and not is_step:
+    key = effect.metric.key
+    if key not in _OF_DEVICE and (not effect.is_gpu_busy or key == "eager_latency_ms"):
         return False
     base, new = effect.base, effect.new
     return base.least <= new.most and new.least <= base.most
