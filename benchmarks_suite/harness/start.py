@@ -37,6 +37,7 @@ from benchmarks_suite.harness import (
     forks,
     generated_code,
     outcome,
+    perf_hints,
     ranks,
     result,
     startup,
@@ -102,7 +103,7 @@ def measure(job: jobs.Job, spec: Document) -> Document:
 
     settle_process(job)
     torch_versions.start_compile_workers()
-    hints = torch_versions.collect_hints()
+    hints = perf_hints.collect()
     device = torch.device(job.device)
     memory = PeakMemory(device)
     workload = loading.load(job.benchmark)

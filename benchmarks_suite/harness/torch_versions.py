@@ -26,7 +26,6 @@ overcounts.
 
 import functools
 import importlib
-import logging
 import re
 import sys
 import tempfile
@@ -47,6 +46,10 @@ _AREAS = {
     "functorch": "torch._functorch.config",
 }
 _FORMER_NAMES = {"recompile_limit": "cache_size_limit"}
+_AUTOTUNING = (
+    "CachingAutotuner.benchmark_all_configs",
+    "CachingAutotuner.coordinate_descent_tuning",
+)
 
 
 def release() -> tuple[int, int]:
@@ -268,11 +271,12 @@ def cache_hits(counts: Mapping[str, float]) -> int | None:
 
 
 def phases_s() -> dict[str, float]:
-    """Seconds by phase, apart from each other; they add up to ``total``.
+    """Seconds by phase, apart from each other; the first four add up to ``total``.
 
     dynamo's own timers nest: a frame's time holds the backend's, which holds Inductor's, which
     holds the loading of the generated module, where the kernels are compiled or waited for. A
-    lazily compiled backward is timed apart from the frame.
+    lazily compiled backward is timed apart from the frame. ``autotune`` is outside ``total``: how
+    long Inductor timed the candidate launches of its Triton kernels, when each first ran.
     """
     from torch._dynamo.utils import compile_times
 
@@ -290,6 +294,7 @@ def phases_s() -> dict[str, float]:
         "inductor": _phase(inductor - kernels),
         "kernels": _phase(kernels),
         "total": round(frames + backward, 4),
+        "autotune": _phase(sum(timed.get(name, 0.0) for name in _AUTOTUNING)),
     }
 
 
@@ -321,28 +326,3 @@ def _place(user_stack: Iterable[Any]) -> str:
     outside = [frame for frame in frames if "/torch/" not in frame.filename]
     frame = (outside or frames)[-1]
     return f"{portable(frame.filename)}:{frame.lineno} in {frame.name}"[:500]
-
-
-class PerfHints(logging.Handler):
-    """Collects what Inductor logs as performance hints, without printing it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.texts: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.texts.append(record.getMessage()[:2000])
-
-
-def collect_hints() -> PerfHints:
-    """Turns the perf_hints log on, into the handler that is returned.
-
-    Call it after import_compiler.
-    """
-    hints = PerfHints()
-    for name, logger in list(logging.root.manager.loggerDict.items()):
-        if name.endswith(".__perf_hints") and isinstance(logger, logging.Logger):
-            logger.setLevel(logging.DEBUG)
-            logger.addHandler(hints)
-            logger.propagate = False
-    return hints

@@ -21,6 +21,7 @@ from benchmarks_suite.harness import (
     caches,
     environment,
     nvml,
+    perf_hints,
     report,
     torch_versions,
     warm_imports,
@@ -82,6 +83,34 @@ def test_a_graph_break_has_its_place_and_a_recompile_its_guard() -> None:
     assert "size mismatch" in facts["recompiles"][0]["reason"]
     assert facts["recompiles"][0]["function"].startswith("twice (<string>:5)")
     assert facts["phases_s"]["dynamo"] > 0
+
+
+TIMED_LAUNCHES = """
+import json, time, torch
+from benchmarks_suite.harness import start, torch_versions
+torch_versions.import_compiler('inductor')
+from torch._inductor.runtime.triton_heuristics import CachingAutotuner
+class Launch:
+    config = None
+class Tuner(CachingAutotuner):
+    def __init__(self):
+        self.inductor_meta, self.compile_id, self.is_backward = {}, None, False
+        self.launchers = [Launch(), Launch()]
+        self.reset_to_zero_arg_names, self.coordesc_tuner = [], self
+    def bench(self, launcher):
+        time.sleep(0.05)
+        return 1.0
+    def cache_benchmark_result(self, config, ms): pass
+    def _close_static_launcher(self, launcher): pass
+Tuner().benchmark_all_configs()
+print(json.dumps(start.facts([])))
+"""
+
+
+def test_the_timing_of_launches_is_no_part_of_compiling() -> None:
+    phases = in_fresh_process(TIMED_LAUNCHES)["phases_s"]
+    assert phases["autotune"] >= 0.1
+    assert phases["total"] == 0
 
 
 def test_peak_memory_includes_what_was_freed_again() -> None:
@@ -299,7 +328,7 @@ def test_all_stages_of_the_ablation_are_configs() -> None:
 
 def test_hints_are_collected_and_not_printed(capfd: pytest.CaptureFixture[str]) -> None:
     logger = logging.getLogger("torch._inductor.test.__perf_hints")
-    hints = torch_versions.collect_hints()
+    hints = perf_hints.collect()
     logger.info("skipping cudagraphs due to %s", "a mutated input")
     assert hints.texts == ["skipping cudagraphs due to a mutated input"]
     assert capfd.readouterr().err == ""
