@@ -18,9 +18,10 @@ from urllib.parse import unquote, urlsplit
 from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.storage import staticfiles_storage
-from django.http import HttpResponseBase
+from django.core.handlers.base import BaseHandler
+from django.core.handlers.wsgi import WSGIRequest
 from django.templatetags.static import static
-from django.test import Client, override_settings
+from django.test import RequestFactory, override_settings
 from django.urls import Resolver404, resolve
 from django.utils import timezone
 from django.utils.html import escape
@@ -116,8 +117,10 @@ def publish(*, folder: Path) -> Publication:
     publication = Publication(folder)
     # What an anonymous reader of a public site sees, also where this one asks people to sign in
     middleware = [name for name in settings.MIDDLEWARE if name not in _LEFT_OUT]
+    handler = BaseHandler()
     with override_settings(MIDDLEWARE=middleware):
-        _fetch_all(publication)
+        handler.load_middleware()
+    _fetch_all(publication, handler)
     _rewrite_all(publication)
     (folder / MARK).write_text(f"{settings.SITE_URL} {timezone.now().isoformat()}\n")
     return publication
@@ -141,19 +144,18 @@ def _name_of(page: str) -> str:
         return ""
 
 
-def _fetch_all(publication: Publication) -> None:
+def _fetch_all(publication: Publication, handler: BaseHandler) -> None:
     site = settings.SITE_URL
-    client = Client(headers={"host": urlsplit(site).netloc})
+    requests = RequestFactory(headers={"host": urlsplit(site).netloc})
     waiting = deque(SEEDS)
     seen = set(SEEDS)
     assets = {static(SCRIPT)}
     while waiting:
         page = waiting.popleft()
-        answer = client.get(page, secure=settings.IS_HTTPS)
-        if answer.status_code != _OK:
+        body = _body(handler, requests.get(page, secure=settings.IS_HTTPS))
+        if body is None:
             publication.failed.append(page)
             continue
-        body = _body(answer)
         _write(publication.folder, file_of(page), body)
         if _name_of(page) in FILES:
             publication.files.append(page)
@@ -176,7 +178,17 @@ def _is_wanted(target: str, page: str) -> bool:
     return name in PAGES and ("?" not in target or "?" not in page)
 
 
-def _body(answer: HttpResponseBase) -> bytes:
+def _body(handler: BaseHandler, request: WSGIRequest) -> bytes | None:
+    """What Django answers; None unless that is 200.
+
+    Not through django.test.Client: it disconnects signals of the whole process meanwhile, and its
+    streamed answers close themselves while they run, which can crash Python 3.11 and 3.12 where
+    torch has failed to compile something before. The answer is not closed: that would end the
+    request, and with it a transaction that we may be in.
+    """
+    answer = handler.get_response(request)
+    if answer.status_code != _OK:
+        return None
     content: bytes = answer.getvalue()
     return content
 
