@@ -27,6 +27,7 @@ from results_figures import figures  # noqa: E402
 from results_releases import (  # noqa: E402
     LEAST_SINGLE_PERCENT,
     evened_in_turn,
+    first_runs,
     launch_spread,
     names_changed,
     overhead_grown,
@@ -115,6 +116,7 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
         starts=table(starts(groups)),
         starts_in_turn=table(starts_in_turn(turned, on_h200s)),
         phases=table(phases(turned)),
+        first_runs=table(first_runs(turned)),
         spread=table(spread(groups)),
         distributed=table(distributed(several_gpus)),
         ramp=ramp(plain),

@@ -227,13 +227,46 @@ def phases(groups: Groups) -> Iterator[Sequence[str]]:
             yield short_name(benchmark), release, str(len(processes)), *cells
 
 
+def first_runs(groups: Groups) -> Iterator[Sequence[str]]:
+    """Medians of what is left of the cold start outside the compiler's timers, how much of it went
+    into timing launches, and how many were timed, of the processes that recorded it.
+    """
+    old, new = sorted(set(chain(*groups.values())))
+    parts = "the rest", "timing", "launches"
+    headers = (f"{part}, {release}" for part in parts for release in (old, new))
+    yield "benchmark", "processes a side", *headers
+    for (benchmark, _), by_release in groups.items():
+        sides = [list(filter(_timed_launches, by_release[release])) for release in (old, new)]
+        if not all(sides):
+            continue
+        rests = (_rest(side) for side in sides)
+        timings = (median(_phases_s(each)["autotune"] for each in side) for side in sides)
+        counts = (str(round(median(map(_launches, side)))) for side in sides)
+        seconds = (number_text(value, 2) for value in (*rests, *timings))
+        yield short_name(benchmark), str(len(sides[0])), *seconds, *counts
+
+
+def _phases_s(process: Document) -> dict[str, float]:
+    found: dict[str, float] = process["compile"]["phases_s"]
+    return found
+
+
+def _timed_launches(process: Document) -> bool:
+    return "autotune" in _phases_s(process)
+
+
+def _launches(process: Document) -> float:
+    """How many launches of Triton kernels Inductor timed."""
+    counters: dict[str, float] = process["compile"]["counters"]
+    return counters["inductor.benchmarking.InductorBenchmarker.benchmark"]
+
+
 def _rest(processes: Iterable[Document]) -> float:
     """The median of what is left of the cold start outside the compiler's timers, in seconds."""
-    left: list[float] = [
-        process["metrics"]["cold_start_s"]["value"] - process["compile"]["phases_s"]["total"]
+    return median(
+        process["metrics"]["cold_start_s"]["value"] - _phases_s(process)["total"]
         for process in processes
-    ]
-    return median(left)
+    )
 
 
 def _compared(groups: Groups, old: str, new: str, metric: str) -> Sequence[ComparisonRow]:

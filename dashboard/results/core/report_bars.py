@@ -32,6 +32,7 @@ _STAGES = (
     "soak",
 )
 _REST = "The step itself, and what no phase counts."
+_TIMING = "In the first step: Inductor tried the candidate launches of its Triton kernels."
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +52,17 @@ class Bar:
 def starts(document: Document) -> list[Bar]:
     """The starts on one time axis: the phases of the cold one end to end, then each start whole.
 
-    What the phases leave of the cold start is its first step itself, and what no phase counts.
+    What the phases leave of the cold start is its first step itself, with the timing of launches
+    where the suite recorded it, and what no phase counts.
     """
     metrics = document.get("metrics", {})
     whole = [_Span.of_metric(metrics, key) for key in STARTS.values() if key in metrics]
     phases: list[_Span] = []
     if "cold_start_s" in metrics:
         phases = [_Span.of_metric(metrics, key) for key in _PHASES if key in metrics]
+        timing_s = document.get("compile", {}).get("phases_s", {}).get("autotune", 0.0)
+        if timing_s > 0:
+            phases.append(_Span("Timing of launches", timing_s, _TIMING))
     end = 0.0
     for phase in phases:
         phase.start_s = end

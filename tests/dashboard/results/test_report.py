@@ -80,6 +80,18 @@ def test_phases_of_the_cold_start_lie_end_to_end() -> None:
     ]
 
 
+def test_the_timing_of_launches_is_told_apart_in_the_first_step() -> None:
+    document = measured(cold_start_s=10.0, compile_dynamo_s=2.0)
+    document["compile"] = {"phases_s": {"dynamo": 2.0, "total": 2.0, "autotune": 3.0}}
+    bars = report_bars.starts(document)
+    assert [(bar.label, bar.offset, bar.share) for bar in bars] == [
+        ("Dynamo", 0, 20),
+        ("Timing of launches", 20, 30),
+        ("First step and the rest", 50, 50),
+        ("Cold start", 0, 100),
+    ]
+
+
 def test_starts_without_phases_are_shown_whole_on_one_axis() -> None:
     bars = report_bars.starts(measured(cold_start_s=10.0, warm_start_s=2.5))
     assert [bar.label for bar in bars] == ["Cold start", "Warm start"]
