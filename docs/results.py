@@ -187,11 +187,13 @@ def _of_gpu(groups: Groups, name: str) -> Groups:
 def choices(groups: Groups) -> Iterator[Sequence[str]]:
     """The fastest compiled config of each of the suite's own benchmarks, and the others' speedups.
 
-    Each in the newest release that has it; its cold start may be of an older one.
+    Each in the newest release that has it; its cold start may be of an older one. What is of
+    another release than the row says so.
     """
     yield (
         "benchmark",
         "fastest compiled config",
+        "torch",
         "speedup",
         "cold start, s",
         "break-even, steps",
@@ -201,20 +203,35 @@ def choices(groups: Groups) -> Iterator[Sequence[str]]:
     for benchmark, by_config in sorted(_by_benchmark(groups).items()):
         fastest, *others = sorted(by_config, key=lambda config: -_speedup(by_config[config]))
         by_release = by_config[fastest]
-        newest = by_release[max(by_release)]
-        cold_s = median_of(newest, "cold_start_s")
-        if cold_s is None:
-            cold_s = median_of(list(chain(*by_release.values())), "cold_start_s")
-        texts = [f"{config} {number_text(_speedup(by_config[config]), 3)}" for config in others]
+        release = max(by_release)
+        newest = by_release[release]
+        texts = []
+        for config in others:
+            speedup = number_text(_speedup(by_config[config]), 3)
+            texts.append(f"{config} {speedup}{_unless(release, max(by_config[config]))}")
         yield (
             short_name(benchmark),
             fastest,
+            release,
             number_text(_speedup(by_release), 3),
-            number_text(cold_s, 3),
+            _newest_cold_start(by_release),
             median_cell(newest, "break_even_steps", 2),
             memory(newest),
             ", ".join(texts),
         )
+
+
+def _newest_cold_start(by_release: ByRelease) -> str:
+    """In seconds, of the newest release that has one."""
+    for release in sorted(by_release, reverse=True):
+        cold_s = median_of(by_release[release], "cold_start_s")
+        if cold_s is not None:
+            return f"{number_text(cold_s, 3)}{_unless(max(by_release), release)}"
+    return number_text(None, 3)
+
+
+def _unless(expected: str, release: str) -> str:
+    return "" if release == expected else f" ({release})"
 
 
 def _by_benchmark(groups: Groups) -> dict[str, dict[str, ByRelease]]:

@@ -263,10 +263,11 @@ def _launches(process: Document) -> float:
 
 def _rest(processes: Iterable[Document]) -> float:
     """The median of what is left of the cold start outside the compiler's timers, in seconds."""
-    return median(
+    left: list[float] = [
         process["metrics"]["cold_start_s"]["value"] - _phases_s(process)["total"]
         for process in processes
-    )
+    ]
+    return median(left)
 
 
 def _compared(groups: Groups, old: str, new: str, metric: str) -> Sequence[ComparisonRow]:
