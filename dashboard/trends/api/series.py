@@ -10,6 +10,8 @@ from ninja.pagination import paginate
 from dashboard.accounts.access import READ
 from dashboard.alerts.selectors import alerts
 from dashboard.alerts.selectors.alerts import AlertSummary
+from dashboard.catalog.core.plan import require_known
+from dashboard.language.metrics import METRICS
 from dashboard.models import Datum, Purpose, Series, Status
 from dashboard.trends.pages import series_data
 from dashboard.ui.api import schemas
@@ -104,6 +106,8 @@ def figure(request: HttpRequest, name: str, chosen: Query[FigureChoice]) -> Http
     """The trend of a benchmark's configs as its page draws it: a Plotly figure, `{"data": [traces],
     "layout": {…}}`.
     """
+    asked = [key for key in (chosen.metric, chosen.second) if key is not None]
+    require_known("metric", asked, list(METRICS))
     return series_data.data(request, name)
 
 

@@ -145,6 +145,13 @@ def test_parameter_of_several_values_takes_them(caller: Caller) -> None:
     caller.get(f"benchmarks/{site.MLP}/figure?config=eager&config=inductor")
 
 
+@pytest.mark.parametrize("name", ["metric", "second"])
+def test_figure_of_an_unknown_metric_is_refused(caller: Caller, name: str) -> None:
+    alerting.measure({"latency_ms": 2.0}, 0)
+    path = f"benchmarks/{site.MLP}/figure"
+    assert "latency_ms" in caller.get(path, expect=422, **{name: "latncy_ms"})["detail"]
+
+
 def test_figure_is_drawn_as_the_address_of_its_page_says(caller: Caller) -> None:
     alerting.measure({"latency_ms": 2.0}, 0)
     figure = caller.get(f"benchmarks/{site.MLP}/figure?scale=log&from=2020-01-01")

@@ -1,15 +1,17 @@
 """The site as static files: every link leads to a file, and nothing is left that needs a server."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.http import HttpRequest, HttpResponse
 
 from dashboard.alerts.services import confirmations
 from dashboard.models import AlertGroup
@@ -177,6 +179,27 @@ def test_folder_with_other_files_is_left_alone(db: None, tmp_path: Path) -> None
     with pytest.raises(CommandError, match="files that were not published"):
         call_command("publish", str(tmp_path))
     assert (tmp_path / "thesis.txt").exists()
+
+
+def no_alerts(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
+    """A middleware for which one page has a bug."""
+
+    def answer_or_fail(request: HttpRequest) -> HttpResponse:
+        if request.path == "/alerts/":
+            raise ZeroDivisionError
+        return get_response(request)
+
+    return answer_or_fail
+
+
+def test_page_that_fails_is_named_and_the_others_are_there(
+    db: None, settings: Any, tmp_path: Path
+) -> None:
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE, f"{__name__}.no_alerts"]
+    err = StringIO()
+    call_command("publish", str(tmp_path), stdout=StringIO(), stderr=err)
+    assert err.getvalue() == "left out, it did not answer: /alerts/\n"
+    assert (tmp_path / "index.html").is_file()
 
 
 def test_size_and_time_are_printed(db: None, tmp_path: Path) -> None:
