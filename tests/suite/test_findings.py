@@ -13,6 +13,7 @@ PAGES = sorted(FOLDER.glob("*.md"))
 NAMES = torch.__version__, torch.__version__.partition("+")[0]
 PRINTED = {  # scripts that make a table, and the page that has it
     "recorded_attention.py": "attention-dropout.md",
+    "recorded_guards.py": "module-guards.md",
     "recorded_launches.py": "launch-choice.md",
     "recorded_reductions.py": "reduction-layout.md",
 }
