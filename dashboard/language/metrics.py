@@ -11,6 +11,7 @@ from typing import Literal
 Aggregate = Literal["geomean", "median", "sum", "share"]
 
 STATUS_METRIC = "passed"  # every job that ended has this datum, whatever its status
+TOOLCHAIN = "toolchain_s"  # measured once for a build and a machine: its results repeat one value
 EAGER = "eager"  # the config that every other one is compared with
 COMPILE_CALLS = "compile_calls"
 # Measured to learn something (does it compile again? break the graph? what do other shapes cost?):
@@ -88,7 +89,7 @@ def comparable_metrics(*devices: str) -> list[Metric]:
     """What builds can be compared in that were measured on such kinds of devices."""
     metrics = []
     for metric in METRICS.values():
-        if metric.key == STATUS_METRIC:
+        if metric.key in {STATUS_METRIC, TOOLCHAIN}:
             continue
         if not any(is_artefact(metric.key, device, "standard") for device in devices):
             metrics.append(metric)
@@ -126,7 +127,7 @@ METRICS: dict[str, Metric] = {
         Metric("compile_aot_s", "AOTAutograd", "s", True, 10, "median", False, "Making forward and backward graphs, in the cold start."),
         Metric("compile_inductor_s", "Inductor", "s", True, 10, "median", False, "Lowering, scheduling and code generation, in the cold start."),
         Metric("compile_triton_s", "Kernel compile", "s", True, 10, "median", False, "Triton or C++ kernels, in the cold start."),
-        Metric("toolchain_s", "Toolchain checks", "s", True, 20, "median", False, "One-time checks of the C++ toolchain, kept out of the cold start."),
+        Metric("toolchain_s", "Toolchain checks", "s", True, 20, "median", False, "What the first compilation of a build on a machine takes beyond any model: checks of the C++ compiler and, on a GPU, Triton's launcher. Measured once; every result repeats it, and the cold start is without it."),
         Metric("artifact_size_mb", "Cache artifacts", "MB", True, 10, "geomean", False, "Size of what save_cache_artifacts returns."),
         Metric("break_even_steps", "Break-even", "steps", True, 10, "median", False, "Steps after which the cold start is paid back."),
         Metric("peak_memory_gb", "Peak memory", "GB", True, 2, "geomean", True, "Steady peak memory of this config alone.", least=0.002),  # on a CPU the allocator takes and gives back a megabyte at a time

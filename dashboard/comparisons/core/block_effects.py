@@ -63,6 +63,7 @@ class Difference(NamedTuple):
     variance_factor: its variance, in units of σ², the variance between processes of one block.
     squares: the residual sum of squares, `freedom` degrees of freedom times σ².
     processes: of the side that has fewer, in blocks that both share.
+    apart: by how much the changes of two blocks differ, at most, in logs.
     """
 
     log: float
@@ -70,6 +71,7 @@ class Difference(NamedTuple):
     squares: float
     freedom: int
     processes: int
+    apart: float
 
 
 def difference(base: Sequence[BlockGroup], new: Sequence[BlockGroup]) -> Difference | None:
@@ -93,7 +95,8 @@ def difference(base: Sequence[BlockGroup], new: Sequence[BlockGroup]) -> Differe
     # One degree for each block's level, and one for the change
     freedom = sum(group.n for group in groups) - len(old_groups.keys() | new_groups.keys()) - 1
     fewest = min(_count(side[block] for block in shared) for side in (old_groups, new_groups))
-    return Difference(log, 1 / weight, squares, freedom, fewest)
+    apart = max(changes) - min(changes)
+    return Difference(log, 1 / weight, squares, freedom, fewest, apart)
 
 
 def _in_turn(groups: Iterable[BlockGroup]) -> dict[Block, BlockGroup]:

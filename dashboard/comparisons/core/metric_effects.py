@@ -27,6 +27,7 @@ _TONES: dict[EffectVerdict, Tone] = {"better": "good", "worse": "bad"}
 _TOO_FEW = "one process on a side"
 _TOO_FEW_IN_TURN = "one process on a side, of those measured in turn"
 _APART = "not measured in turn on one device"
+_DISAGREES = "the change differs from session to session"
 _SCATTERS = "the processes of one build differ by too much"
 _REPEATED = 1e-3  # of a value: two processes' that differ by less are the same
 _REPEATED_CALLS = 2e-3  # two of one case and release were at most 0.12% apart: docs/results.md
@@ -155,6 +156,8 @@ class Effect:
             return "" if self.ratio.is_known else _SCATTERS
         if self.ratio.basis == "apart":
             return _APART
+        if self.ratio.basis == "disagree":
+            return _DISAGREES
         return _TOO_FEW if too_few else _TOO_FEW_IN_TURN
 
     @property
@@ -202,7 +205,9 @@ def estimate_effects(
             base.append(old.level)
             new.append(fresh.level)
     alike = [kinds[place] for place in places] if kinds else ()
-    ratios = dict(zip(places, estimate_ratios(base, new, alike), strict=True))
+    # Processes repeat memory: where sessions do not repeat its change, more than the build changed
+    most_apart = math.log1p(metric.threshold_percent / 100) if metric.unit == "GB" else math.inf
+    ratios = dict(zip(places, estimate_ratios(base, new, alike, most_apart), strict=True))
     effects = []
     for place, (old, fresh) in enumerate(pairs):
         is_busy = kinds is not None and kinds[place] is True

@@ -23,7 +23,7 @@ from dashboard.comparisons.core.block_effects import Difference, difference
 from dashboard.comparisons.core.levels import Level
 
 Floats = NDArray[np.float64]
-SpreadBasis = Literal["repeats", "single", "apart"]
+SpreadBasis = Literal["repeats", "single", "apart", "disagree"]
 
 CONFIDENCE = 0.95
 _UPPER = 0.5 + CONFIDENCE / 2  # the quantile at the upper end of an interval
@@ -48,8 +48,8 @@ class Ratio:
     freedom: degrees of freedom of `error`.
     reach: half the interval's width in logs; infinite where it is unknown or says nothing.
     p: two-sided, of no change at all; NaN without an interval.
-    basis: "repeats"; or why there is no interval: a side has a "single" process, or the sides were
-        measured "apart", in no common block.
+    basis: "repeats"; or why there is no interval: a side has a "single" process, the sides were
+        measured "apart", in no common block, or the blocks "disagree".
     own: standard error and degrees of freedom without the other cases.
     processes: of the side that has fewer, in blocks that both share.
     """
@@ -94,9 +94,13 @@ def estimate_ratios(
     base: Sequence[Level],
     new: Sequence[Level],
     kinds: Sequence[Hashable] = (),
+    most_apart: float = math.inf,
 ) -> list[Ratio]:
     """The ratio of each pair of levels of one metric; all pairs together say how much processes
     differ.
+
+    most_apart: in logs; where the changes of two blocks differ by more, something else than the
+    build changed with it, and there is no interval.
 
     1. The difference within blocks, and the variance between processes. Pairs with too little in
        common get their plain ratio, without an interval.
@@ -108,7 +112,7 @@ def estimate_ratios(
     within_blocks = [difference(old.groups, fresh.groups) for old, fresh in pairs]
     repeated: dict[int, Difference] = {}
     for place, each in enumerate(within_blocks):
-        if each and each.processes >= MIN_PROCESSES:
+        if each and each.processes >= MIN_PROCESSES and each.apart <= most_apart:
             repeated[place] = each
     estimated: dict[int, Ratio] = {}
     if repeated:
@@ -125,9 +129,11 @@ def estimate_ratios(
 
 
 def _plain_ratio(base: Level, new: Level, within_blocks: Difference | None) -> Ratio:
-    if within_blocks:
-        return Ratio(within_blocks.log, math.nan, 1.0, math.inf, math.nan, "single", processes=1)
-    return Ratio(new.mean - base.mean, math.nan, 1.0, math.inf, math.nan, "apart")
+    if within_blocks is None:
+        return Ratio(new.mean - base.mean, math.nan, 1.0, math.inf, math.nan, "apart")
+    processes = within_blocks.processes
+    basis: SpreadBasis = "single" if processes < MIN_PROCESSES else "disagree"
+    return Ratio(within_blocks.log, math.nan, 1.0, math.inf, math.nan, basis, processes=processes)
 
 
 def _estimate(
@@ -136,8 +142,8 @@ def _estimate(
     kinds: Sequence[Hashable],
 ) -> list[Ratio]:
     """Steps 2 and 3 of `estimate_ratios`."""
-    columns = np.array(within_blocks, dtype=float).T  # (5, cases)
-    logs, variance_factor, squares, own_freedom, processes = columns
+    columns = np.array(within_blocks, dtype=float).T  # (6, cases)
+    logs, variance_factor, squares, own_freedom, processes, _ = columns
 
     # Variances of the logs, (cases,) each: moderated, of the case alone, and within the processes
     own_variance = squares / own_freedom

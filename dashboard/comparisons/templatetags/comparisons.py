@@ -36,6 +36,7 @@ _SIGNS = {"better": "▲", "worse": "▼", "same": "=", "unknown": "?"}
 _NOT_CERTAIN = "not certain yet"
 _MAY_BE_CHANCE = "may be chance: many were compared"
 _NO_INTERVAL = "no interval yet"
+_ALIKE = "the same in every process"
 _MOST_MODELS = 3  # of one word, by name
 _BOTH_WAYS = 2  # percentages of an interval that says by itself that better and worse are possible
 
@@ -118,7 +119,7 @@ def brief(of: MetricMean | None) -> SafeString | str:
     return format_html(
         '<span class="change {}" title="{}"><span aria-hidden="true">{}</span> {}</span>',
         of.change.tone,
-        interval.rstrip(")") or _NO_INTERVAL,
+        interval.rstrip(")") or (_ALIKE if of.ratio.is_known else _NO_INTERVAL),
         _SIGNS[of.verdict],
         change,
     )

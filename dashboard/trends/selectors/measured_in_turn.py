@@ -9,6 +9,7 @@ from dashboard.catalog.core.versions import version_order
 from dashboard.comparisons.core.matching import compare
 from dashboard.comparisons.core.metric_effects import Effect
 from dashboard.comparisons.selectors.versions import SideSource, by_build
+from dashboard.language.metrics import TOOLCHAIN
 from dashboard.models import TorchBuild
 from dashboard.trends.selectors.series_selection import SeriesSelection
 from dashboard.ui.charts import TREND_PURPOSES, ChartLine
@@ -27,10 +28,11 @@ def oldest_to_newest(
     selection: SeriesSelection, lines: Iterable[ChartLine]
 ) -> OldestToNewest | None:
     """The newest version of the lines against the oldest one, as a comparison of the two judges
-    this benchmark alone; None where there is one version alone. Five queries.
+    this benchmark alone; None where there is one version alone, or the metric is of no process.
+    Five queries.
     """
     builds = _plain_builds(lines)
-    if selection.place is None or len(builds) < 2:
+    if selection.place is None or len(builds) < 2 or selection.metric.key == TOOLCHAIN:
         return None
     (base, oldest), (new, newest) = builds[0], builds[-1]
     source = SideSource(

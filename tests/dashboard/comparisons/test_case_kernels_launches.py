@@ -57,6 +57,17 @@ def test_undecided_case_says_what_is_left_without_its_launches(reader: Client) -
     )  # and among the reasons
 
 
+def test_suspicion_says_what_is_left_without_launches_where_the_answer_is(reader: Client) -> None:
+    base = documents(50.0, releases.BASE, FAST, SLOW, FAST)
+    new = documents(55.0, releases.NEW, SLOW, FAST, SLOW)
+    import_all(*base, *new)
+    [left] = evened_changes(reader)
+    page = page_text(reader.get(EXPORT.replace("export.json", "")))
+    answer = page.partition("</section>")[0]
+    assert "Suspected" in answer
+    assert f"inductor {left}." in answer.partition("With launches evened out</a>, device time:")[2]
+
+
 def test_undecided_case_with_one_launch_is_not_explained(reader: Client) -> None:
     base = documents(50.0, releases.BASE, FAST, FAST)
     new = documents(50.1, releases.NEW, FAST, FAST)

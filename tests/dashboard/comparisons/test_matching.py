@@ -12,8 +12,8 @@ from dashboard.comparisons.core.matching import (
     compare,
     compare_latency,
 )
-from dashboard.comparisons.core.metric_effects import Effect, estimate_effects
-from dashboard.language.metrics import METRICS
+from dashboard.comparisons.core.metric_effects import Effect, estimate_effects, pool_samples
+from dashboard.language.metrics import METRICS, comparable_metrics
 from tests.builders.compared import STEADY, latency, samples, side
 
 LATENCY = METRICS["latency_ms"]
@@ -85,6 +85,23 @@ def test_processes_that_share_no_device_are_not_those_that_count() -> None:
     new = new._replace(level=merge_levels([new.level, elsewhere.level]), n=2)
     effect = only(side({"latency_ms": base}), side({"latency_ms": new}))
     assert effect.lacks == "one process on a side, of those measured in turn"
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "verdict", "why"),
+    [(1.12, "worse", ""), (1.40, "unknown", "the change differs from session to session")],
+)
+def test_memory_whose_change_differs_between_blocks_is_not_the_builds_alone(
+    elsewhere: float, verdict: str, why: str
+) -> None:
+    sides = []
+    for here, there in ((1.0, 1.0), (1.10, elsewhere)):
+        measured = pool_samples(
+            [samples(factor=here), samples(STEADY, factor=there, device="other")]
+        )
+        sides.append(side({"host_memory_gb": measured}))
+    effect = only(*sides, "host_memory_gb")
+    assert (effect.verdict, effect.lacks) == (verdict, why)
 
 
 def test_processes_that_differ_too_much_have_no_interval_and_the_reason() -> None:
@@ -261,3 +278,7 @@ def test_change_is_split_into_eagers_part_and_the_compilers(
     assert row.compiled_only
     assert row.compiled_only.ratio
     assert row.compiled_only.ratio.percent == pytest.approx(100 * (compiled - 1), abs=1e-6)
+
+
+def test_what_is_measured_once_for_a_build_is_not_compared() -> None:
+    assert "toolchain_s" not in {metric.key for metric in comparable_metrics("cuda")}
