@@ -100,7 +100,8 @@ def test_memory_whose_change_differs_between_blocks_is_not_the_builds_alone(
             [samples(factor=here), samples(STEADY, factor=there, device="other")]
         )
         sides.append(side({"host_memory_gb": measured}))
-    effect = only(*sides, "host_memory_gb")
+    base, new = sides
+    effect = only(base, new, "host_memory_gb")
     assert (effect.verdict, effect.lacks) == (verdict, why)
 
 
