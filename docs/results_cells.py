@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Sequence
 from statistics import median
 
+from packaging.version import Version
 from results_summary import Document, median_of, values
 
+_NO_COPY = Version("0.2.0")
 MAX_LISTED = 4  # a cell lists the values of up to so many processes
 
 
@@ -27,8 +29,18 @@ def each_value(processes: Sequence[Document], metric: str, digits: int) -> str:
 
 
 def memory(processes: Sequence[Document]) -> str:
-    eager = median_cell(processes, "eager_peak_memory_gb", 3)
-    return f"{median_cell(processes, 'peak_memory_gb', 3)} ({eager})"
+    """Of processes in which the suite counted no copy of the model of its own, if there are any;
+    else eager's has a star.
+    """
+
+    def newest(metric: str) -> tuple[str, str]:
+        measured = [each for each in processes if values([each], metric)]
+        counted = [each for each in measured if Version(each["suite_version"]) >= _NO_COPY]
+        star = "*" if measured and not counted else ""
+        return median_cell(counted or measured, metric, 3), star
+
+    compiled, _ = newest("peak_memory_gb")
+    return f"{compiled} ({''.join(newest('eager_peak_memory_gb'))})"
 
 
 def median_cell(processes: Sequence[Document], metric: str, digits: int) -> str:
