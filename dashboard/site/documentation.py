@@ -54,6 +54,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "reduction-layout",
         "launch-choice",
         "cublas-workspace",
+        "module-guards",
         "vector-probe",
     ),
 }
