@@ -56,6 +56,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "cublas-workspace",
         "module-guards",
         "vector-probe",
+        "evaluator-left",
     ),
 }
 OTHERS = "How to"
