@@ -247,8 +247,8 @@ def first_runs(groups: Groups) -> Iterator[Sequence[str]]:
 
 
 def _phases_s(process: Document) -> dict[str, float]:
-    found: dict[str, float] = process["compile"]["phases_s"]
-    return found
+    seconds: dict[str, float] = process["compile"]["phases_s"]
+    return seconds
 
 
 def _timed_launches(process: Document) -> bool:

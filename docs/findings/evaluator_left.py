@@ -57,12 +57,12 @@ def seconds_of_calls():
 
 def times_longer():
     """What calls take with the installed evaluator, against Python's own: measured in turn."""
-    found = installed()
+    evaluator = installed()
     ratios = []
     for _ in range(REPETITIONS):
         install(PYTHONS_OWN)
         own_s = seconds_of_calls()
-        install(found)
+        install(evaluator)
         ratios.append(seconds_of_calls() / own_s)
     return statistics.median(ratios)
 

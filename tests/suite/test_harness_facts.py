@@ -32,6 +32,7 @@ from benchmarks_suite.harness.job import Job, parse
 from benchmarks_suite.harness.memory import PeakMemory
 from benchmarks_suite.harness.result import Result
 from benchmarks_suite.harness.working_copies import set_dropout_to_zero
+from tests.builders.fresh_process import in_fresh_process
 from tests.builders.measured_jobs import MLP, run
 
 MINIMAL = {
@@ -46,17 +47,6 @@ MINIMAL = {
 @pytest.fixture
 def job() -> Job:
     return parse(MINIMAL)
-
-
-def in_fresh_process(code: str) -> Any:
-    """What ``code`` prints, as JSON: dynamo's counters belong to the whole process."""
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return json.loads(done.stdout)
 
 
 BREAKS_AND_RECOMPILES = """
@@ -83,34 +73,6 @@ def test_a_graph_break_has_its_place_and_a_recompile_its_guard() -> None:
     assert "size mismatch" in facts["recompiles"][0]["reason"]
     assert facts["recompiles"][0]["function"].startswith("twice (<string>:5)")
     assert facts["phases_s"]["dynamo"] > 0
-
-
-TIMED_LAUNCHES = """
-import json, time, torch
-from benchmarks_suite.harness import start, torch_versions
-torch_versions.import_compiler('inductor')
-from torch._inductor.runtime.triton_heuristics import CachingAutotuner
-class Launch:
-    config = None
-class Tuner(CachingAutotuner):
-    def __init__(self):
-        self.inductor_meta, self.compile_id, self.is_backward = {}, None, False
-        self.launchers = [Launch(), Launch()]
-        self.reset_to_zero_arg_names, self.coordesc_tuner = [], self
-    def bench(self, launcher):
-        time.sleep(0.05)
-        return 1.0
-    def cache_benchmark_result(self, config, ms): pass
-    def _close_static_launcher(self, launcher): pass
-Tuner().benchmark_all_configs()
-print(json.dumps(start.facts([])))
-"""
-
-
-def test_the_timing_of_launches_is_no_part_of_compiling() -> None:
-    phases = in_fresh_process(TIMED_LAUNCHES)["phases_s"]
-    assert phases["autotune"] >= 0.1
-    assert phases["total"] == 0
 
 
 def test_peak_memory_includes_what_was_freed_again() -> None:

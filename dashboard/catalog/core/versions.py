@@ -1,7 +1,5 @@
 """Versions of torch in their order."""
 
-from collections.abc import Mapping
-
 from packaging.version import InvalidVersion, Version
 
 
@@ -54,17 +52,6 @@ def flavour_note(base: str, new: str, flavours: tuple[str, str]) -> str:
             "more than torch's version differs between them."
         )
     return f"Whether {base} and {new} are of one flavour (CPU or CUDA) is not known."
-
-
-def library_notes(sides: Mapping[str, set[str]]) -> list[str]:
-    """Which model libraries were installed beside one of two builds alone; label -> those of it."""
-    notes = []
-    for label, names in sides.items():
-        others = (names_there for there, names_there in sides.items() if there != label)
-        if alone := sorted(names.difference(*others)):
-            was = "was" if len(alone) == 1 else "were"
-            notes.append(f"{' and '.join(alone)} {was} installed beside {label} alone.")
-    return notes
 
 
 def environment_note(adopted: str, own: str) -> str:

@@ -2,16 +2,10 @@
 version of CUDA (cu130), and what is installed next to them.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from dashboard.catalog.core.versions import (
-    environment_note,
-    flavour_note,
-    flavour_of,
-    library_notes,
-)
-from dashboard.models import Environment, Job, TorchBuild
+from dashboard.catalog.core.versions import environment_note, flavour_note, flavour_of
+from dashboard.models import Job, TorchBuild
 
 
 class ComparedBuild(NamedTuple):
@@ -30,26 +24,12 @@ def compared_build(build: TorchBuild, machine: int) -> ComparedBuild:
 
 
 def other_differences(base: ComparedBuild, new: ComparedBuild) -> str:
-    """In words; empty where nothing is known to differ. At most three queries."""
+    """In words; empty where nothing is known to differ. At most a query for each."""
     flavours = [measured_flavour(build.label, build.machine) for build in (base, new)]
     notes = [flavour_note(base.label, new.label, (flavours[0], flavours[1]))]
-    if base.machine == new.machine:
-        notes += library_notes(_libraries_beside([base.label, new.label], base.machine))
     if base.machine == new.machine and base.adopted != new.adopted:
         notes.append(environment_note(*(each.label for each in sorted((base, new), key=_is_own))))
     return " ".join(filter(None, notes))
-
-
-def _libraries_beside(labels: Sequence[str], machine: int) -> dict[str, set[str]]:
-    """The model libraries that any result of a build on this machine names; label -> names."""
-    label = "results__job__run__build__label"
-    rows = Environment.objects.filter(
-        results__job__run__machine=machine, results__job__run__build__label__in=labels
-    ).values_list(label, "document__libraries")
-    libraries: dict[str, set[str]] = {each: set() for each in labels}
-    for of, names in rows.distinct():
-        libraries[of].update(names or ())
-    return libraries
 
 
 def _is_own(build: ComparedBuild) -> bool:

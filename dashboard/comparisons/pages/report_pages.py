@@ -86,7 +86,6 @@ def context(
         "evened": _evened_suspicions(report, kernels),
         "has_parts": any(row.changed_part for row in listed),
         "shown": len(rows),
-        "significant": len(table.significant),
         **_filter_context(case_filter, choices),
         "reach": axis_reach(table.rows),
         "model_reach": model_reach(report),

@@ -106,8 +106,8 @@ def figure(request: HttpRequest, name: str, chosen: Query[FigureChoice]) -> Http
     """The trend of a benchmark's configs as its page draws it: a Plotly figure, `{"data": [traces],
     "layout": {…}}`.
     """
-    asked = [key for key in (chosen.metric, chosen.second) if key is not None]
-    require_known("metric", asked, list(METRICS))
+    for metric in filter(None, (chosen.metric, chosen.second)):
+        require_known("metric", [metric], list(METRICS))
     return series_data.data(request, name)
 
 

@@ -96,11 +96,11 @@ def test_export_for_programs_names_the_jobs(profiled: None, reader: Client) -> N
 def test_pages_and_files_need_few_queries(
     profiled: None, reader: Client, django_assert_max_num_queries: MaxQueries
 ) -> None:
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(14):
         reader.get(COMPARE)
-    with django_assert_max_num_queries(11):  # the report is kept
+    with django_assert_max_num_queries(10):  # the report is kept
         reader.get(COMPARE)
-    with django_assert_max_num_queries(11):
+    with django_assert_max_num_queries(10):
         reader.get(COMPARE.replace("/?", "/export.json?"))
 
 

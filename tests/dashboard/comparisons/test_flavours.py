@@ -7,7 +7,7 @@ from zlib import crc32
 import pytest
 from django.test import Client
 
-from dashboard.catalog.core.versions import flavour_note, library_notes
+from dashboard.catalog.core.versions import flavour_note
 from dashboard.catalog.selectors.flavours import measured_flavour
 from dashboard.models import Comparison, Job, JobState, Machine
 from dashboard.results.services.ingest import ingest
@@ -35,20 +35,10 @@ def test_two_flavours_are_said_to_differ_in_more_than_torch(
     assert bool(words) == bool(note)
 
 
-def test_libraries_beside_one_build_alone_are_named() -> None:
-    both = {"transformers", "diffusers"}
-    assert library_notes({"2.11.0": both, "2.15.0": both}) == []
-    assert library_notes({"2.11.0": both | {"torchvision", "timm"}, "2.15.0": both | {"av"}}) == [
-        "timm and torchvision were installed beside 2.11.0 alone.",
-        "av was installed beside 2.15.0 alone.",
-    ]
-
-
 def _deliver(job: Job, torch_version: str) -> None:
     """Its result, in an environment that states this version of torch."""
     environment = site.environment(f"{crc32(torch_version.encode()):016x}")
     environment["torch"]["version"] = torch_version
-    environment["libraries"] = {"torchvision": "0.26.0"} if torch_version == "2.13.0+cpu" else {}
     worker = job.run.machine.workers.get()
     Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
     job = site.claim(job, worker)
@@ -75,9 +65,7 @@ def test_flavour_that_the_label_lacks_is_read_from_the_results(
     machine = Machine.objects.get().pk
     assert measured_flavour("2.13.0", machine) == "cpu"
     assert NOTE in text(reader, comparison.get_absolute_url())
-    comparison_page = text(reader, "/compare/?base=2.13.0&new=2.14.1")
-    assert NOTE in comparison_page
-    assert "torchvision was installed beside 2.13.0 alone." in comparison_page
+    assert NOTE in text(reader, "/compare/?base=2.13.0&new=2.14.1")
     assert NOTE in text(reader, "/")
 
 
