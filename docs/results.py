@@ -1,10 +1,9 @@
-"""Writes docs/results.md from the recorded results: python docs/results.py [FOLDER].
+"""Writes the pages of results in docs/ from what was recorded: python docs/results.py [FOLDER].
 
-A test checks that it is current. The tables are made from tests/data/h100_*, h200_*, gpu_history
-and releases_on_cpu. The text is in docs/results.template, and asks for its figures by name
-(results_figures.py); its words have to be read again when the figures change. A session may leave
-what a script printed there next to its results (`yardstick.md`, `int8_parts.md`). The newest of
-each is shown.
+A test checks that they are current. The tables are made from tests/data/h100_*, h200_*, gpu_history
+and releases_on_cpu. The texts are in the templates of PAGES, and ask for their figures by name
+(results_figures.py); their words have to be read again when the figures change. A session may leave
+what the yardstick printed there next to its results (`yardstick.md`). The newest is shown.
 """
 
 import sys
@@ -18,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from results_cells import each_value, median_cell, memory, number_text, percent, short_name, table  # noqa: E402
+from results_cells import each_value, median_cell, memory, number_text, short_name, table  # noqa: E402
 from results_compile_work import (  # noqa: E402
     read_counted,
     work_figures,
@@ -27,17 +26,14 @@ from results_figures import figures  # noqa: E402
 from results_releases import (  # noqa: E402
     LEAST_SINGLE_PERCENT,
     evened_in_turn,
-    first_runs,
     launch_spread,
     names_changed,
     overhead_grown,
-    phases,
     singles,
-    starts,
-    starts_in_turn,
     upgrades,
 )
 from results_sentences import (  # noqa: E402
+    accurate,
     capped,
     cost,
     device_goal,
@@ -49,18 +45,18 @@ from results_sentences import (  # noqa: E402
     unreferenced,
     within,
 )
+from results_spread import spread  # noqa: E402
+from results_starts import first_runs, phases, starts, starts_in_turn  # noqa: E402
 from results_summary import (  # noqa: E402
     RECORDED,
     ByRelease,
     Document,
     Groups,
-    by_machine,
     gpu_of,
     grouped,
-    interval_percent,
     median_of,
     read_sessions,
-    variation_percent,
+    uses_other_cudnn,
 )
 
 from benchmarks_suite.registry import BENCHMARKS  # noqa: E402
@@ -74,33 +70,39 @@ STARTS_IN_TURN = "h200_starts"  # they did, too, with cold and warm starts alone
 GPU = "H100"  # of the tables that show values: those of two kinds of GPU have no common median
 FIRST_RELEASE, NAMES_RELEASE = "2.11.0", "2.15.0"  # in which PyTorch's own lists were measured
 DISTRIBUTED = "distributed"  # the family that spans GPUs
+NAMES_CONFIGS = ("inductor", "inductor_reduce_overhead")  # with which all of them were
 FIELD = "field-"  # families of PyTorch's own lists begin so
-LEAST_SPREAD = 4  # processes of a case, to say how much they differ
 GOAL_PERCENT = 2.0  # within which the suite and the yardstick should agree
 
-TEMPLATE = ROOT / "docs" / "results.template"
-NOT_YET = "Not measured yet on a GPU: `{command}` prints the table."
+PAGES = ("results", "results-compiling", "results-suite")
+YARDSTICK = "yardstick.md"
 
 
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs"
-    (folder / "results.md").write_text(page(read_sessions(), read_counted()))
+    texts = fields(read_sessions(), read_counted())
+    for name in PAGES:
+        template = (ROOT / "docs" / f"{name}.template").read_text()
+        (folder / f"{name}.md").write_text(template.format(**texts))
 
 
-def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
-    """The page from what each folder holds, the newest last, and from the counted compilations."""
+def fields(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> dict[str, Any]:
+    """What the templates ask for, from what each folder holds, the newest last, and from the
+    counted compilations.
+    """
     documents = list(chain(*sessions.values()))
-    plain = [each for each in documents if not each["job"].get("variant") and _is_current(each)]
+    plain = [each for each in documents if _is_of_release(each)]
     every_gpu = grouped(each for each in plain if each["benchmark"]["family"] != DISTRIBUTED)
     groups, on_h200s = _of_gpu(every_gpu, GPU), _of_gpu(every_gpu, "H200")
     several_gpus = grouped(each for each in plain if each["benchmark"]["family"] == DISTRIBUTED)
     turned = grouped(_of(sessions, [STARTS_IN_TURN]))
     took_turns, two_of_them = _of(sessions, IN_TURN), _of(sessions, TWO_OF_THEM)
-    yardstick = _printed(sessions, "yardstick.md", "python tests/perf/yardstick.py RESULTS")
-    return TEMPLATE.read_text().format(
+    yardstick = _newest_yardstick(sessions)
+    return dict(
         **figures(places(groups, grouped(took_turns), sessions)),
         **work_figures(counted),
         summary=summary(documents),
+        accurate=accurate(documents),
         gpus=gpus(documents),
         evened=table(evened_in_turn(took_turns, two_of_them)),
         device_times_h200=table(upgrades(on_h200s, "device_ms")),
@@ -125,7 +127,6 @@ def page(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> str:
         single_processes=single_processes(groups),
         capped=capped(documents),
         unreferenced=unreferenced(plain),
-        int8_parts=_printed(sessions, "int8_parts.md", "python -m tests.perf.int8_parts"),
         yardstick=yardstick,
         goal=f"{GOAL_PERCENT:.0f}%",
         within_goal=within(yardstick, GOAL_PERCENT),
@@ -171,8 +172,12 @@ def listed_names() -> set[str]:
     return {each.model for each in BENCHMARKS.values() if each.family.startswith(FIELD)}
 
 
-def _is_current(document: Document) -> bool:
-    """Whether it measured a benchmark as the suite has it today."""
+def _is_of_release(document: Document) -> bool:
+    """Whether it measured a release as it is installed, with no setting changed, and a benchmark as
+    the suite has it today.
+    """
+    if document["job"].get("variant") or uses_other_cudnn(document):
+        return False
     measured = document["benchmark"]
     benchmark = BENCHMARKS.get(measured["name"])
     return benchmark is None or benchmark.version == measured["version"]
@@ -185,16 +190,18 @@ def _of_gpu(groups: Groups, name: str) -> Groups:
 
 
 def choices(groups: Groups) -> Iterator[Sequence[str]]:
-    """The fastest compiled config of each of the suite's own benchmarks, and the others' speedups.
+    """The compiled config with the largest speedup over eager of each of the suite's own
+    benchmarks, and the others' speedups.
 
     Each in the newest release that has it; its cold start may be of an older one. What is of
     another release than the row says so.
     """
     yield (
         "benchmark",
-        "fastest compiled config",
+        "config with the largest speedup",
         "torch",
         "speedup",
+        "by the GPU's time",
         "cold start, s",
         "break-even, steps",
         "peak memory, GB (eager)",
@@ -214,6 +221,7 @@ def choices(groups: Groups) -> Iterator[Sequence[str]]:
             fastest,
             release,
             number_text(_speedup(by_release), 3),
+            median_cell(newest, "device_speedup", 3),
             _newest_cold_start(by_release),
             median_cell(newest, "break_even_steps", 2),
             memory(newest),
@@ -250,22 +258,24 @@ def _speedup(by_release: ByRelease) -> float:
 
 def names(groups: Groups) -> Iterator[Sequence[str]]:
     """The names of PyTorch's own lists, by library, config and release."""
-    speedups: dict[tuple[str, str, str], dict[str, float]] = defaultdict(dict)
+    speedups: dict[tuple[str, str, str], dict[str, tuple[float, float]]] = defaultdict(dict)
     for (benchmark, config), by_release in groups.items():
         library = _library(by_release)
         for release, processes in by_release.items():
-            speedup = median_of(processes, "speedup")
-            if library and speedup:
-                speedups[library, config, release][benchmark] = speedup
-    yield "library", "config", "torch", "names", "speedup, geometric mean", "slower than eager"
+            by_device = median_of(processes, "device_speedup")
+            by_clock = median_of(processes, "speedup")
+            if library and config in NAMES_CONFIGS and by_device and by_clock:
+                speedups[library, config, release][benchmark] = by_device, by_clock
+    means = "speedup by the GPU's time", "by the wall clock"
+    yield "library", "config", "torch", "names", *means, "slower than eager by the GPU's time"
     for (library, config, release), by_name in sorted(speedups.items()):
-        slower = [_model(name) for name, speedup in by_name.items() if speedup < 1]
+        slower = [_model(name) for name, (by_device, _) in by_name.items() if by_device < 1]
         yield (
             library,
             config,
             release,
             str(len(by_name)),
-            number_text(geometric_mean(by_name.values()), 3),
+            *(number_text(geometric_mean(each), 3) for each in zip(*by_name.values(), strict=True)),
             ", ".join(sorted(slower)) or "none",
         )
 
@@ -278,34 +288,6 @@ def _library(by_release: ByRelease) -> str | None:
 
 def _model(benchmark: str) -> str:
     return benchmark.partition(".")[0]
-
-
-def spread(groups: Groups) -> Iterator[Sequence[str]]:
-    """Releases of cases with several processes; between processes as coefficients of variation."""
-    yield (
-        "benchmark",
-        "config",
-        "torch",
-        "processes (machines)",
-        "within one, ±",
-        "between, one machine",
-        "between, all",
-        "speedup, one machine",
-    )
-    for (benchmark, config), by_release in groups.items():
-        for release, processes in sorted(by_release.items()):
-            if len(processes) >= LEAST_SPREAD:
-                machines = by_machine(processes)
-                yield (
-                    short_name(benchmark),
-                    config,
-                    release,
-                    f"{len(processes)} ({len(machines)})",
-                    percent(interval_percent(processes)),
-                    percent(variation_percent(machines)),
-                    percent(variation_percent([processes])),
-                    percent(variation_percent(machines, "speedup")),
-                )
 
 
 def distributed(groups: Groups) -> Iterator[Sequence[str]]:
@@ -330,13 +312,10 @@ def distributed(groups: Groups) -> Iterator[Sequence[str]]:
             )
 
 
-def _printed(folders: Iterable[Path], name: str, command: str) -> str:
-    """What the command printed in the newest session that has it."""
-    text = NOT_YET.format(command=command)
-    for folder in folders:
-        if (folder / name).exists():
-            text = (folder / name).read_text().strip()
-    return text
+def _newest_yardstick(folders: Iterable[Path]) -> str:
+    """What tests/perf/yardstick.py printed in the newest session that has it."""
+    *_, newest = (folder for folder in folders if (folder / YARDSTICK).exists())
+    return (newest / YARDSTICK).read_text().strip()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The figures in the text of docs/results.template, from the recorded results.
+"""The figures in the texts of docs/results*.template, from the recorded results.
 
 ``{ms[softmax inference 2.15.0 H200]}`` is looked up when the page is made. The words name a case:
 model, mode and whatever else of the benchmark's name tells it from others; a config, if it is not

@@ -1,19 +1,16 @@
 """The tables of docs/results.py that compare releases, as the site does."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, pairwise, product
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, pairwise
 from statistics import median
 
-from results_cells import arrow, each_value, median_cell, number_text, short_name
+from results_cells import arrow, short_name
 from results_summary import (
     Document,
     Groups,
-    by_machine,
     gpu_of,
     grouped,
-    median_of,
-    release_of,
 )
 
 from dashboard.comparisons.core.judgement import judge_sides
@@ -27,9 +24,6 @@ from tests.perf.device_time import half_range_percent
 from tests.perf.kernel_choices import LIMIT_PERCENT
 
 UNDECIDED = {"same": "the same", "unknown": "not known"}  # of a change, its words say the verdict
-STARTS = ("cold", "warm", "restored")
-PHASES = ("dynamo", "aot", "inductor", "triton")
-IN_TURN = ("cold", "warm")  # of those, what was measured in turn
 LEAST_SINGLE_PERCENT = 10.0  # of a change between one process a side, to be listed
 
 
@@ -94,12 +88,12 @@ def upgrades(groups: Groups, metric: str) -> Iterator[Sequence[str]]:
     cells: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     largest: dict[tuple[str, str], float] = defaultdict(float)
     for new in newer:
-        for row in _compared(groups, old, new, metric):
+        for row in compared(groups, old, new, metric):
             ratio = row.effect.ratio
             if ratio is None or not ratio.is_known:
                 continue
             case = row.case.benchmark, row.case.config
-            cells[case][new] = _judged(row)
+            cells[case][new] = judged(row)
             if row.effect.is_changed:
                 largest[case] = max(largest[case], abs(ratio.percent))
     for case in sorted(cells, key=lambda case: (-largest[case], case)):
@@ -112,7 +106,7 @@ def singles(groups: Groups, old: str, new: str) -> Iterator[Sequence[str]]:
     an interval.
     """
     yield "benchmark", "config", "device time, ms", "change", "eager, ms"
-    for row in _compared(groups, old, new, "device_ms"):
+    for row in compared(groups, old, new, "device_ms"):
         ratio = row.effect.ratio
         if ratio is None or ratio.is_known or abs(ratio.percent) < LEAST_SINGLE_PERCENT:
             continue
@@ -132,7 +126,7 @@ def names_changed(groups: Groups, old: str, new: str) -> dict[str, dict[str, str
     change, and by how much it changed in the median.
     """
     percents: dict[str, list[float]] = defaultdict(list)
-    for row in _compared(groups, old, new, "device_ms"):
+    for row in compared(groups, old, new, "device_ms"):
         if row.effect.ratio is not None:
             percents[row.case.config].append(row.effect.ratio.percent)
     less = {config: str(sum(each < 0 for each in percents[config])) for config in percents}
@@ -148,129 +142,7 @@ def overhead_grown(groups: Groups, old: str, new: str) -> str:
     return f"{len(worse)} of {len(rows)} cases, by {min(worse):.0f} to {max(worse):.0f}%"
 
 
-def starts(groups: Groups) -> Iterator[Sequence[str]]:
-    """The processes that had all three starts."""
-    yield "benchmark", "config", "torch", "cold", "warm", "restored", "artifacts, MB"
-    for (benchmark, config), by_release in groups.items():
-        for release, processes in sorted(by_release.items()):
-            complete = [each for each in processes if set(STARTS) <= each.get("starts", {}).keys()]
-            if complete:
-                yield (
-                    short_name(benchmark),
-                    config,
-                    release,
-                    *(median_cell(complete, f"{kind}_start_s", 3) for kind in STARTS),
-                    median_cell(complete, "artifact_size_mb", 3),
-                )
-
-
-def starts_in_turn(groups: Groups, every: Groups) -> Iterator[Sequence[str]]:
-    """The starts in seconds of each process, of the machines where a case was measured in every
-    release, and the cold start's change, as the site judges it of all that is recorded. A case that
-    no machine measured in every release has no row.
-    """
-    old, new = releases = sorted(set(chain(*groups.values())))
-    times = [f"{kind}, {release}" for kind in IN_TURN for release in releases]
-    yield "benchmark", *times, "cold start", "pairs"
-    rows = _compared(every, old, new, "cold_start_s")
-    changes = {row.case.benchmark: _judged(row) for row in rows}
-    for (benchmark, _), by_release in groups.items():
-        machines = _machines_of_all(by_release, releases)
-        if not machines:
-            continue
-        cells = []
-        for kind, release in product(IN_TURN, releases):
-            processes = list(chain(*(machine[release] for machine in machines)))
-            cells.append(each_value(processes, f"{kind}_start_s", 3))
-        pairs = chain(*(zip(machine[old], machine[new], strict=False) for machine in machines))
-        yield short_name(benchmark), *cells, changes[benchmark], _longer(pairs)
-
-
-def _machines_of_all(
-    by_release: Mapping[str, Sequence[Document]], releases: Sequence[str]
-) -> list[dict[str, list[Document]]]:
-    """The processes by release of each machine that measured every one."""
-    machines = []
-    for processes in by_machine(chain(*by_release.values())):
-        machine: dict[str, list[Document]] = defaultdict(list)
-        for process in processes:
-            machine[release_of(process)].append(process)
-        if len(machine) == len(releases):
-            machines.append(machine)
-    return machines
-
-
-def _longer(pairs: Iterable[tuple[Document, Document]]) -> str:
-    """In how many of them the cold start is longer in the newer release, and the middle change."""
-    changes = []
-    for pair in pairs:
-        old, new = (process["metrics"]["cold_start_s"]["value"] for process in pair)
-        changes.append(100 * (new / old - 1))
-    longer = sum(change > 0 for change in changes)
-    return f"{longer} of {len(changes)} longer, median {round(median(changes)):+d}%"
-
-
-def phases(groups: Groups) -> Iterator[Sequence[str]]:
-    """Medians of what cold starts are made of, in seconds, of the cases of `starts_in_turn`."""
-    parts = "dynamo", "AOTAutograd", "Inductor", "kernels", "the rest"
-    yield "benchmark", "torch", "processes", "cold start", *parts
-    releases = sorted(set(chain(*groups.values())))
-    for (benchmark, _), by_release in groups.items():
-        machines = _machines_of_all(by_release, releases)
-        if not machines:
-            continue
-        for release in releases:
-            processes = list(chain(*(machine[release] for machine in machines)))
-            metrics = "cold_start_s", *(f"compile_{phase}_s" for phase in PHASES)
-            medians = *(median_of(processes, metric) for metric in metrics), _rest(processes)
-            cells = (number_text(value, 3) for value in medians)
-            yield short_name(benchmark), release, str(len(processes)), *cells
-
-
-def first_runs(groups: Groups) -> Iterator[Sequence[str]]:
-    """Medians of what is left of the cold start outside the compiler's timers, how much of it went
-    into timing launches, and how many were timed, of the processes that recorded it.
-    """
-    old, new = sorted(set(chain(*groups.values())))
-    parts = "the rest", "timing", "launches"
-    headers = (f"{part}, {release}" for part in parts for release in (old, new))
-    yield "benchmark", "processes a side", *headers
-    for (benchmark, _), by_release in groups.items():
-        sides = [list(filter(_timed_launches, by_release[release])) for release in (old, new)]
-        if not all(sides):
-            continue
-        rests = (_rest(side) for side in sides)
-        timings = (median(_phases_s(each)["autotune"] for each in side) for side in sides)
-        counts = (str(round(median(map(_launches, side)))) for side in sides)
-        seconds = (number_text(value, 2) for value in (*rests, *timings))
-        yield short_name(benchmark), str(len(sides[0])), *seconds, *counts
-
-
-def _phases_s(process: Document) -> dict[str, float]:
-    seconds: dict[str, float] = process["compile"]["phases_s"]
-    return seconds
-
-
-def _timed_launches(process: Document) -> bool:
-    return "autotune" in _phases_s(process)
-
-
-def _launches(process: Document) -> float:
-    """How many launches of Triton kernels Inductor timed."""
-    counters: dict[str, float] = process["compile"]["counters"]
-    return counters["inductor.benchmarking.InductorBenchmarker.benchmark"]
-
-
-def _rest(processes: Iterable[Document]) -> float:
-    """The median of what is left of the cold start outside the compiler's timers, in seconds."""
-    left: list[float] = [
-        process["metrics"]["cold_start_s"]["value"] - _phases_s(process)["total"]
-        for process in processes
-    ]
-    return median(left)
-
-
-def _compared(groups: Groups, old: str, new: str, metric: str) -> Sequence[ComparisonRow]:
+def compared(groups: Groups, old: str, new: str, metric: str) -> Sequence[ComparisonRow]:
     """Judged with all metrics that a page judges."""
     return judge_sides(*_sides(groups, old, new), any_libraries=True).tables[metric].rows
 
@@ -284,7 +156,7 @@ def _sides(groups: Groups, old: str, new: str) -> tuple[Side, Side]:
     return _side(each for each in olds if gpu_of(each) in gpus), _side(news)
 
 
-def _judged(row: ComparisonRow) -> str:
+def judged(row: ComparisonRow) -> str:
     """The change with its interval, and what the site says of it."""
     verdict = "suspected" if row.effect.suspected else UNDECIDED.get(row.effect.verdict, "")
     return ", ".join(filter(None, (row.effect.change.text, verdict, row.changed_part)))

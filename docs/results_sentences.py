@@ -19,6 +19,7 @@ from results_summary import (
 from benchmarks_suite.harness import recorded
 
 POWER_CAP = "gpu_throttled"
+_NOT_JUDGED = (None, "no_reference", "not_judged")  # next to other work, or without memory for one
 DEVICE_GOAL_PERCENT = 0.5
 # Of the yardstick's table: the suite's difference
 CELL = re.compile(r"([\d.]+) / ([\d.]+) \(")  # the script, the suite; its rounded percent follows
@@ -31,6 +32,15 @@ def summary(documents: Sequence[Document]) -> str:
     return (
         f"{len(documents)} results of {len(cases)} cases on {', '.join(machines)}, "
         f"torch {torch_releases}."
+    )
+
+
+def accurate(documents: Sequence[Document]) -> str:
+    """How many of them are as exact as the suite asks."""
+    statuses = [document.get("accuracy", {}).get("status") for document in documents]
+    passed, judged = statuses.count("pass"), len(documents) - sum(map(statuses.count, _NOT_JUDGED))
+    return (
+        f"Of {judged} results whose outputs were compared with a reference in float64 {passed} pass"
     )
 
 

@@ -46,6 +46,11 @@ def release_of(document: Document) -> str:
     return str(document["environment"]["torch"]["version"]).partition("+")[0]
 
 
+def uses_other_cudnn(document: Document) -> bool:
+    """Whether 2.13.0 ran on the cuDNN of 2.11.0 instead of its own, as it was first measured."""
+    return (release_of(document), document["environment"]["torch"]["cudnn"]) == ("2.13.0", "91900")
+
+
 def gpu_of(document: Document) -> str:
     return str(document["environment"]["machine"]["gpu"])
 

@@ -42,6 +42,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "reading-order",
         "architecture",
         "results",
+        "results-compiling",
+        "results-suite",
         "coverage",
     ),
     "Explanation": ("measuring", "detection", "trends", "versions", "advisor", "differences"),
