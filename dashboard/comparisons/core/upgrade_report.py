@@ -14,6 +14,7 @@ from dashboard.language.glossary import explain
 from dashboard.language.metrics import METRICS, Metric
 from dashboard.language.wording import plural, quantity
 from dashboard.results.core.kernel_words import ONE_PROFILE
+from dashboard.results.core.known_changes import KnownChange
 from dashboard.results.core.launches import EvenedChange
 
 Evidence = Literal["significant", "suspected", "no change found", "not enough data"]
@@ -61,6 +62,7 @@ class CaseKernels:
     """Which kernels account for a case's change, in a sentence. base_job, new_job: whose.
 
     evened: what is left of it in all processes when no launch counts; None where all launch alike.
+    known_changes: those that these kernels show.
     """
 
     row: ComparisonRow
@@ -68,6 +70,7 @@ class CaseKernels:
     new_job: str
     sentence: str
     evened: EvenedChange | None
+    known_changes: Sequence[KnownChange] = ()
 
     @property
     def left(self) -> str:
@@ -245,7 +248,10 @@ def markdown(
         ),
     ]
     if kernels:
-        cells = [(each.row.case.benchmark, each.row.case.config, each.text) for each in kernels]
+        cells = []
+        for each in kernels:
+            texts = [each.text, *(change.text for change in each.known_changes)]
+            cells.append((each.row.case.benchmark, each.row.case.config, " ".join(texts)))
         parts.append("## Which kernels")
         parts.append(markdown_table(("Benchmark", "Config", "Kernels"), cells))
         parts.append(NEAREST_MEDIAN)

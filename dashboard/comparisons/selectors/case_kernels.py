@@ -15,6 +15,7 @@ from dashboard.comparisons.selectors.case_jobs import CaseJobs, jobs_of_cases
 from dashboard.comparisons.selectors.versions import MeasuredSide
 from dashboard.results.core.kernel_profile import ArmProfile
 from dashboard.results.core.kernel_words import sentence
+from dashboard.results.core.known_changes import in_kernels
 from dashboard.results.core.launches import LEAST_PROCESSES, EvenedChange, evened_change
 from dashboard.results.selectors.kernels import Profiles, diffs_of, profiles_of
 
@@ -37,6 +38,8 @@ def sentences(report: UpgradeReport, base: MeasuredSide, new: MeasuredSide) -> l
         for base_jobs, new_jobs in compared[key]:
             profiled.update(base_jobs, new_jobs)
     profiles = profiles_of(profiled)
+    # Another machine or config may run other kernels whichever the release
+    is_one_place = (base[0].machine, base[0].config) == (new[0].machine, new[0].config)
     kernels = []
     for row in rows:
         if row.case.key not in jobs:
@@ -46,7 +49,8 @@ def sentences(report: UpgradeReport, base: MeasuredSide, new: MeasuredSide) -> l
         change = _evened(compared[row.case.key], profiles)
         if diffs and (row.effect.is_changed or change):
             names = str(of_case.base), str(of_case.new)
-            kernels.append(CaseKernels(row, *names, sentence(diffs[0]), change))
+            known = in_kernels(diffs[0]) if is_one_place else []
+            kernels.append(CaseKernels(row, *names, sentence(diffs[0]), change, known))
     return kernels
 
 

@@ -80,6 +80,7 @@ class ArmProfile:
     steps: how many were recorded.
     busy_ms: the time in which at least one kernel ran.
     clock_mhz: of the GPU right after the last step; None where it is not known.
+    torch: the build's version; empty where it is not known.
     kernels: those that take longest. rest: how many more kinds there are, with rest_calls and
         rest_ms together.
     """
@@ -94,6 +95,7 @@ class ArmProfile:
     rest_calls: float = 0.0
     rest_ms: float = 0.0
     clock_mhz: float | None = None
+    torch: str = ""
 
     @property
     def total_ms(self) -> float:
@@ -115,11 +117,13 @@ class ArmProfile:
 
 def arm_profiles(document: Document) -> dict[str, ArmProfile]:
     """By arm, the compiled one first; empty for a document without profiles."""
+    environment: Mapping[str, Any] = document.get("environment") or {}
+    torch = (environment.get("torch") or {}).get("version") or ""
     profiles: Mapping[str, Any] = document.get("profile") or {}
-    return {arm: _arm_profile(arm, profiles[arm]) for arm in ARMS if arm in profiles}
+    return {arm: _arm_profile(arm, profiles[arm], torch) for arm in ARMS if arm in profiles}
 
 
-def _arm_profile(arm: str, profile: Document) -> ArmProfile:
+def _arm_profile(arm: str, profile: Document, torch: str) -> ArmProfile:
     rest = profile["rest"]
     return ArmProfile(
         arm=arm,
@@ -132,6 +136,7 @@ def _arm_profile(arm: str, profile: Document) -> ArmProfile:
         rest_calls=rest["calls"],
         rest_ms=rest["ms"],
         clock_mhz=profile.get("clock_mhz"),
+        torch=torch,
     )
 
 

@@ -8,6 +8,7 @@ from dashboard.models import Artifact, Job
 from dashboard.results.core import compile_diff, compile_flame
 from dashboard.results.core.code_diff import UnreadableArchive
 from dashboard.results.core.compile_diff import CallChange, CallTable
+from dashboard.results.core.known_changes import in_calls
 from dashboard.results.selectors import jobs
 from dashboard.results.selectors.generated_code import archive_bytes
 
@@ -56,6 +57,7 @@ def page(uuids: Sequence[str], function: str) -> dict[str, Any]:
     context |= {
         "at": at,
         "total": CallChange("", old.calls.total(), new.calls.total()),
+        "known_changes": in_calls(first.run.build.version, old, second.run.build.version, new),
         "phases": _phases(first, second),
         "sites": compile_diff.call_sites(old, new),
         "functions": compile_diff.function_changes(old, new),

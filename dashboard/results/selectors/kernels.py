@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from uuid import UUID
 
 from dashboard.models import Artifact, Job, Result
@@ -9,6 +10,7 @@ from dashboard.results.core.code_diff import ARCHIVE
 from dashboard.results.core.kernel_diff import KernelDiff, kernel_diff
 from dashboard.results.core.kernel_profile import ArmProfile, arm_profiles
 from dashboard.results.core.kernel_words import KernelTable, kernel_table
+from dashboard.results.core.known_changes import KnownChange, in_kernels
 
 Profiles = dict[str, ArmProfile]  # by arm
 
@@ -33,6 +35,16 @@ class KernelComparison:
     def new_has_code(self) -> bool:
         return self.new.pk in self.with_code
 
+    @property
+    def known_changes(self) -> list[KnownChange]:
+        """Those that any of the tables shows, each once; none of jobs that differ by more than
+        their builds.
+        """
+        if _place(self.base) != _place(self.new):
+            return []
+        shown = chain.from_iterable(in_kernels(table.diff) for table in self.tables)
+        return list(dict.fromkeys(shown))
+
 
 def of_documents(base: Job, new: Job) -> KernelComparison | None:
     """The comparison of two jobs that come with their results; None where no arm was profiled by
@@ -50,14 +62,23 @@ def of_jobs(base: Job, new: Job) -> KernelComparison | None:
 
 def profiles_of(jobs: Iterable[UUID]) -> dict[UUID, Profiles]:
     """The profiles of each job. One query."""
-    rows = Result.objects.filter(pk__in=[*jobs]).values_list("pk", "document__profile")
-    return {job: arm_profiles({"profile": profile}) for job, profile in rows}
+    results = Result.objects.filter(pk__in=[*jobs])
+    rows = results.values_list("pk", "document__profile", "environment__document__torch")
+    profiles = {}
+    for job, profile, torch in rows:
+        profiles[job] = arm_profiles({"profile": profile, "environment": {"torch": torch}})
+    return profiles
 
 
 def diffs_of(base: Profiles, new: Profiles) -> list[KernelDiff]:
     """One for each arm that both sides profiled on the same kind of device, compiled first."""
     diffs = [kernel_diff(base[arm], new[arm]) for arm in base if arm in new]
     return [diff for diff in diffs if diff is not None]
+
+
+def _place(job: Job) -> tuple[int, int, int]:
+    """What two jobs share that differ by their builds alone."""
+    return job.benchmark_id, job.config_id, job.run.machine_id
 
 
 def _comparison(base: Job, new: Job, old: Profiles, fresh: Profiles) -> KernelComparison | None:

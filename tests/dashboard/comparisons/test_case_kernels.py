@@ -85,6 +85,19 @@ def test_markdown_says_which_kernels(profiled: None, reader: Client) -> None:
     assert "near the median of its jobs. One profile of each side" in report
 
 
+def test_why_of_a_row_says_which_change_is_known(profiled: None, reader: Client) -> None:
+    page = page_text(reader.get(COMPARE))
+    _, _, kernels = page.partition("Kernel by kernel</a>")
+    said = kernels.partition("</li>")[0]
+    assert "Likely a known change, by its kernels: since 2.12 PyTorch no longer uses cuDNN" in said
+    assert '<a href="/docs/attention-dropout/">More about it</a>' in said
+
+
+def test_markdown_says_which_change_is_known(profiled: None, reader: Client) -> None:
+    report = reader.get(COMPARE.replace("/?", "/export.md?")).text
+    assert report.count("Likely a known change, by its kernels: since 2.12") == 1
+
+
 def test_export_for_programs_names_the_jobs(profiled: None, reader: Client) -> None:
     exported = reader.get(COMPARE.replace("/?", "/export.json?")).json()
     (kernels,) = exported["kernels"]

@@ -215,6 +215,18 @@ def test_page_says_where_the_work_went(reader: Client) -> None:
 
 
 @pytest.mark.django_db
+def test_page_says_which_change_is_known(reader: Client) -> None:
+    reindex = "torch/_inductor/scheduler.py:Scheduler._try_reindex_pointwise_for_reduction"
+    jobs = []
+    for hour, (build, functions) in enumerate({"2.11.0": {}, "2.15.0": {reindex: (9, 9)}}.items()):
+        jobs.append(alerting.measure({"cold_start_s": 2.0}, hour, build=build))
+        leave(jobs[-1], packed_calls({RUN: (10, 10), **functions}, {}))
+    page = page_text(reader.get(f"/jobs/pair/calls/?{query(jobs)}"))
+    assert "A known change: since 2.13 Inductor reindexes loops" in page
+    assert '<a href="/docs/loop-reindexing/">More about it</a>' in page
+
+
+@pytest.mark.django_db
 def test_names_are_text(reader: Client) -> None:
     table = packed_calls({"<script>alert(1)</script>": (1000, 1000)}, {})
     _, jobs = measured(table, compilation(1))
