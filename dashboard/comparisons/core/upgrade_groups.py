@@ -5,6 +5,7 @@ family and mode. Pure.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from dashboard.comparisons.core.deciding_change import DecidingChange, deciding_change
 from dashboard.comparisons.core.judgement import (
     JUDGED_METRICS,
     PART_METRICS,
@@ -68,6 +69,11 @@ class CaseGroup:
     def shortfall(self) -> Shortfall | None:
         """What more to measure until its answer is known."""
         return shortfall(self.judgement)
+
+    @property
+    def deciding_change(self) -> DecidingChange | None:
+        """What its verdict comes from, in a few words."""
+        return deciding_change(self.judgement, self.answer.word)
 
     def mean_of(self, key: str) -> MetricMean | None:
         if key == COMPILE_CALLS:

@@ -1,6 +1,7 @@
 """How the newest release does against an older one (side_choice.py), family by family."""
 
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from dashboard.comparisons.core.means import MetricMean
 from dashboard.comparisons.core.upgrade_answer import VERDICTS
@@ -35,6 +36,12 @@ class NewestRelease:
     def means(self) -> list[MetricMean]:
         """Of all cases, in the metrics that are shown."""
         return [mean for mean in self.report.overall.means if mean.key in _SHOWN]
+
+    @property
+    def query(self) -> str:
+        """The two builds as a part of the address of their comparison."""
+        base, new = self.choice.base.names, self.choice.new.names
+        return urlencode({"base": base["build"], "new": new["build"], "machine": new["machine"]})
 
 
 def newest_release(machine: str) -> NewestRelease | None:

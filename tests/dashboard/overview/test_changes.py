@@ -1,6 +1,8 @@
 """What the overview says first: what is new since the last look, its chart, the newest release."""
 
+import re
 from datetime import UTC, datetime, timedelta
+from html import unescape
 
 import numpy as np
 import pytest
@@ -139,6 +141,25 @@ def test_overview_answers_whether_to_move_to_the_newest_release(
 def test_overview_says_that_single_cases_make_a_verdict(two_releases: None, reader: Client) -> None:
     shown = " ".join(text(reader, "/").split())
     assert "A verdict goes by single cases, whatever their mean: Stay where one is worse" in shown
+
+
+@pytest.mark.django_db
+def test_verdict_of_a_family_names_the_change_that_decides(
+    two_releases: None, reader: Client
+) -> None:
+    page = text(reader, "/")
+    decides = re.search(r'<a href="([^"]+mode=inference[^"]+)#models" ?>sd_unet: latency', page)
+    assert decides
+    shown = text(reader, unescape(decides[1]))
+    assert 'id="why-sd_unet-inference"' in shown
+    assert 'id="why-gpt2-inference"' not in shown
+
+
+@pytest.mark.django_db
+def test_verdicts_are_explained_as_on_the_page_of_the_comparison(
+    two_releases: None, reader: Client
+) -> None:
+    assert '<span class="word bad"><a class="term" href="/glossary/#Stay"' in text(reader, "/")
 
 
 @pytest.mark.django_db
