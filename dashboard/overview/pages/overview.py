@@ -1,4 +1,4 @@
-"""The first page: what changed, the newest release, how each family stands, who works."""
+"""The first page: the newest release, what changed, how each family stands, who works."""
 
 from datetime import timedelta
 from typing import Any

@@ -163,6 +163,24 @@ def test_verdicts_are_explained_as_on_the_page_of_the_comparison(
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("machine", "parts"),
+    [
+        ("cpu-1c", ['id="release"', 'id="changes"']),
+        ("h100", ["verdict-line", 'id="changes"', 'id="release"']),
+    ],
+)
+def test_overview_begins_with_the_verdict_of_the_newest_release(
+    two_releases: None, reader: Client, machine: str, parts: list[str]
+) -> None:
+    """And goes on with its families, unless an alert is open on the machine that it is of."""
+    alerting.group(machine=site.machine(machine))
+    page = text(reader, "/?machine=h100")
+    assert [page.count(part) for part in parts] == [1] * len(parts)
+    assert sorted(parts, key=page.index) == parts
+
+
+@pytest.mark.django_db
 def test_newest_release_of_a_machine_that_measured_nothing_is_none() -> None:
     assert newest_release("nowhere") is None
 
