@@ -157,6 +157,14 @@ def test_a_cell_of_the_matrix_leads_to_the_comparison(page: Page) -> None:
     expect(page.locator("h1")).to_contain_text("to 2.13.0+cu130?")
 
 
+def test_phone_shows_every_release_of_a_case_at_once(page: Page) -> None:
+    page.set_viewport_size(PHONE)
+    page.goto(VERSIONS)
+    table = page.get_by_role("group", name="every case against")
+    assert table.evaluate("box => box.scrollWidth - box.clientWidth") == 0
+    expect(table.locator("td[data-label='2.13.0']").first).to_be_visible()
+
+
 def test_candidates_stand_with_their_verdicts_above_the_versions(page: Page) -> None:
     comparison = candidates.ended(2.4)
     address = "/versions/?machine=cpu-2c"

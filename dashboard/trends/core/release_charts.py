@@ -208,8 +208,11 @@ def _build_axis(builds: Sequence[str]) -> dict[str, Any]:
 
 
 def _tick_text(name: str) -> str:
-    """A variant's name on a line of its own, cut where it is long: hovering the point shows it."""
+    """Its local version (+cu130) on a line of its own, which a phone would cut off; and a variant's
+    name, cut where it is long: hovering the point shows it.
+    """
     base, tilde, variant = name.partition("~")
+    base = base.replace("+", "<br>+")
     if not tilde:
         return base
     if len(variant) > _MOST_LETTERS:
