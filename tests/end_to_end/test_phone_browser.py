@@ -29,6 +29,21 @@ COLUMN_WIDTHS = """(main) => {
     return [...main.querySelectorAll("td")].map((cell) => cell.getBoundingClientRect().width);
 }"""
 
+# How far the shadows of both edges reach into a table, before and after it is scrolled to its end
+EDGE_SHADOWS = """async (main, width) => {
+    main.innerHTML = '<div class="scroll"><table><tbody><tr><td>1</td></tr></tbody></table></div>';
+    const box = main.firstElementChild;
+    box.firstElementChild.style.minWidth = width;
+    const reaches = [];
+    for (const left of [0, box.scrollWidth]) {
+        box.scrollLeft = left;
+        await new Promise((then) => requestAnimationFrame(() => requestAnimationFrame(then)));
+        const shadow = getComputedStyle(box).boxShadow;
+        reaches.push([...shadow.matchAll(/(-?\\d+)px 0px/g)].map((reach) => Number(reach[1])));
+    }
+    return reaches;
+}"""
+
 
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
@@ -52,3 +67,15 @@ def test_both_values_of_a_difference_have_room(page: Page) -> None:
     before, after = page.locator("main").evaluate(COLUMN_WIDTHS)
     assert before > 80
     assert after == pytest.approx(before, abs=1)
+
+
+def test_edge_beyond_which_a_table_goes_on_has_a_shadow(page: Page) -> None:
+    page.goto("/glossary/")
+    at_start, at_end = page.locator("main").evaluate(EDGE_SHADOWS, "200%")
+    assert [reach != 0 for reach in at_start] == [False, True]
+    assert [reach != 0 for reach in at_end] == [True, False]
+
+
+def test_table_that_fits_has_no_shadow(page: Page) -> None:
+    page.goto("/glossary/")
+    assert page.locator("main").evaluate(EDGE_SHADOWS, "50%") == [[], []]
