@@ -17,6 +17,7 @@ from dashboard.comparisons.selectors.measured_builds import (
     default_machine,
     passed_cases,
     processes_in_turn,
+    visible,
 )
 from dashboard.comparisons.selectors.versions import MeasuredSide, SideSource
 from dashboard.language.questions import question
@@ -120,8 +121,10 @@ def choose_sides(
     """
     if not measured:
         return None
-    machine = base.machine or default_machine(measured, base.track, base.config)
-    base, new = replace(base, machine=machine), replace(new, machine=new.machine or machine)
+    machine = _machine_called(measured, base.machine)
+    machine = machine or default_machine(measured, base.track, base.config)
+    new_machine = _machine_called(measured, new.machine) or machine
+    base, new = replace(base, machine=machine), replace(new, machine=new_machine)
     if base.build and new.build:
         return Choice(_side(measured, base), _side(measured, new))
 
@@ -256,6 +259,19 @@ def _candidates(measured: Sequence[MeasuredBuild], side: RequestedSide) -> list[
 def _side(measured: Sequence[MeasuredBuild], side: RequestedSide) -> SideChoice:
     called = _build_called(side, _builds_of(measured, side))
     return SideChoice(called, side.track, side.config, _config_id(side.config))
+
+
+def _machine_called(measured: Sequence[MeasuredBuild], name: str) -> str:
+    """The machine of exactly that key, else the only one whose key goes on after it: h100 is
+    h100-80gb-hbm3 too. Else the name itself, where nothing was measured.
+    """
+    if name in {tested.machine_key for tested in measured}:
+        return name
+    keys = sorted({tested.machine_key for tested in visible(measured)})
+    near = [key for key in keys if key.startswith(f"{name}-")]
+    if len(near) > 1:
+        raise NotMeasuredError(f"“{name}” may be {' or '.join(near)}: write one of them.")
+    return near[0] if near else name
 
 
 def _builds_of(measured: Sequence[MeasuredBuild], side: RequestedSide) -> list[MeasuredBuild]:

@@ -278,3 +278,45 @@ def test_unknown_track_of_the_address_is_named(two_releases: None, reader: Clien
     answer = reader.get("/compare/?track=nightyl")
     assert answer.status_code == 404
     assert "for a track “nightyl”" in answer.text
+
+
+def _measured_on(*machines: str) -> None:
+    for seed, machine in enumerate(machines, start=2):  # the same results count once
+        releases.import_two_releases(machine=machine, models=["gpt2"], repeats=1, seed=seed)
+
+
+@pytest.mark.parametrize("query", ["machine=gpu", "machine=h100&new_machine=gpu"])
+def test_first_words_of_a_machines_key_are_enough(
+    two_releases: None, reader: Client, query: str
+) -> None:
+    _measured_on("gpu-80gb-hbm3")
+    choice = reader.get(f"/compare/?{query}").context["choice"]
+    assert choice.new.tested.machine_key == "gpu-80gb-hbm3"
+
+
+def test_whole_key_of_a_machine_comes_before_one_that_begins_with_it(
+    two_releases: None, reader: Client
+) -> None:
+    _measured_on("h100-80gb-hbm3")
+    choice = reader.get("/compare/?machine=h100").context["choice"]
+    assert choice.base.tested.machine_key == "h100"
+
+
+def test_name_of_two_machines_is_refused_with_both(two_releases: None, reader: Client) -> None:
+    _measured_on("gpu-1", "gpu-2")
+    answer = reader.get("/compare/?machine=gpu")
+    assert answer.status_code == 404
+    assert "“gpu” may be gpu-1 or gpu-2: write one of them." in answer.text
+
+
+def test_hidden_machine_has_no_shorter_name(two_releases: None, reader: Client) -> None:
+    _measured_on("gpu-1", "gpu-2")
+    Machine.objects.filter(key="gpu-2").update(hidden=True)
+    choice = reader.get("/compare/?machine=gpu").context["choice"]
+    assert choice.base.tested.machine_key == "gpu-1"
+
+
+def test_part_of_a_word_is_no_machine(two_releases: None, reader: Client) -> None:
+    answer = reader.get("/compare/?machine=h10")
+    assert answer.status_code == 404
+    assert "Nothing was measured on a machine “h10”" in answer.text
