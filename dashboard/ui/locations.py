@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+# With fewer of the largest location's cases no page begins with a location
+_LEAST_SHARE = 0.05
+
 
 @dataclass(frozen=True, slots=True)
 class NamedRow:
@@ -23,6 +26,7 @@ class SeriesLocation:
     imported: nothing was measured here. hidden: the machine or the track is.
     landed_at: when the newest of the results of that time landed; None where nobody asked.
     judges_imports: detection judges the track's imported results, as a second opinion.
+    cases: how many of the suite were measured, or imported.
     """
 
     machine: NamedRow
@@ -33,6 +37,7 @@ class SeriesLocation:
     hidden: bool = False
     landed_at: datetime | None = None
     judges_imports: bool = False
+    cases: int = 0
 
     @property
     def query(self) -> str:
@@ -69,3 +74,17 @@ def choose_location(
         return other_machine, other_track
 
     return min(locations, key=misfit, default=None)
+
+
+def first_shown(
+    locations: Sequence[SeriesLocation], latest: SeriesLocation, machine: str = ""
+) -> SeriesLocation:
+    """The location that a page begins with where no track is asked for: ``latest``, unless it has
+    under a twentieth of the cases of the largest location on offer; then the next that has more, on
+    whichever machine, even if it was only imported.
+
+    machine: which is asked for; empty: any.
+    """
+    here = [each for each in offered(locations, latest) if machine in {"", each.machine.key}]
+    enough = _LEAST_SHARE * max((each.cases for each in here), default=0)
+    return next((each for each in here if each.cases >= enough), latest)

@@ -1,6 +1,5 @@
 """What the advisor reads: where a benchmark was measured, and what each config costs there."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,10 +9,10 @@ from dashboard.catalog.core.versions import version_order
 from dashboard.comparisons.core.matching import CaseMeasurements
 from dashboard.comparisons.core.metric_effects import pool_samples
 from dashboard.comparisons.core.running_costs import COST_METRICS, Option
-from dashboard.comparisons.selectors.measured_builds import measured_builds
 from dashboard.comparisons.selectors.versions import SideSource, by_build
 from dashboard.language.metrics import CHECK_CONFIGS, EAGER
 from dashboard.models import Benchmark, BuildLevel, Config, Environment, TorchBuild
+from dashboard.results.selectors.rollup import opening_machine
 
 NO_CHOICE = (EAGER, *CHECK_CONFIGS)  # what alone leaves nothing to advise
 
@@ -22,8 +21,7 @@ NO_CHOICE = (EAGER, *CHECK_CONFIGS)  # what alone leaves nothing to advise
 class AdvisedBuild:
     """A build that has numbers of a benchmark on a machine.
 
-    compiled: how many configs other than eager and checks. own: whether it measured here, and is
-    not only imported.
+    compiled: how many configs other than eager and checks. hidden: whether the machine is.
     """
 
     machine: int
@@ -33,39 +31,35 @@ class AdvisedBuild:
     base: int | None
     version: str
     compiled: int
-    own: bool
     hidden: bool
 
 
 def advised_builds(benchmark: Benchmark | None = None) -> list[AdvisedBuild]:
-    """Where ``benchmark`` (None: any) has a step time. Three queries.
+    """Where ``benchmark`` (None: any) has a step time. Two queries.
 
     Machines by name, the newest version of each first, a plain build before its variants.
     """
     levels = BuildLevel.objects.filter(series__metric="latency_ms")
     if benchmark:
         levels = levels.filter(series__benchmark=benchmark)
-    places = levels.values_list("series__machine", "series__machine__key", "build")
+    machine = ("series__machine", "series__machine__key", "series__machine__hidden")
+    places = levels.values_list(*machine, "build")
     compiled = Count("series__config", filter=~Q(series__config__name__in=NO_CHOICE), distinct=True)
 
-    measured = measured_builds()
-    own = {tested.machine for tested in measured if tested.own}
-    hidden = {tested.machine for tested in measured if tested.machine_hidden}
     torch_builds = TorchBuild.objects.in_bulk()
     builds = []
-    for machine, key, pk, configs in places.annotate(compiled=compiled).order_by():
+    for machine_id, key, hidden, pk, configs in places.annotate(compiled=compiled).order_by():
         build = torch_builds[pk]
         builds.append(
             AdvisedBuild(
-                machine=machine,
+                machine=machine_id,
                 machine_key=key,
                 build=pk,
                 label=build.label,
                 base=build.base_id,
                 version=build.version,
                 compiled=configs,
-                own=machine in own,
-                hidden=machine in hidden,
+                hidden=hidden,
             )
         )
     builds.sort(
@@ -78,23 +72,18 @@ def advised_builds(benchmark: Benchmark | None = None) -> list[AdvisedBuild]:
 def choose_build(builds: Sequence[AdvisedBuild], machine: str, label: str) -> AdvisedBuild | None:
     """The build of that machine and label, else the newest of that machine that was compiled.
 
-    Without a machine: of the one with the most builds to advise on, those that measured here
-    before imported ones. None where the machine has no build.
+    Without a machine: of the one that the overview begins with, if it has any to advise on. None
+    where the machine has no build. One query at most.
     """
     if not machine:
-        counts = Counter(build.machine_key for build in builds if build.compiled)
-
-        def rank(build: AdvisedBuild) -> tuple[bool, bool, bool, int]:
-            count = counts[build.machine_key]
-            return not build.hidden, count > 0, build.own, count
-
-        machine = max(builds, key=rank).machine_key
+        compiled = {build.machine_key for build in builds if build.compiled}
+        machine = opening_machine(compiled or {build.machine_key for build in builds})
     candidates = [build for build in builds if build.machine_key == machine]
     for build in candidates:
         if build.label == label:
             return build
-    compiled = [build for build in candidates if build.compiled]
-    return next(iter(compiled or candidates), None)
+    to_advise_on = [build for build in candidates if build.compiled]
+    return next(iter(to_advise_on or candidates), None)
 
 
 def read_options(

@@ -28,9 +28,7 @@ def show(request: HttpRequest) -> HttpResponse:
         return redirect(view)
     now = timezone.now()
     locations = rollup.series_locations(landed=True)
-    place = parameters.place(request, locations)
-    if place is not None and not request.GET.get("track"):
-        place = rollup.first_shown(locations, place, request.GET.get("machine", ""))
+    place = parameters.opening_place(request, locations)
     looked_at = last_look(request, now)
     since = looked_at or now - _FIRST_LOOK
     alerts = overview.open_alerts(since, place.machine.pk if place else None)

@@ -1,21 +1,22 @@
 """Reads the rollup of series: the newest value of every case at a place, without the data table."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import Count
 
 from dashboard.language.metrics import STATUS_METRIC
-from dashboard.models import Benchmark, Series, Track
+from dashboard.models import Benchmark, Track
 from dashboard.results.core.level_sql import no_artefact
-from dashboard.ui.locations import NamedRow, SeriesLocation, offered
-
-# Of the cases of the largest place: a page does not begin with a place that has fewer
-_LEAST_SHARE = 0.05
+from dashboard.ui.locations import (
+    NamedRow,
+    SeriesLocation,
+    choose_location,
+    first_shown,
+)
 
 
 class Newest(NamedTuple):
@@ -122,7 +123,14 @@ _PLACES = """
                WHERE series.machine_id = machine.id AND series.track_id = track.id
                      AND series.metric IN ('passed', 'latency_ms') AND series.last_at = newest.at
            ) END,
-           track.judges_imports
+           track.judges_imports, (
+               SELECT count(*)
+               FROM dashboard_series AS series
+               JOIN dashboard_benchmark AS benchmark ON benchmark.id = series.benchmark_id
+               WHERE series.machine_id = machine.id AND series.track_id = track.id
+                     AND series.metric = 'passed' AND NOT benchmark.imported
+                     AND (%(benchmark)s::bigint IS NULL OR benchmark.id = %(benchmark)s)
+           ) AS cases
     FROM dashboard_machine AS machine
     CROSS JOIN dashboard_track AS track
     LEFT JOIN dashboard_torchbuild AS build ON build.id = track.build_id
@@ -146,8 +154,8 @@ def series_locations(
     landed: also when their newest results landed.
 
     Read from the two metrics of which every job that ended has one. No page should begin with what
-    comes last (but see `first_shown`): builds side by side after every track that is followed, then
-    what was only imported, then what is hidden.
+    comes last (but see `ui.locations.first_shown`): builds side by side after every track that is
+    followed, then what was only imported, then what is hidden.
     """
     parameters = {
         "benchmark": benchmark.pk if benchmark else None,
@@ -162,29 +170,18 @@ def series_locations(
         ]
 
 
-def first_shown(
-    places: Sequence[SeriesLocation], latest: SeriesLocation, machine: str = ""
-) -> SeriesLocation:
-    """The place that a page begins with where no track is asked for: ``latest``, unless it has
-    under a twentieth of the cases of the largest place on offer; then the next that has more, on
-    whichever machine, even if it was only imported. One query at most.
+def opening_machine(machines: Collection[str], track: str = "") -> str:
+    """The one of these with which a page of builds begins, where the address names none: by the
+    rule of the overview, so that both answer for the same machine. One query.
 
-    machine: which is asked for; empty: any.
+    machines: those that have something to show, at least one. track: which is asked for.
     """
-    here = [place for place in offered(places, latest) if machine in {"", place.machine.key}]
-    if len(here) < 2:
-        return latest
-    counts = _case_counts()
-    cases = {place: counts.get((place.machine.pk, place.track.pk), 0) for place in here}
-    enough = _LEAST_SHARE * max(cases.values())
-    return next((place for place in here if cases[place] >= enough), latest)
-
-
-def _case_counts() -> dict[tuple[int, int], int]:
-    """How many cases of the suite were measured, or imported, by the ids of machine and track."""
-    own = Series.objects.filter(metric=STATUS_METRIC, benchmark__imported=False)
-    counted = own.values_list("machine", "track").annotate(Count("pk"))
-    return {(machine, track): count for machine, track, count in counted}
+    locations = [place for place in series_locations() if place.machine.key in machines]
+    latest = choose_location(locations, "", track)
+    if latest is None:
+        return min(machines)
+    shown = latest if track else first_shown(locations, latest)
+    return shown.machine.key
 
 
 # In plain SQL: thousands of rows at once, of which the ORM would take longer to build than Postgres

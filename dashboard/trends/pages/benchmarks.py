@@ -2,7 +2,6 @@
 base.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -22,7 +21,7 @@ from dashboard.trends.selectors.benchmarks import (
     export_rows,
 )
 from dashboard.trends.selectors.matrix import ORDERS
-from dashboard.ui.locations import SeriesLocation, offered
+from dashboard.ui.locations import offered
 from dashboard.ui.pages import parameters
 from dashboard.ui.pages.exports import table_file
 
@@ -41,16 +40,9 @@ def _parameters(request: HttpRequest) -> BenchmarksParameters:
     )
 
 
-def _place(request: HttpRequest, locations: Sequence[SeriesLocation]) -> SeriesLocation | None:
-    place = parameters.place(request, locations)
-    if place is None or request.GET.get("track"):
-        return place
-    return rollup.first_shown(locations, place, request.GET.get("machine", ""))
-
-
 def show(request: HttpRequest) -> HttpResponse:
     locations = rollup.series_locations()
-    place = _place(request, locations)
+    place = parameters.opening_place(request, locations)
     places = offered(locations, place)
     context: dict[str, Any] = {"places": places, "place": place}
     if place:
@@ -119,7 +111,7 @@ def _sorting(config: str, page: BenchmarksPage) -> tuple[str, str]:
 
 def export(request: HttpRequest, form: str) -> HttpResponse:
     """Every case that fits the filters, nothing rounded, as CSV or JSON."""
-    place = _place(request, rollup.series_locations())
+    place = parameters.opening_place(request, rollup.series_locations())
     if place is None:
         return table_file("benchmarks", form, EXPORT_FIELDS, [])
     rows = export_rows(benchmarks_page(place, _parameters(request)))

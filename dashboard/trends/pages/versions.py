@@ -1,5 +1,6 @@
 """Releases as an axis: a line per config over builds, and a matrix of cases × builds."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from csp.decorators import csp_update
@@ -12,13 +13,13 @@ from dashboard.comparisons.selectors import candidates
 from dashboard.comparisons.selectors.measured_builds import (
     MeasuredBuild,
     builds_by_version,
-    default_machine,
     measured_builds,
     visible,
 )
 from dashboard.comparisons.selectors.newest_release import newest_release
 from dashboard.language.metrics import METRICS, comparable_metrics
 from dashboard.models import Benchmark
+from dashboard.results.selectors.rollup import opening_machine
 from dashboard.trends.selectors.versions import (
     EXPORT_FIELDS,
     VersionsSelection,
@@ -38,7 +39,7 @@ def select(request: HttpRequest, measured: Sequence[MeasuredBuild]) -> VersionsS
     if not measured:
         raise Http404("Nothing was measured yet: there are no versions to show.")
     track = request.GET.get("track", "")
-    machine = request.GET.get("machine") or default_machine(measured, track)
+    machine = request.GET.get("machine") or _opening_machine(measured, track)
     newest_first = builds_by_version(measured, machine, track)
     if not newest_first:
         raise Http404(f"Nothing was measured on a machine “{machine}”.")
@@ -61,6 +62,15 @@ def select(request: HttpRequest, measured: Sequence[MeasuredBuild]) -> VersionsS
         metric=METRICS[metric],
         benchmark=request.GET.get("benchmark", ""),
     )
+
+
+def _opening_machine(measured: Sequence[MeasuredBuild], track: str) -> str:
+    """Of those that measured two builds, where there are any. One query at most."""
+    on_track = [build for build in measured if track in {"", build.track_key}] or measured
+    builds = {(build.machine_key, build.build) for build in visible(on_track) or on_track}
+    counts = Counter(machine for machine, _ in builds)
+    several = [machine for machine, count in counts.items() if count > 1]
+    return opening_machine(several or list(counts), track)
 
 
 def _base(

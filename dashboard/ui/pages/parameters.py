@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from dashboard.ui.locations import SeriesLocation, choose_location
+from dashboard.ui.locations import SeriesLocation, choose_location, first_shown
 
 
 def place(request: HttpRequest, locations: Sequence[SeriesLocation]) -> SeriesLocation | None:
@@ -25,6 +25,16 @@ def place(request: HttpRequest, locations: Sequence[SeriesLocation]) -> SeriesLo
     if track and track not in {location.track.key for location in locations}:
         raise Http404(f"Nothing was measured for a track “{track}”.")
     return choose_location(locations, machine, track)
+
+
+def opening_place(
+    request: HttpRequest, locations: Sequence[SeriesLocation]
+) -> SeriesLocation | None:
+    """As `place`; where the address names no track, one that has enough to show."""
+    latest = place(request, locations)
+    if latest is None or request.GET.get("track"):
+        return latest
+    return first_shown(locations, latest, request.GET.get("machine", ""))
 
 
 def own_address(text: str, otherwise: str) -> str:
