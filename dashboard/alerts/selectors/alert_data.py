@@ -7,23 +7,21 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from django.db.models import Q
 
 from dashboard.alerts.core.alert_charts import Process, Step, sides
-from dashboard.alerts.selectors.alerts import DECISION_IN_BRIEF, WITHDRAWN
+from dashboard.alerts.selectors.alerts import DECISION_IN_BRIEF, STANDING
 from dashboard.alerts.selectors.documents import builds_of
 from dashboard.alerts.selectors.facts import same_case
 from dashboard.alerts.selectors.pairs import data_of_case, is_warm_up
+from dashboard.alerts.selectors.reversals import LaterChange, reversal_among
 from dashboard.catalog.core.versions import variant_of
 from dashboard.language.metrics import is_grain
 from dashboard.language.wording import metric_of
 from dashboard.models import (
     Alert,
     Confirmation,
-    EvidenceState,
     InvalidPoint,
     Series,
-    WorkflowState,
 )
 from dashboard.results.selectors.trend import TrendSeries
 from dashboard.ui.axes import milliseconds
@@ -51,7 +49,7 @@ class AroundChange:
 
     line: ChartLine | None
     step: Step
-    reversal: Alert | None = None
+    reversal: LaterChange | None = None
 
     @property
     def has_others(self) -> bool:
@@ -81,7 +79,7 @@ def around(alert: Alert) -> AroundChange:
     """The points around the change of ``alert``, invalid ones left out. Three queries."""
     others = _other_changes(alert)
     step = _step(alert, others)
-    return AroundChange(line_around(alert.series, step), step, _reversal(alert, others))
+    return AroundChange(line_around(alert.series, step), step, reversal_among(alert, others))
 
 
 def control_around(alert: Alert, step: Step) -> ChartLine | None:
@@ -114,10 +112,9 @@ def _step(alert: Alert, others: Sequence[Alert]) -> Step:
 
 def _other_changes(alert: Alert) -> list[Alert]:
     """The other changes of its series that stand, oldest first, in brief. One query."""
-    others = Alert.objects.filter(series=alert.series_id).exclude(planned_at=alert.planned_at)
-    others = others.exclude(WITHDRAWN | Q(group__evidence_state=EvidenceState.NOT_REPRODUCED))
-    standing = others.exclude(group__workflow_state=WorkflowState.INVALID).select_related("new")
-    brief = standing.only("group", "planned_at", "recovered_at", "new", "new__label")
+    others = Alert.objects.filter(STANDING, series=alert.series_id)
+    others = others.exclude(planned_at=alert.planned_at).select_related("new")
+    brief = others.only("group", "planned_at", "recovered_at", "new", "new__label")
     return list(brief.annotate(decision_in_brief=DECISION_IN_BRIEF).order_by("planned_at"))
 
 
@@ -133,19 +130,6 @@ def _neighbours(alert: Alert, others: Sequence[Alert]) -> tuple[datetime | None,
     if alert.recovered_at:
         after.append(alert.recovered_at)
     return max(before, default=None), min(after, default=None)
-
-
-def _reversal(alert: Alert, others: Sequence[Alert]) -> Alert | None:
-    if alert.levels is None:
-        return None
-    before, after = alert.levels
-    reversal = None
-    for other in others:
-        if other.planned_at < alert.planned_at or other.recovered_at or other.levels is None:
-            continue
-        is_beyond = (other.levels[1] - before) * (after - before) < 0
-        reversal = (reversal or other) if is_beyond else None
-    return reversal
 
 
 def _control_series(alert: Alert) -> Series | None:

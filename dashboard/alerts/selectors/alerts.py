@@ -32,6 +32,9 @@ OF_OPEN_GROUP = Q(group__workflow_state__in=IN_WORK, group__evidence_state__in=_
 OF_STANDING_GROUP = OF_OPEN_GROUP | Q(group__workflow_state=WorkflowState.WONTFIX)
 """Alerts of a group to which more of the same belongs."""
 WITHDRAWN = Q(decision__has_key="withdrawn")
+_REFUTED = Q(group__evidence_state=EvidenceState.NOT_REPRODUCED)
+STANDING = ~(WITHDRAWN | _REFUTED | Q(group__workflow_state=WorkflowState.INVALID))
+"""Alerts that nobody and nothing has taken back, whoever closed them."""
 EVERYTHING = "all"
 NOBODY = "nobody"
 RANK: dict[str, int] = {Severity.HIGH: 0, Severity.MEDIUM: 1, Severity.LOW: 2}
@@ -267,13 +270,17 @@ def summarize(alert: Alert) -> AlertSummary:
 
 def alerts_of(groups: Iterable[int]) -> list[AlertSummary]:
     """Every alert of the groups, `in_order`. One query."""
-    alerts = Alert.objects.filter(group__in=list(groups)).select_related("group")
-    return in_order(_summaries(alerts))
+    return summaries_of(Alert.objects.filter(group__in=list(groups)).select_related("group"))
 
 
 def of_group(group: AlertGroup) -> list[AlertSummary]:
     """`alerts_of` one group that has been read already. One query, without reading it again."""
-    return in_order(_summaries(group.alerts.all()))
+    return summaries_of(group.alerts.all())
+
+
+def summaries_of(alerts: QuerySet[Alert]) -> list[AlertSummary]:
+    """These alerts in words, `in_order`. One query."""
+    return in_order(_summaries(alerts))
 
 
 def _summaries(alerts: QuerySet[Alert]) -> Iterable[AlertSummary]:
@@ -326,16 +333,9 @@ def gain_of(rows: Sequence[AlertSummary], main: AlertSummary | None) -> str:
 
 
 def changes_of(series: int) -> list[AlertSummary]:
-    """Where a series changed its level, oldest first: alerts that stand, whoever closed them, so
-    neither those that were withdrawn or not reproduced nor those that a person called no
-    regression. One query.
-    """
-    changes = Alert.objects.filter(series=series).exclude(
-        Q(group__workflow_state=WorkflowState.INVALID)
-        | Q(group__evidence_state=EvidenceState.NOT_REPRODUCED)
-        | WITHDRAWN
-    )
-    return list(_summaries(changes.select_related("group").order_by("planned_at", "pk")))
+    """Where a series changed its level, oldest first. One query."""
+    changes = Alert.objects.filter(STANDING, series=series).select_related("group")
+    return list(_summaries(changes.order_by("planned_at", "pk")))
 
 
 def by_direction(rows: Iterable[AlertSummary]) -> dict[str, list[AlertSummary]]:

@@ -8,7 +8,12 @@ from django.contrib.auth import get_user_model
 from django.db.models import Case, Exists, F, Min, OuterRef, Q, QuerySet, When
 
 from dashboard.alerts.selectors import alerts, facts
-from dashboard.alerts.selectors.alerts import AlertSummary, alerts_of
+from dashboard.alerts.selectors.alerts import AlertSummary
+from dashboard.alerts.selectors.reversals import (
+    LaterChange,
+    reversal_in_list,
+    with_later_changes,
+)
 from dashboard.catalog.core.versions import version_order
 from dashboard.catalog.selectors.lookups import offered_keys
 from dashboard.language.metrics import METRICS
@@ -145,6 +150,7 @@ class InboxRow:
     gain: what got better next to it, as on its page.
     others: how many more series changed with these.
     cause: the likely cause in words.
+    reversal: the later change that undid `main`, as on its page.
     """
 
     group: AlertGroup
@@ -152,13 +158,15 @@ class InboxRow:
     gain: str
     others: int
     cause: str
+    reversal: LaterChange | None
 
 
 def rows(groups: Iterable[AlertGroup]) -> list[InboxRow]:
     """The groups of one page as lines. One query."""
     listed = list(groups)
     by_group: dict[int, list[AlertSummary]] = {group.pk: [] for group in listed}
-    for summary in alerts_of(by_group):
+    alerts_of_groups = Alert.objects.filter(group__in=by_group).select_related("group")
+    for summary in alerts.summaries_of(with_later_changes(alerts_of_groups)):
         by_group[summary.alert.group_id].append(summary)
 
     inbox = []
@@ -167,5 +175,6 @@ def rows(groups: Iterable[AlertGroup]) -> list[InboxRow]:
         main = alerts.main_of(summaries)
         gain = alerts.gain_of(summaries, main)
         others = max(len(alerts.standing(summaries)) - (2 if gain else 1), 0)
-        inbox.append(InboxRow(group, main, gain, others, facts.cause_in_words(group)))
+        reversal = reversal_in_list(main.alert) if main else None
+        inbox.append(InboxRow(group, main, gain, others, facts.cause_in_words(group), reversal))
     return inbox

@@ -14,7 +14,7 @@ from dashboard.notifications.selectors import channels
 from dashboard.overview.pages.last_look import last_look, remember
 from dashboard.overview.selectors import families, overview
 from dashboard.overview.selectors.attention import attention
-from dashboard.overview.selectors.changes import drawn_change
+from dashboard.overview.selectors.changes import drawn_change, listed_alerts
 from dashboard.results.selectors import rollup
 from dashboard.runs.selectors import runs
 from dashboard.ui.locations import SeriesLocation, offered
@@ -32,6 +32,7 @@ def show(request: HttpRequest) -> HttpResponse:
     looked_at = last_look(request, now)
     since = looked_at or now - _FIRST_LOOK
     alerts = overview.open_alerts(since, place.machine.pk if place else None)
+    listed = listed_alerts(alerts.first)
     workers = overview.fleet(now)
     waiting = {line.machine: line.waiting for line in workers}
     schedules = overview.schedules(now)
@@ -44,7 +45,8 @@ def show(request: HttpRequest) -> HttpResponse:
         "open_alerts": alerts,
         "looked_at": looked_at,
         "since": since,
-        "drawn": drawn_change(alerts.first),
+        "listed": listed,
+        "drawn": drawn_change(listed),
         "attention": attention(now, place, workers, schedules),
         "workers": workers,
         "alive": sum(line.state not in {"", "silent"} for line in workers),

@@ -1,10 +1,16 @@
 """What changed since a person last looked: alerts, the weightiest first, and the chart of one."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dashboard.alerts.selectors import alert_data, alerts
 from dashboard.alerts.selectors.alerts import AlertSummary
-from dashboard.models import AlertGroup
+from dashboard.alerts.selectors.reversals import (
+    LaterChange,
+    reversal_in_list,
+    with_later_changes,
+)
+from dashboard.models import Alert, AlertGroup
 from dashboard.overview.core.change_drawing import ChangeDrawing, draw
 
 
@@ -17,12 +23,35 @@ class DrawnChange:
     drawing: ChangeDrawing
 
 
-def drawn_change(groups: list[AlertGroup]) -> DrawnChange | None:
-    """Of the first; None where it has no points. Four queries."""
-    summaries = alerts.of_group(groups[0]) if groups else []
-    if not summaries:
+@dataclass(frozen=True, slots=True)
+class ListedAlert:
+    """A group with the alert that stands for it, None where it has none; and what undid that."""
+
+    group: AlertGroup
+    main: AlertSummary | None
+    reversal: LaterChange | None
+
+
+def listed_alerts(groups: Sequence[AlertGroup]) -> list[ListedAlert]:
+    """One query."""
+    if not groups:
+        return []
+    by_group: dict[int, list[AlertSummary]] = {group.pk: [] for group in groups}
+    of_groups = Alert.objects.filter(group__in=by_group)
+    for summary in alerts.summaries_of(with_later_changes(of_groups)):
+        by_group[summary.alert.group_id].append(summary)
+    listed = []
+    for group in groups:
+        main = alerts.main_of(by_group[group.pk])
+        listed.append(ListedAlert(group, main, reversal_in_list(main.alert) if main else None))
+    return listed
+
+
+def drawn_change(listed: Sequence[ListedAlert]) -> DrawnChange | None:
+    """Of the first; None where it has no points. Three queries."""
+    if not listed or listed[0].main is None:
         return None
-    group, first = groups[0], summaries[0]
+    group, first = listed[0].group, listed[0].main
     step = alert_data.step_of(first.alert)
     line = alert_data.line_around(first.alert.series, step)
     if line is None:

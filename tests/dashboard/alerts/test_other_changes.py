@@ -1,5 +1,7 @@
 """What the page of an alert says of the other changes of its series."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Any
 
@@ -7,9 +9,10 @@ import pytest
 from django.test import Client
 
 from dashboard.alerts.core.alert_charts import median_after, median_before
+from dashboard.alerts.selectors import inbox
 from dashboard.alerts.selectors.alert_data import around, step_of
 from dashboard.alerts.selectors.alert_page import points
-from dashboard.models import Alert
+from dashboard.models import Alert, AlertGroup
 from dashboard.ui.axes import milliseconds
 from tests.builders import alerting, site
 from tests.builders.reading import text
@@ -131,3 +134,49 @@ def test_nightly_builds_are_of_one_level() -> None:
     made.base = site.build("2.15.0.dev2")
     made.save()
     assert [point.level for point in points(around(made))] == ["before", "before", "after"]
+
+
+UNDONE = 'since 2.15.0 below the level before this alert: <a href="/alerts/{}/">'
+
+
+@pytest.mark.parametrize("page", ["/alerts/", "/"])
+def test_lists_say_that_what_rose_is_lower_than_before(reader: Client, page: str) -> None:
+    change(2, 2.0, 2.2)
+    fall = change(4, 2.2, 1.5, build="2.15.0")
+    shown = " ".join(text(reader, page).split())
+    assert shown.count(UNDONE.format(fall.group_id)) == 1
+    assert shown.count("the level before this alert") == 1
+
+
+@pytest.mark.parametrize("taken_back", ["recovered", "refuted", "invalid", "withdrawn"])
+@pytest.mark.parametrize("page", ["/alerts/", "/"])
+def test_lists_name_no_change_that_was_taken_back(
+    reader: Client, page: str, taken_back: str
+) -> None:
+    change(2, 2.0, 2.2)
+    fall = change(4, 2.2, 1.5)
+    if taken_back == "recovered":
+        Alert.objects.filter(pk=fall.pk).update(recovered_at=fall.planned_at + timedelta(hours=1))
+    elif taken_back == "refuted":
+        AlertGroup.objects.filter(pk=fall.group_id).update(evidence_state="not_reproduced")
+    elif taken_back == "invalid":
+        AlertGroup.objects.filter(pk=fall.group_id).update(workflow_state="invalid")
+    else:
+        Alert.objects.filter(pk=fall.pk).update(decision={**fall.decision, "withdrawn": "now"})
+    assert "the level before this alert" not in text(reader, page)
+    assert "the level before this alert" not in text(reader, "/alerts/?state=all")
+
+
+def test_change_of_another_series_undoes_nothing(reader: Client) -> None:
+    change(2, 2.0, 2.2)
+    fall = change(4, 2.2, 1.5)
+    Alert.objects.filter(pk=fall.pk).update(series=alerting.series(metric="cold_start_s"))
+    assert "the level before this alert" not in text(reader, "/alerts/")
+
+
+def test_list_reads_later_changes_with_its_alerts(
+    reader: Client, django_assert_num_queries: Callable[[int], AbstractContextManager[Any]]
+) -> None:
+    groups = [change(hour, 2.0, 1.9).group for hour in (2, 4, 6)]
+    with django_assert_num_queries(1):
+        inbox.rows(groups)
