@@ -27,7 +27,7 @@ from dashboard.comparisons.core.matching import (
 )
 from dashboard.comparisons.core.means import MetricMean, means_of
 from dashboard.comparisons.core.metric_effects import Effect, EffectVerdict, judge, pool_samples
-from dashboard.language.metrics import METRICS, Metric, is_grain
+from dashboard.language.metrics import EAGER, METRICS, Metric, is_grain
 
 TableKey = TypeVar("TableKey")  # a metric's key, or the id of a build
 State = Literal["passed", "regression", "unknown"]
@@ -44,6 +44,7 @@ JUDGED_METRICS = (
     "drift",
     "graph_breaks",
 )
+STEP_TIMES = {"latency_ms", "device_ms"}  # of the whole step, and of the GPU in it
 DEVICE_SHARE = "device_share_percent"
 # Of each side, whatever is judged: they show which part of a step changed, and what it waits for
 EAGER_MEMORY = "eager_peak_memory_gb"
@@ -79,6 +80,11 @@ class Finding:
     @property
     def effect(self) -> Effect:
         return self.row.effect
+
+    @property
+    def is_step(self) -> bool:
+        """Whether it is of the time that a step takes."""
+        return self.metric.key in STEP_TIMES
 
     @property
     def kind(self) -> FindingKind:
@@ -174,6 +180,16 @@ class Judgement:
 
     def means_of(self, verdict: EffectVerdict) -> list[MetricMean]:
         return [mean for mean in self.means if mean.verdict == verdict]
+
+    @property
+    def without_start(self) -> set[Key]:
+        """Compiled cases whose cold start was not measured on both sides."""
+        return self.compiled("latency_ms") - self.compiled("cold_start_s")
+
+    def compiled(self, metric: str) -> set[Key]:
+        """Compiled cases that both sides measured in a metric."""
+        rows = self.tables[metric].rows if metric in self.tables else ()
+        return {row.case.key for row in rows if row.case.config != EAGER}
 
     def to_measure_again(self) -> set[Key]:
         """Cases of which something is suspected, or failed in a way that one process does not

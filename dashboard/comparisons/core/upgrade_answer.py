@@ -1,17 +1,11 @@
 """Should we upgrade, and what will it cost? A judgement as an answer in words. Pure."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from dashboard.comparisons.core.judgement import Finding, Judgement
-from dashboard.comparisons.core.matching import Key
-from dashboard.comparisons.core.means import MetricMean
-from dashboard.comparisons.core.metric_effects import CHANGED, LEAST_SHOWN_PERCENT
-from dashboard.language import wording
-from dashboard.language.metrics import EAGER
-from dashboard.language.wording import Tone, plural
+from dashboard.comparisons.core.judgement import STEP_TIMES, Finding, Judgement
+from dashboard.comparisons.core.upgrade_sentences import sentences_of
+from dashboard.language.wording import Tone
 
 Recommendation = Literal[
     "Stay: new failures",
@@ -36,8 +30,6 @@ _TONES: dict[Recommendation, Tone] = {
 }
 UNKNOWN: Recommendation = "Not enough data"
 NOTHING_MEASURED = "No case was measured on both sides."
-_MAX_NAMED = 3
-_STEPS = {"latency_ms", "device_ms"}  # of the whole step, and of the GPU in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +51,7 @@ def answer(judgement: Judgement) -> UpgradeAnswer:
     state is: Stay, It depends, or Move at a cost.
     """
     word = _recommendation(judgement)
-    sentences = tuple(_sentences(judgement)) or (NOTHING_MEASURED,)
+    sentences = tuple(sentences_of(judgement)) or (NOTHING_MEASURED,)
     return UpgradeAnswer(word, _TONES.get(word, "none"), sentences)
 
 
@@ -69,7 +61,7 @@ def _recommendation(judgement: Judgement) -> Recommendation:
     if judgement.state == "unknown" and not _only_starts_open(judgement):
         return UNKNOWN
     # It is the same whether no process measured a start or too few
-    is_start_known = judgement.state == "passed" and not _without_start(judgement)
+    is_start_known = judgement.state == "passed" and not judgement.without_start
     if judgement.gains:
         return "Move" if is_start_known else "Move, cold start not known"
     if not is_start_known:
@@ -94,7 +86,7 @@ def _only_starts_open(judgement: Judgement) -> bool:
     """
     if judgement.undecided or any(out.lacks_data for out in judgement.absent):
         return False
-    if not any(finding.metric.key in _STEPS for finding in judgement.findings):
+    if not any(finding.is_step for finding in judgement.findings):
         return False
     suspected = judgement.of_kind("suspected")
     unknown = judgement.of_kind("open") + suspected
@@ -113,224 +105,8 @@ def _only_steps_gain(judgement: Judgement) -> bool:
     better |= {mean.key for mean in judgement.means_of("better")}
     worse = {finding.metric.key for finding in judgement.of_kind("regression")}
     worse |= {mean.key for mean in judgement.means_of("worse")}
-    return bool(_STEPS & better) and not _STEPS & worse
+    return bool(STEP_TIMES & better) and not STEP_TIMES & worse
 
 
 def _is_worse_step(finding: Finding) -> bool:
-    return finding.effect.suspected == "worse" and finding.metric.key in _STEPS
-
-
-def _weightiest_first(finding: Finding) -> tuple[bool, bool]:
-    """Sorts what may be worse before what may be better, and steps before the rest."""
-    return finding.effect.suspected != "worse", finding.metric.key not in _STEPS
-
-
-def _sentences(judgement: Judgement) -> Iterator[str]:
-    """What fails, what got worse, what is suspected, what got better, the means: a sentence each,
-    where there is something. The means come first where they alone are worse.
-    """
-    means = tuple(_mean_sentences(judgement))
-    regressions = judgement.of_kind("regression")
-    only_means = bool(judgement.means_of("worse")) and not regressions
-    if breaks := judgement.breaks:
-        fail = "fails" if len(breaks) == 1 else "fail"
-        names = _first_of([failure.text for failure in breaks])
-        yield f"{plural(len(breaks), 'case')} that passed now {fail}: {names}."
-    if repairs := judgement.repairs:
-        passes = "passes" if len(repairs) == 1 else "pass"
-        names = _first_of([failure.text for failure in repairs])
-        yield f"{plural(len(repairs), 'case')} that failed before now {passes}: {names}."
-    yield from _changes("Worse", regressions)
-    if only_means:
-        yield from means
-    suspected = sorted(judgement.suspected, key=_weightiest_first)
-    yield from _changes("Suspected, not certain", suspected)
-    yield from _changes("Better", judgement.of_kind("improvement"))
-    if undecided := judgement.undecided:
-        names = _first_of([failure.text for failure in undecided])
-        yield f"Failed on the new side, which proves nothing yet: {names}."
-    yield from _scattering_steps(judgement)
-    if judgement.state == "unknown":
-        yield from _known_steps(judgement.findings)
-    if not only_means:
-        yield from means
-    if judgement.findings:
-        yield from _bound_sentence(judgement)
-    yield from _missing_starts(judgement)
-
-
-def _scattering_steps(judgement: Judgement) -> Iterator[str]:
-    """What stands for whole steps that are not decided: the GPU's own time, or how long at most."""
-    times: dict[Key, Finding] = {}
-    for finding in judgement.findings:
-        if finding.metric.key == "device_ms":
-            times[finding.row.case.key] = finding
-    scattering = [times[finding.row.case.key] for finding in judgement.of_kind("scatters")]
-    bounded = [time for time in scattering if time.kind == "bounded"]
-    waiting = "is not decided; it waits for the GPU"
-    if decided := len(scattering) - len(bounded):
-        cases = plural(decided, "case")
-        yield f"The whole step of {cases} {waiting}, so the GPU's own time decides."
-    if bounded:
-        worst = max(time.worst_percent for time in bounded)
-        limit = f"at most {worst:.1f}% slower" if worst >= LEAST_SHOWN_PERCENT else "not slower"
-        cases = plural(len(bounded), "case")
-        yield f"The whole step of {cases} {waiting}, whose own time is {limit}."
-
-
-def _known_steps(findings: Sequence[Finding]) -> Iterator[str]:
-    """How much slower the steps can be of which that is known; of some by the GPU's time alone."""
-    decided: dict[Key, float] = {}
-    for finding in findings:
-        if finding.metric.key in _STEPS and finding.kind in {"unchanged", "bounded"}:
-            key = finding.row.case.key
-            decided[key] = max(decided.get(key, 0.0), finding.worst_percent)
-    undecided = {"open", "suspected", "regression"}
-    for finding in findings:
-        if finding.metric.key in _STEPS and finding.kind in undecided:
-            decided.pop(finding.row.case.key, None)
-    scattering = {finding.row.case.key for finding in findings if finding.kind == "scatters"}
-    by_device = len(scattering & decided.keys())
-    if max(decided.values(), default=0.0) > 0:
-        steps = "step" if len(decided) == 1 else "steps"
-        basis = f", {by_device} of them by the GPU's own time alone" if by_device else ""
-        yield (
-            f"The {steps} of {plural(len(decided), 'case')} {_be(steps)} at most "
-            f"{max(decided.values()):.1f}% slower{basis}."
-        )
-
-
-def _changes(title: str, findings: Sequence[Finding]) -> Iterator[str]:
-    """Each change with its case, which is named once where several of its metrics follow."""
-    changes, named = [], ""
-    for finding in findings:
-        case, change = finding.row.case, _change_of(finding)
-        name = f"{case.benchmark} {case.config}"
-        changes.append(change if name == named else f"{name} {change}")
-        named = name
-    if changes:
-        yield f"{title}: {_first_of(changes)}."
-
-
-def _change_of(finding: Finding) -> str:
-    """With what keeps a reader from taking it for more than it is."""
-    metric, text = finding.metric, finding.effect.change.text
-    if finding.step_share is not None:
-        of_step = f"{finding.step_share:.0f}% of the step"
-        return f"{metric.label.lower()}, {of_step}, {wording.without_noun(text)}"
-    named = wording.named(metric, text)
-    if finding.is_of_eager:
-        size = 1000 * abs(finding.effect.difference)
-        return f"{named}, by {size:.3g} MB, in eager as well"
-    return named
-
-
-def _mean_sentences(judgement: Judgement) -> Iterator[str]:
-    changed, same, unknown = [], [], []
-    for mean in judgement.means:
-        if mean.matched < 2:
-            continue
-        if mean.verdict in CHANGED:
-            as_eager = ", in eager as well" if mean.key in judgement.gained_by_eager else ""
-            changed.append(f"{mean.name} {_be(mean.name)} {_with_median(mean)}{as_eager}")
-        elif mean.verdict == "same":
-            same.append(mean.name)
-        elif mean.ratio.is_known:
-            unknown.append(mean.range)
-    if changed:
-        yield f"On average {_and(changed)}."
-    if same:
-        be = "are" if len(same) > 1 else _be(same[0])
-        yield f"On average {_and(same)} {be} unchanged."
-    if unknown:
-        yield f"Undecided on average: {_and(unknown)}."
-
-
-def _with_median(mean: MetricMean) -> str:
-    """Its change, and in the same brackets as the interval the median, where it has one."""
-    change = wording.without_noun(mean.change.text)
-    if not mean.median:
-        return change
-    median = f"median {wording.without_noun(mean.median)}"
-    if change.endswith(")"):
-        return f"{change[:-1]}; {median})"
-    return f"{change} ({median})"
-
-
-def _bound_sentence(judgement: Judgement) -> Iterator[str]:
-    """What cannot be worse by more than how much, or how many results are open."""
-    if open_findings := judgement.of_kind("open"):
-        reasons = _reasons([finding.effect.lacks for finding in open_findings])
-        count = f"{len(open_findings)} of {plural(len(judgement.findings), 'result')}"
-        metrics = _and(list(dict.fromkeys(each.metric.label.lower() for each in open_findings)))
-        yield (
-            f"{count} could still hide a large regression in {metrics}{reasons}: measure more "
-            "processes of both sides, in turn."
-        )
-    elif judgement.state == "passed":
-        yield "Nothing that counts towards the verdict got significantly worse."
-        bounded = []
-        for finding in judgement.findings:
-            if finding.effect.ratio and finding.kind != "scatters":
-                bounded.append(finding)
-        if bounded:
-            worst = max(bounded, key=lambda each: each.worst_percent / each.bound_percent)
-            case = worst.row.case
-            name = f"{worst.metric.label.lower()} of {case.benchmark} {case.config}"
-            besides = ", besides those whole steps" if judgement.of_kind("scatters") else ""
-            yield (
-                f"The interval that leaves most room for it{besides}: "
-                f"{name}, {_up_to(worst.worst_percent)} worse."
-            )
-
-
-def _missing_starts(judgement: Judgement) -> Iterator[str]:
-    """Of how many compiled cases the answer says nothing about the cold start."""
-    if missing := _without_start(judgement):
-        is_all = len(missing) == len(_compiled(judgement, "latency_ms"))
-        which = "" if is_all else f" of {plural(len(missing), 'case')}"
-        yield f"The cold start{which} was not measured on both sides."
-
-
-def _without_start(judgement: Judgement) -> set[Key]:
-    """Compiled cases whose cold start was not measured on both sides."""
-    return _compiled(judgement, "latency_ms") - _compiled(judgement, "cold_start_s")
-
-
-def _compiled(judgement: Judgement, metric: str) -> set[Key]:
-    """Compiled cases that both sides measured in a metric."""
-    rows = judgement.tables[metric].rows if metric in judgement.tables else ()
-    return {row.case.key for row in rows if row.case.config != EAGER}
-
-
-def _up_to(percent: float) -> str:
-    if percent < LEAST_SHOWN_PERCENT:
-        return f"less than {LEAST_SHOWN_PERCENT}%"
-    return f"up to {percent:.1f}%"
-
-
-def _reasons(lacks: Sequence[str]) -> str:
-    """What open results lack, and how many of them where that is not the same for all."""
-    counts = Counter(lacks)
-    missing = counts.pop("", 0)
-    if len(counts) == 1 and not missing:
-        return f" ({lacks[0]})"
-    reasons = [f"{reason}: {counts[reason]} of them" for reason in sorted(counts)]
-    return f" ({_and(reasons)})" if reasons else ""
-
-
-def _be(name: str) -> str:
-    return "are" if name.endswith("s") else "is"
-
-
-def _and(names: Sequence[str]) -> str:
-    if len(names) == 1:
-        return names[0]
-    return f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _first_of(names: Sequence[str]) -> str:
-    text = ", ".join(names[:_MAX_NAMED])
-    if len(names) > _MAX_NAMED:
-        text += f" and {len(names) - _MAX_NAMED} more"
-    return text
+    return finding.effect.suspected == "worse" and finding.is_step
