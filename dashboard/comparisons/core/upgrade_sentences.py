@@ -31,8 +31,7 @@ def sentences_of(judgement: Judgement) -> Iterator[str]:
     yield from _changes("Worse", regressions)
     if only_means:
         yield from means
-    suspected = sorted(judgement.suspected, key=_weightiest_first)
-    yield from _changes("Suspected, not certain", suspected)
+    yield from _changes("Suspected, not certain", judgement.suspected)
     yield from _changes("Better", judgement.of_kind("improvement"))
     if undecided := judgement.undecided:
         names = _first_of([failure.text for failure in undecided])
@@ -47,9 +46,11 @@ def sentences_of(judgement: Judgement) -> Iterator[str]:
     yield from _missing_starts(judgement)
 
 
-def _weightiest_first(finding: Finding) -> tuple[bool, bool]:
-    """Sorts what may be worse before what may be better, and steps before the rest."""
-    return finding.effect.suspected != "worse", not finding.is_step
+def _weightiest_first(finding: Finding) -> tuple[bool, bool, bool]:
+    """Sorts what may be worse before what may be better, what is eager's as well last, and steps
+    before the rest.
+    """
+    return finding.effect.suspected != "worse", finding.is_of_eager, not finding.is_step
 
 
 def _scattering_steps(judgement: Judgement) -> Iterator[str]:
@@ -94,9 +95,12 @@ def _known_steps(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _changes(title: str, findings: Sequence[Finding]) -> Iterator[str]:
-    """Each change with its case, which is named once where several of its metrics follow."""
+    """Each change with its case, which is named once where several of its metrics follow.
+
+    findings: the largest first, which they remain among those of one weight.
+    """
     changes, named = [], ""
-    for finding in findings:
+    for finding in sorted(findings, key=_weightiest_first):
         case, change = finding.row.case, _change_of(finding)
         name = f"{case.benchmark} {case.config}"
         changes.append(change if name == named else f"{name} {change}")
@@ -111,11 +115,22 @@ def _change_of(finding: Finding) -> str:
     if finding.step_share is not None:
         of_step = f"{finding.step_share:.0f}% of the step"
         return f"{metric.label.lower()}, {of_step}, {wording.without_noun(text)}"
-    named = wording.named(metric, text)
+    return f"{wording.named(metric, text)}{_size_of(finding)}"
+
+
+def _size_of(finding: Finding) -> str:
+    """By how much, where a percentage alone misleads: memory that eager saves as well, and a cold
+    start, which is paid once and whose twofold may be two seconds or a minute.
+    """
+    effect = finding.effect
     if finding.is_of_eager:
-        size = 1000 * abs(finding.effect.difference)
-        return f"{named}, by {size:.3g} MB, in eager as well"
-    return named
+        return f", by {1000 * abs(effect.difference):.3g} MB, in eager as well"
+    if finding.metric.key != "cold_start_s" or effect.ratio is None:
+        return ""
+    # The difference is of all processes, the ratio of those that were measured in turn
+    is_same_way = effect.difference * effect.ratio.log > 0
+    size = wording.quantity(finding.metric, abs(effect.difference))
+    return f", by {size}" if is_same_way else ""
 
 
 def _mean_sentences(judgement: Judgement) -> Iterator[str]:
