@@ -113,6 +113,14 @@ class Finding:
             return float("inf")
         return ratio.high if self.metric.lower_is_better else -ratio.low
 
+    @property
+    def best_percent(self) -> float:
+        """How much better it can be by its interval; infinite where it has none."""
+        ratio = self.effect.ratio
+        if ratio is None:
+            return float("inf")
+        return -ratio.low if self.metric.lower_is_better else ratio.high
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement:

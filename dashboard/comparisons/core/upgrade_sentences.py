@@ -39,6 +39,8 @@ def sentences_of(judgement: Judgement) -> Iterator[str]:
     yield from _scattering_steps(judgement)
     if judgement.state == "unknown":
         yield from _known_steps(judgement.findings)
+    elif judgement.state == "regression":
+        yield from _unknown_steps(judgement)
     if not only_means:
         yield from means
     if judgement.findings:
@@ -92,6 +94,29 @@ def _known_steps(findings: Sequence[Finding]) -> Iterator[str]:
             f"The {steps} of {plural(len(decided), 'case')} {_be(steps)} at most "
             f"{max(decided.values()):.1f}% slower{basis}."
         )
+
+
+def _unknown_steps(judgement: Judgement) -> Iterator[str]:
+    """Of how many whole steps nothing is known, next to a regression, which may be of another
+    metric alone. What is suspected, and what the GPU's own time stands for, is said elsewhere.
+    """
+    steps = [finding for finding in judgement.findings if finding.metric.key == "latency_ms"]
+    unknown = [step for step in steps if _may_have_changed(step)]
+    cases = {finding.row.case.key for finding in judgement.findings}
+    if unknown and len(cases) == 1:
+        yield "Whether its whole step changed is not known."
+    elif unknown:
+        case = "other case" if judgement.of_kind("scatters") else "case"
+        yield f"Whether the whole step of {plural(len(unknown), case)} changed is not known."
+
+
+def _may_have_changed(step: Finding) -> bool:
+    """Whether by more than the bound: it is open, or may have got better by that much."""
+    if step.kind == "open":
+        return True
+    if step.kind != "bounded" or step.effect.suspected or step.device_decides:
+        return False
+    return step.best_percent > step.bound_percent
 
 
 def _changes(title: str, findings: Sequence[Finding]) -> Iterator[str]:

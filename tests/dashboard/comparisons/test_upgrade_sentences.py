@@ -64,3 +64,56 @@ def test_seconds_of_all_processes_that_contradict_the_change_are_not_said(
     worse = sentence_of(starts(samples()), starts(new), "Worse")
     assert "cold start 50.0% longer (" in worse
     assert (" s." in worse) == is_said
+
+
+@pytest.mark.parametrize(
+    ("step", "is_said"),
+    [
+        ((90.0, 110.0), True),  # it may be much slower
+        ((60.0, 102.0) * 3, True),  # it may be much faster, and hardly slower
+        ((98.0, 102.0) * 3, False),  # not certain, but a few percent at most
+        ((80.0, 80.1), False),  # suspected to be faster, which another sentence says
+        ((80.0, 80.3, 79.8) * 2, False),
+        ((100.0, 100.3, 99.8) * 2, False),
+    ],
+)
+def test_step_of_which_nothing_is_known_is_said_next_to_a_regression(
+    step: tuple[float, ...], is_said: bool
+) -> None:
+    base = side({"latency_ms": samples(), "cold_start_s": samples()})
+    new = side({"latency_ms": samples(step), "cold_start_s": samples(factor=1.4)})
+    answer = build_report(base, new).overall.answer
+    assert "Worse: gpt2.training inductor cold start 40.0% longer" in answer.sentence
+    assert ("Whether its whole step changed is not known." in answer.sentences) == is_said
+
+
+def test_steps_of_which_nothing_is_known_are_counted() -> None:
+    steady = {"latency_ms": samples(), "cold_start_s": samples()}
+    scattered = side({"latency_ms": samples((90.0, 110.0))}, "regional")
+    base = {**side(steady), **scattered}
+    sentences = build_report(base, {**side(START_DOUBLED), **scattered}).overall.answer.sentences
+    assert "Whether the whole step of 1 case changed is not known." in sentences
+
+
+def test_step_that_is_open_next_to_no_regression_is_said_once() -> None:
+    scattered = side({"latency_ms": samples((90.0, 110.0))})
+    assert "Whether" not in build_report(scattered, scattered).overall.answer.sentence
+
+
+def gpu_step(start: float) -> Side:
+    """It waits for the GPU, whose own time repeats, where the whole step does not."""
+    metrics = {
+        "latency_ms": samples((60.0, 130.0)),
+        "device_ms": samples(),
+        "device_share_percent": samples((97.0, 97.0)),
+        "cold_start_s": samples(factor=start),
+    }
+    return side(metrics, "regional")
+
+
+def test_step_for_which_the_gpus_own_time_stands_is_none_of_them() -> None:
+    scattered = side({"latency_ms": samples((90.0, 110.0))})
+    base, new = {**gpu_step(1.0), **scattered}, {**gpu_step(1.4), **scattered}
+    sentence = build_report(base, new).overall.answer.sentence
+    assert "The whole step of 1 case is not decided; it waits for the GPU" in sentence
+    assert "Whether the whole step of 1 other case changed is not known." in sentence
