@@ -97,12 +97,14 @@ class ComparisonRow:
 
     eager: how the eager control in the same processes changed.
     compiled_only: what the compiler adds to it (the inverse of the speedup's change).
+    speedup: how the speedup over that control changed.
     """
 
     case: ComparedCase
     effect: Effect
     eager: Effect | None = None
     compiled_only: Effect | None = None
+    speedup: Effect | None = None
 
     @property
     def changed_part(self) -> ChangedPart:
@@ -218,7 +220,7 @@ def _with_control(
     compiled_only = Effect(
         speedup.new, speedup.base, METRICS["latency_ms"], speedup.ratio.inverse, "unknown"
     )
-    return replace(row, eager=eager, compiled_only=compiled_only)
+    return replace(row, eager=eager, compiled_only=compiled_only, speedup=speedup)
 
 
 def _match(

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dashboard.comparisons.core.judgement import Finding, Judgement
 from dashboard.comparisons.core.matching import Key
 from dashboard.comparisons.core.means import MetricMean
-from dashboard.comparisons.core.metric_effects import CHANGED, LEAST_SHOWN_PERCENT
+from dashboard.comparisons.core.metric_effects import CHANGED, LEAST_SHOWN_PERCENT, Effect
 from dashboard.language import wording
 from dashboard.language.wording import plural
 
 _MAX_NAMED = 3
+_SURELY_SLOWER = 0.95  # a speedup below it is no scatter around eager's own step
 
 
 def sentences_of(judgement: Judgement) -> Iterator[str]:
@@ -45,6 +46,7 @@ def sentences_of(judgement: Judgement) -> Iterator[str]:
         yield from means
     if judgement.findings:
         yield from _bound_sentence(judgement)
+    yield from _slower_than_eager(judgement)
     yield from _missing_starts(judgement)
 
 
@@ -215,6 +217,35 @@ def _bound_sentence(judgement: Judgement) -> Iterator[str]:
                 f"The interval that leaves most room for it{besides}: "
                 f"{name}, {_up_to(worst.worst_percent)} worse."
             )
+
+
+def _slower_than_eager(judgement: Judgement) -> Iterator[str]:
+    """Which compiled cases take longer than eager on both sides, the longest first: however much
+    their steps gained, eager is faster.
+    """
+    latency = judgement.tables.get("latency_ms")
+    slower = []
+    for row in latency.rows if latency else ():
+        if row.speedup and max(row.speedup.levels) < _SURELY_SLOWER:
+            slower.append((row.case, row.speedup))
+    slower.sort(key=lambda each: each[1].levels)
+    compiled = len(judgement.compiled("latency_ms"))
+    if slower and compiled == 1:
+        times = _times_as_long(slower[0][1])
+        yield f"Compiled, it takes longer than eager on both sides: {times}."
+    elif slower:
+        names = []
+        for case, speedup in slower:
+            names.append(f"{case.benchmark} {case.config} ({_times_as_long(speedup)})")
+        cases = f"{len(slower)} of {plural(compiled, 'case')}"
+        take = "takes" if len(slower) == 1 else "take"
+        yield f"Compiled, {cases} {take} longer than eager on both sides: {_first_of(names)}."
+
+
+def _times_as_long(speedup: Effect) -> str:
+    """Of base, then of new: "1.9 and 1.7 times as long", "1.9 times as long"."""
+    times = dict.fromkeys(f"{1 / level:.1f}" for level in speedup.levels)
+    return f"{_and([*times])} times as long"
 
 
 def _missing_starts(judgement: Judgement) -> Iterator[str]:

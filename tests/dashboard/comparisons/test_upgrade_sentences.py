@@ -117,3 +117,38 @@ def test_step_for_which_the_gpus_own_time_stands_is_none_of_them() -> None:
     sentence = build_report(base, new).overall.answer.sentence
     assert "The whole step of 1 case is not decided; it waits for the GPU" in sentence
     assert "Whether the whole step of 1 other case changed is not known." in sentence
+
+
+def with_speedup(level: float, config: str = "inductor") -> Side:
+    """A compiled case next to its eager control."""
+    metrics = {"latency_ms": samples(), "eager_latency_ms": samples()}
+    return side({**metrics, "speedup": samples((level,) * 6)}, config)
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "said"),
+    [
+        (0.54, 0.58, ["1.9 and 1.7 times as long."]),
+        (0.5, 0.501, ["2.0 times as long."]),
+        (0.9, 0.96, []),
+        (0.96, 0.9, []),
+    ],
+)
+def test_compiled_case_that_eager_beats_on_both_sides_is_said(
+    base: float, new: float, said: list[str]
+) -> None:
+    title = "Compiled, it takes longer than eager on both sides: "
+    sentences = build_report(with_speedup(base), with_speedup(new)).overall.answer.sentences
+    assert [each.removeprefix(title) for each in sentences if each.startswith("Compiled")] == said
+
+
+def test_compiled_cases_that_eager_beats_are_named_the_longest_first() -> None:
+    cases = {
+        **with_speedup(0.8),
+        **with_speedup(0.5, "regional"),
+        **with_speedup(2.0, "max_autotune"),
+    }
+    assert (
+        "Compiled, 2 of 3 cases take longer than eager on both sides: gpt2.training regional "
+        "(2.0 times as long), gpt2.training inductor (1.2 times as long)."
+    ) in build_report(cases, cases).overall.answer.sentences
