@@ -20,9 +20,9 @@ from dashboard.comparisons.core.upgrade_answer import UpgradeAnswer, answer
 from dashboard.language.metrics import COMPILE_CALLS, METRICS
 from dashboard.language.wording import named, plural
 
-# The less the better, too. Named where they got worse, but no part of the answer: the first two
-# show in the cold start and in the latency, which are
-UNJUDGED_METRICS = (COMPILE_CALLS, "overhead_us", "host_memory_gb")
+# The less the better, too. Named where they changed, but no part of the answer: the first shows in
+# the cold start, the next two in the latency, which are
+UNJUDGED_METRICS = (COMPILE_CALLS, "overhead_us", "host_ms", "host_memory_gb")
 # What `build_report` needs of each side
 REPORT_METRICS = tuple(dict.fromkeys([*PART_METRICS, *JUDGED_METRICS, *UNJUDGED_METRICS]))
 
@@ -132,25 +132,29 @@ def _groups(
 
 
 def _group(name: GroupName, judgement: Judgement, unjudged: UnjudgedTables) -> CaseGroup:
-    """With its answer, and what got worse and had no part in it."""
+    """With its answer, and what changed and had no part in it."""
     answered = answer(judgement)
-    sentences = (*answered.sentences, *_unjudged_sentence(unjudged))
+    sentences = (*answered.sentences, *_unjudged_sentences(unjudged))
     compile_calls = _mean(unjudged[COMPILE_CALLS])
     return CaseGroup(*name, judgement, replace(answered, sentences=sentences), compile_calls)
 
 
-def _unjudged_sentence(unjudged: UnjudgedTables) -> Iterator[str]:
-    """Each metric that got worse: by how much in a single case, else in how many."""
-    changes = []
-    for table in unjudged.values():
-        worse = [row.effect for row in table.rows if row.effect.verdict == "worse"]
-        if worse and len(table.rows) == 1:
-            changes.append(named(table.metric, worse[0].change.text))
-        elif worse:
-            count = f"{len(worse)} of {plural(len(table.rows), 'case')}"
-            changes.append(f"{table.metric.label.lower()} in {count}")
-    if changes:
-        yield f"Worse for certain, but not counted towards the verdict: {', '.join(changes)}."
+def _unjudged_sentences(unjudged: UnjudgedTables) -> Iterator[str]:
+    """The metrics that got worse, then those that got better: by how much in a single case, else in
+    how many.
+    """
+    for verdict in ("worse", "better"):
+        changes = []
+        for table in unjudged.values():
+            changed = [row.effect for row in table.rows if row.effect.verdict == verdict]
+            if changed and len(table.rows) == 1:
+                changes.append(named(table.metric, changed[0].change.text))
+            elif changed:
+                count = f"{len(changed)} of {plural(len(table.rows), 'case')}"
+                changes.append(f"{table.metric.label.lower()} in {count}")
+        if changes:
+            title = f"{verdict.capitalize()} for certain, but not counted towards the verdict"
+            yield f"{title}: {', '.join(changes)}."
 
 
 def _mean(calls: Table) -> MetricMean | None:

@@ -168,7 +168,7 @@ def leading(sentences: Sequence[str]) -> list[str]:
     first = sentences[0]
     if not first.startswith("Suspected"):
         return [first]
-    better = [sentence for sentence in sentences if sentence.startswith("Better")]
+    better = [sentence for sentence in sentences if sentence.startswith("Better:")]
     return [*better, first]
 
 

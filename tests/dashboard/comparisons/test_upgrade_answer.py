@@ -247,6 +247,20 @@ def test_what_got_worse_and_does_not_count_is_named_with_how_many_cases() -> Non
     )
 
 
+def test_what_got_better_and_does_not_count_is_named_after_what_got_worse() -> None:
+    unchanged = dict.fromkeys(("latency_ms", "cold_start_s", "overhead_us", "host_ms"), samples())
+    changed = {"overhead_us": samples(factor=1.8), "host_ms": samples(factor=0.5)}
+    answer = build_report(side(unchanged), side(unchanged | changed)).overall.answer
+    assert answer.word == "No change"
+    worse, better = answer.sentences[-2:]
+    assert worse.startswith(
+        "Worse for certain, but not counted towards the verdict: call overhead 80.0% higher ("
+    )
+    assert better.startswith(
+        "Better for certain, but not counted towards the verdict: host time 50.0% faster ("
+    )
+
+
 @pytest.mark.parametrize("metric", UNJUDGED_METRICS)
 def test_what_does_not_count_is_judged_as_its_own_table_is(metric: str) -> None:
     """Five processes a side are too few for a change to be certain."""

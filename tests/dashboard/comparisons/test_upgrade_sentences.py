@@ -5,6 +5,7 @@ import pytest
 from dashboard.comparisons.core.matching import Side
 from dashboard.comparisons.core.metric_effects import CaseSamples, pool_samples
 from dashboard.comparisons.core.upgrade_groups import build_report
+from dashboard.comparisons.templatetags.comparisons import leading
 from tests.builders.compared import samples, side
 
 START_DOUBLED = {"latency_ms": samples(), "cold_start_s": samples(factor=2.0)}
@@ -152,3 +153,11 @@ def test_compiled_cases_that_eager_beats_are_named_the_longest_first() -> None:
         "Compiled, 2 of 3 cases take longer than eager on both sides: gpt2.training regional "
         "(2.0 times as long), gpt2.training inductor (1.2 times as long)."
     ) in build_report(cases, cases).overall.answer.sentences
+
+
+def test_line_of_the_newest_release_leaves_out_what_does_not_count() -> None:
+    base = {"latency_ms": samples((100.0, 100.1)), "host_ms": samples()}
+    new = {"latency_ms": samples((140.0, 140.1)), "host_ms": samples(factor=0.5)}
+    sentences = build_report(side(base), side(new)).overall.answer.sentences
+    assert sentences[-1].startswith("Better for certain, but not counted")
+    assert leading(sentences) == [sentences[0]]
