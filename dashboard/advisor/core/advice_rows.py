@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dashboard.advisor.core.advice import Advice, Doubt, StepRange
-from dashboard.advisor.core.advice_text import lacks_starts, no_other, rough_steps
+from dashboard.advisor.core.advice_text import lacks_starts, none_is, rough_steps
 from dashboard.comparisons.core.running_costs import Candidate, CostBasis, Interval, interval
 from dashboard.language.metrics import EAGER
 
@@ -92,7 +92,7 @@ def _eager_row(benchmark: str, advice: Advice) -> AdviceRow:
     if advice.doubts:
         reason = _doubted(max(advice.doubts, key=lambda doubt: doubt.percent.value))
     elif len(advice.candidates) > 1:
-        reason = f"{no_other(advice)} is faster"
+        reason = none_is(advice, "faster")
     elif lacks_starts(advice):
         config, reason = "", f"no {advice.start} start was measured"
     else:

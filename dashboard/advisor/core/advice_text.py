@@ -7,6 +7,7 @@ from itertools import takewhile
 from dashboard.advisor.core.advice import (
     Advice,
     Doubt,
+    ExclusionReason,
     RankedCandidate,
     StepRange,
     UnrankedConfig,
@@ -57,7 +58,7 @@ def _only(advice: Advice, candidate: Candidate) -> str:
         percent = f"{doubt.percent.value:.1f}% at the best estimate"
         return f"Not decided: {doubt.config} may be faster ({percent})."
     if len(advice.candidates) > 1:
-        return f"Stay in eager: {no_other(advice)} is surely faster."
+        return f"Stay in eager: {none_is(advice, 'surely faster')}."
     if lacks_starts(advice):
         return f"Not known: no config has a {advice.start} start that was measured."
     reasons = {excluded.reason for excluded in advice.left_out}
@@ -69,12 +70,25 @@ def _only(advice: Advice, candidate: Candidate) -> str:
 
 def lacks_starts(advice: Advice) -> bool:
     """Whether a config is left out only because its start was not measured."""
-    return any(excluded.reason == "start" for excluded in advice.left_out)
+    return _leaves_out(advice, "start")
 
 
-def no_other(advice: Advice) -> str:
-    """Of which configs nothing was faster, as the subject of a sentence."""
-    return "no config with a measured start" if lacks_starts(advice) else "no other config"
+def _leaves_out(advice: Advice, reason: ExclusionReason) -> bool:
+    return any(excluded.reason == reason for excluded in advice.left_out)
+
+
+def none_is(advice: Advice, faster: str) -> str:
+    """That none of the configs next to eager is "faster", as a clause that claims nothing of those
+    that were not measured.
+    """
+    if lacks_starts(advice):
+        return f"no config with a measured start is {faster}"
+    if _leaves_out(advice, "memory"):
+        return f"no other measured config that fits is {faster}"
+    others = [each.config for each in advice.candidates if each.config != EAGER]
+    if len(others) == 1:
+        return f"no {faster} config among those measured ({others[0]})"
+    return f"no other measured config is {faster}"
 
 
 def rough_steps(count: float) -> str:

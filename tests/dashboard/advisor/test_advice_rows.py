@@ -36,7 +36,12 @@ def test_eager_has_a_reason_and_no_break_even() -> None:
     row = advice_row("gpt2", make_advice(option("slow", 150, 10)))
     assert row.config == "eager"
     assert row.break_even is None
-    assert row.reason == "no other config is faster"
+    assert row.reason == "no faster config among those measured (slow)"
+
+
+def test_eager_of_several_configs_says_that_only_measured_ones_are_meant() -> None:
+    row = advice_row("gpt2", make_advice(option("slow", 150, 10), option("slower", 160, 10)))
+    assert row.reason == "no other measured config is faster"
 
 
 def test_shorter_step_without_a_measured_start_is_named() -> None:
