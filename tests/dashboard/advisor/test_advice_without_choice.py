@@ -1,4 +1,4 @@
-"""What the advisor says where little was measured to choose from, and what it compared eager with."""
+"""What the advisor says where little was measured to choose from, and what eager is compared with."""
 
 import numpy as np
 
