@@ -1,4 +1,4 @@
-"""What the advisor says where little was measured to choose from, and what eager is compared with."""
+"""What the advisor says where little was measured to choose from, and of what eager is ahead."""
 
 import numpy as np
 
