@@ -59,7 +59,7 @@ LINKS: Links = {  # page -> where a link to it is found, and which
     "benchmarks": ("/benchmarks/", None),
     "series": ("/benchmarks/", "table.lines tbody th a"),
     "advisor_list": ("/advisor/", None),
-    "advisor": ("/advisor/", "tbody th a"),
+    "advisor": ("/advisor/?machine=h100-80gb-hbm3", "tbody th a"),
     "versions": ("/versions/", None),
     "compare": ("/compare/", None),
     "comparisons": ("/comparisons/", None),
