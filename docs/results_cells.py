@@ -6,7 +6,8 @@ from statistics import median
 from packaging.version import Version
 from results_summary import Document, median_of, values
 
-_NO_COPY = Version("0.2.0")
+_NO_COPY, _NO_ORIGINAL = Version("0.2.0"), Version("0.3.0")
+MADE_FROM_ANOTHER = {"llama_int8", "distributed"}  # a model, and a family
 MAX_LISTED = 4  # a cell lists the values of up to so many processes
 
 
@@ -29,18 +30,25 @@ def each_value(processes: Sequence[Document], metric: str, digits: int) -> str:
 
 
 def memory(processes: Sequence[Document]) -> str:
-    """Of processes in which the suite counted no copy of the model of its own, if there are any;
-    else eager's has a star.
+    """Of processes in which the suite counted one model alone, if there are any; else eager's has a
+    star.
     """
 
     def newest(metric: str) -> tuple[str, str]:
         measured = [each for each in processes if values([each], metric)]
-        counted = [each for each in measured if Version(each["suite_version"]) >= _NO_COPY]
+        counted = list(filter(_counts_one_model, measured))
         star = "*" if measured and not counted else ""
         return median_cell(counted or measured, metric, 3), star
 
     compiled, _ = newest("peak_memory_gb")
     return f"{compiled} ({''.join(newest('eager_peak_memory_gb'))})"
+
+
+def _counts_one_model(process: Document) -> bool:
+    """Whether eager's memory has neither the suite's copy nor what the model was made from."""
+    benchmark = process["benchmark"]
+    is_made = {benchmark["model"], benchmark["family"]} & MADE_FROM_ANOTHER
+    return Version(process["suite_version"]) >= (_NO_ORIGINAL if is_made else _NO_COPY)
 
 
 def median_cell(processes: Sequence[Document], metric: str, digits: int) -> str:
