@@ -95,9 +95,7 @@ def fields(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> dict
     every_gpu = grouped(each for each in plain if each["benchmark"]["family"] != DISTRIBUTED)
     groups, on_h200s = _of_gpu(every_gpu, GPU), _of_gpu(every_gpu, "H200")
     several_gpus = grouped(each for each in plain if each["benchmark"]["family"] == DISTRIBUTED)
-    turned = grouped(_of(sessions, [STARTS_IN_TURN]))
     took_turns, two_of_them = _of(sessions, IN_TURN), _of(sessions, TWO_OF_THEM)
-    yardstick = _newest_yardstick(sessions)
     return dict(
         **figures(places(groups, grouped(took_turns), sessions)),
         **work_figures(counted),
@@ -116,9 +114,7 @@ def fields(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> dict
         choices=table(choices(groups)),
         names=table(names(groups)),
         starts=table(starts(groups)),
-        starts_in_turn=table(starts_in_turn(turned, on_h200s)),
-        phases=table(phases(turned)),
-        first_runs=table(first_runs(turned)),
+        **_of_starts_in_turn(grouped(_of(sessions, [STARTS_IN_TURN])), on_h200s),
         spread=table(spread(groups)),
         distributed=table(distributed(several_gpus)),
         ramp=ramp(plain),
@@ -127,12 +123,25 @@ def fields(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> dict
         single_processes=single_processes(groups),
         capped=capped(documents),
         unreferenced=unreferenced(plain),
-        yardstick=yardstick,
-        goal=f"{GOAL_PERCENT:.0f}%",
-        within_goal=within(yardstick, GOAL_PERCENT),
+        **_of_yardstick(_newest_yardstick(sessions)),
         **device_goal(),
         drill=(RECORDED / "h100_drill" / "drill.md").read_text().strip(),
     )
+
+
+def _of_starts_in_turn(groups: Groups, every: Groups) -> dict[str, str]:
+    """What is said of the cold and warm starts of two releases that took turns."""
+    return {
+        "starts_in_turn": table(starts_in_turn(groups, every)),
+        "phases": table(phases(groups)),
+        "first_runs": table(first_runs(groups)),
+    }
+
+
+def _of_yardstick(printed: str) -> dict[str, str]:
+    """What the yardstick printed, and how much of it is within the goal."""
+    goal = f"{GOAL_PERCENT:.0f}%"
+    return {"yardstick": printed, "goal": goal, "within_goal": within(printed, GOAL_PERCENT)}
 
 
 def _of_two_releases(groups: Groups, on_h200s: Groups) -> dict[str, Any]:

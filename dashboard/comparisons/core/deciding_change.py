@@ -42,7 +42,8 @@ def _first_better(judgement: Judgement) -> DecidingChange | None:
     for failure in judgement.repairs:
         return DecidingChange("passes now", failure.case)
     for finding in judgement.of_kind("improvement"):
-        if not finding.is_of_eager:  # which is no reason to move
+        # Memory that eager saves as well is no reason to move
+        if not finding.is_of_eager:
             return _of_finding(finding)
     return _first_mean(judgement, "better")
 

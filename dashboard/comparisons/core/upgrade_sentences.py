@@ -11,7 +11,7 @@ from dashboard.language import wording
 from dashboard.language.wording import plural
 
 _MAX_NAMED = 3
-_SURELY_SLOWER = 0.95  # a speedup below it is no scatter around eager's own step
+_SLOWER_SPEEDUP = 0.95  # below it; between it and 1 processes may differ by chance
 
 
 def sentences_of(judgement: Judgement) -> Iterator[str]:
@@ -226,7 +226,7 @@ def _slower_than_eager(judgement: Judgement) -> Iterator[str]:
     latency = judgement.tables.get("latency_ms")
     slower = []
     for row in latency.rows if latency else ():
-        if row.speedup and max(row.speedup.levels) < _SURELY_SLOWER:
+        if row.speedup and max(row.speedup.levels) < _SLOWER_SPEEDUP:
             slower.append((row.case, row.speedup))
     slower.sort(key=lambda each: each[1].levels)
     compiled = len(judgement.compiled("latency_ms"))

@@ -49,8 +49,8 @@ def sentences(report: UpgradeReport, base: MeasuredSide, new: MeasuredSide) -> l
         change = _evened(compared[row.case.key], profiles)
         if diffs and (row.effect.is_changed or change):
             names = str(of_case.base), str(of_case.new)
-            known = in_kernels(diffs[0]) if is_one_place else []
-            kernels.append(CaseKernels(row, *names, sentence(diffs[0]), change, known))
+            known_changes = in_kernels(diffs[0]) if is_one_place else []
+            kernels.append(CaseKernels(row, *names, sentence(diffs[0]), change, known_changes))
     return kernels
 
 

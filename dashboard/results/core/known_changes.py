@@ -36,8 +36,8 @@ class KnownChange:
 
     @property
     def text(self) -> str:
-        known = "A known change" if self.is_named else "Likely a known change, by its kernels"
-        return f"{known}: since {self.since} {self.sentence}"
+        certainty = "A known change" if self.is_named else "Likely a known change, by its kernels"
+        return f"{certainty}: since {self.since} {self.sentence}"
 
 
 KNOWN_CHANGES = (
