@@ -114,7 +114,7 @@ METRICS: dict[str, Metric] = {
         Metric("eager_device_ms", "Eager device time", "ms", True, 1, "geomean", False, "The same for eager, in the same process: the control."),
         Metric("device_speedup", "Device speedup", "×", False, 1, "geomean", False, "Eager device time / compiled device time."),
         Metric("device_share_percent", "Device share", "%", False, 5, "median", False, "Device time / latency: near 100 the GPU is the bottleneck, far below it the host that launches its kernels."),
-        Metric("host_ms", "Host time", "ms", True, 10, "geomean", False, "Median time until a step's last launch has returned, without waiting for the GPU."),
+        Metric("host_ms", "Host time", "ms", True, 10, "geomean", False, "Median time until a step's last launch has returned, without waiting for the GPU. Each step is timed alone, from an idle GPU: it can be above the latency."),
         Metric("kernels", "Kernels", "", True, 2, "median", False, "Kernels and copies that a step runs on the GPU."),
         Metric("cold_start_s", "Cold start", "s", True, 10, "geomean", True, "First compiled step in a new process with empty caches, without what comes before it: imports, building the model, the toolchain's one-time checks."),
         Metric("warm_start_s", "Warm start", "s", True, 10, "geomean", True, "First compiled step in a new process with the caches kept."),

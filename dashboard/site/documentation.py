@@ -50,6 +50,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Found in PyTorch": (
         "wrong-gradients",
         "attention-dropout",
+        "attention-mask",
         "math-precision",
         "dynamic-backward-stride",
         "int8-decode",

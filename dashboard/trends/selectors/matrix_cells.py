@@ -123,11 +123,14 @@ def control_cell(case: CaseRollup) -> MatrixCell | None:
 
 
 def _value_cell(case: CaseRollup, newest: Newest, value: float, metric: Metric) -> MatrixCell:
-    next_to_it = f"{_latency(case)} per step" if metric == SPEEDUP else _speedup(case)
+    speedup = _speedup_of_build(case, newest.build)
+    next_to_it = f"{_latency(case)} per step"
+    if metric != SPEEDUP:
+        next_to_it = f"speedup {quantity(SPEEDUP, speedup)}" if speedup else ""
     ends = interval(metric, newest.low, newest.high)
     about = _about(newest, next_to_it, f"95% interval {ends}" if ends else "")
 
-    heat = speedup_heat(case.value("speedup"))
+    heat = speedup_heat(speedup)
     goodness = -value if metric.lower_is_better else value
     return MatrixCell(case, quantity(metric, value), heat, about, goodness)
 
@@ -185,11 +188,12 @@ def _latency(case: CaseRollup) -> str:
     return quantity(METRICS["latency_ms"], latency.value)
 
 
-def _speedup(case: CaseRollup) -> str:
-    value = case.value("speedup")
-    if not value or case.config == EAGER:
-        return ""
-    return f"speedup {quantity(SPEEDUP, value)}"
+def _speedup_of_build(case: CaseRollup, build: str | None) -> float | None:
+    """The newest speedup; None of eager, and where it was measured on another build."""
+    newest = case.newest.get("speedup")
+    if newest is None or newest.build != build or case.config == EAGER:
+        return None
+    return newest.value
 
 
 def _label(metric: Metric) -> str:
