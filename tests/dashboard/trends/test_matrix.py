@@ -98,6 +98,13 @@ def test_another_metric_keeps_the_colour_of_the_speedup() -> None:
     assert cell.heat == 4
 
 
+def test_another_metric_has_no_colour_of_another_builds_speedup() -> None:
+    rollup = case({"speedup": newest(2.0, build="2.15.0"), "drift": newest(1e-6, build="2.11.0")})
+    cell = make_cell(rollup, MatrixQuery(metric=DRIFT))
+    assert cell.about == "PyTorch 2.11.0"
+    assert cell.heat == 0
+
+
 def test_cell_against_a_base_shows_the_change_and_both_values() -> None:
     cell = make_cell(latency(110.0), against(latency(100.0)))
     assert cell.text == "? 10.0% slower"
