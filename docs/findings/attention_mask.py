@@ -121,16 +121,16 @@ if __name__ == "__main__":
     gpu = torch.cuda.is_available() and torch.cuda.get_device_name()
     print(f"torch {torch.__version__}, transformers {transformers.__version__}, {gpu or 'CPU'}")
     print("attentions in the graph, of these with a mask, with a stride of 0 on its last axis:")
-    repeated = 0
+    refused = 0
     with torch.no_grad():
         for name in CLASSES:
             strides = masks(*model_and_inputs(name, 2, "meta"))
             masked = [each for each in strides if each is not None]
-            found = sum(each[-1] == 0 for each in masked)
-            repeated += found
-            print(f"  {name:36}{len(strides):3}{len(masked):4}{found:4}", flush=True)
+            repeating = [each for each in masked if each[-1] == 0]
+            refused += len(repeating)
+            print(f"  {name:36}{len(strides):3}{len(masked):4}{len(repeating):4}", flush=True)
         for name, batch in BATCH.items() if gpu else ():
             print(f"{name}, {batch} a batch, the GPU's own time of a step:")
             time_on_gpu(name, batch)
-    print(f"verdict: {repeated} attentions have a mask that the fused kernels refuse")
-    sys.exit(repeated > 0)
+    print(f"verdict: {refused} attentions have a mask that the fused kernels refuse")
+    sys.exit(refused > 0)
