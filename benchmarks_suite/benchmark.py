@@ -1,5 +1,6 @@
 """What a benchmark is, and how the module that builds it is imported. Stdlib only."""
 
+import ast
 import importlib
 import importlib.util
 import sys
@@ -77,6 +78,18 @@ class Benchmark:
     @property
     def name(self) -> str:
         return f"{self.model}.{self.size}.{self.mode}.{self.dtype}.{self.shapes}.b{self.batch_size}"
+
+    @property
+    def about(self) -> str:
+        """What its file says of itself, up to the first empty line, without running it. Empty of the
+        field's models, whose adapters build many, and of installed modules.
+        """
+        own_file = Path(self.source)
+        path = own_file if self.source else Path(__file__).parent / "models" / f"{self.model}.py"
+        if self.is_of_field or path.suffix != ".py":
+            return ""
+        described = ast.get_docstring(ast.parse(path.read_bytes())) or ""
+        return " ".join(described.partition("\n\n")[0].split())
 
     def described(self) -> dict[str, Any]:
         described = {field: getattr(self, field) for field in _FIELDS}

@@ -65,6 +65,7 @@ def _entry(benchmark: Benchmark, position: int) -> Document:
         **benchmark.described(),
         "position": position,
         "default_configs": list(benchmark.default_configs),
+        "about": benchmark.about,
     }
     return {**entry, "source": benchmark.source} if benchmark.source else entry
 

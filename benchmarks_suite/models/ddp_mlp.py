@@ -1,4 +1,4 @@
-"""The MLP of mlp.py, its gradients averaged over all ranks by DistributedDataParallel."""
+"""The plain MLP, its gradients averaged over all ranks by DistributedDataParallel."""
 
 from dataclasses import replace
 

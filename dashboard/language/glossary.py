@@ -96,16 +96,18 @@ WORDS: dict[str, str] = {
     "its metric's threshold (a mean half of it), at most 5% of what is called so is expected to be "
     "chance, and enough processes of each side measured it, mostly six; by fewer it is suspected.",
     "verdict": "What a comparison comes to, in a word. Of compiled and eager cases, latency, the device "
-    "time of GPUs, cold start, peak memory, drift, graph breaks and failures count towards it. All "
+    "time of steps that keep a GPU busy, cold start, peak memory, drift, graph breaks and failures count towards it. All "
     "else is shown, and has no part in it.",
     "Stay: new failures": "A case that passed on the base build only fails on the new one; by a "
     "timeout, a crash or a full memory in two processes at least, where two passed before.",
-    "Stay": "Something is significantly worse; nothing is significantly better, and no case passes "
-    "that failed before.",
+    "Stay": "Something is significantly worse, and not the cold start alone; nothing is "
+    "significantly better, and no case passes that failed before.",
     "It depends": "Something is significantly worse and something significantly better, or a case "
     "passes that failed before; and steps did not get faster, or some got slower or are suspected "
     "of it.",
-    "Move, at a cost": "Steps, or the GPU's time in them, got significantly faster, and only other "
+    "Longer cold start": "The first step comes significantly later, which each process pays once; "
+    "nothing else is significantly worse, nothing significantly better.",
+    "Move, at a cost": "Steps, or the time of GPUs that they keep busy, got significantly faster, and only other "
     "things significantly worse, such as the cold start or memory. No step got slower or is "
     "suspected of it.",
     "Move": "Something is significantly better, or a case passes that failed before; nothing is "

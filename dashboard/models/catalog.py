@@ -75,6 +75,8 @@ class Benchmark(models.Model):
     shapes = models.CharField(max_length=40)
     batch_size = models.PositiveIntegerField()
     item = models.CharField(max_length=40, default="samples")  # the unit of throughput
+    # What the model is, as its file says; empty where only results are known
+    about = models.TextField(blank=True, default="", db_default="")
     # Its place in the registry: cheap, informative ones first
     position = models.PositiveIntegerField(default=0)
     # Configs that a default run measures; [] = not in it

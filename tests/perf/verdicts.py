@@ -29,16 +29,26 @@ from dashboard.comparisons.core.block_effects import Block
 from dashboard.comparisons.core.gate import decide
 from dashboard.comparisons.core.judgement import DEVICE_SHARE, Judgement, judge_sides
 from dashboard.comparisons.core.levels import level_of, merge_levels
-from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key, Side
+from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key, Side, Table
 from dashboard.comparisons.core.metric_effects import CERTAIN_PROCESSES, CaseSamples
 from dashboard.comparisons.core.upgrade_answer import answer
 
 MODELS, CONFIGS = 15, 4
 SLOWER_CASES = 10
-DEVICE_TIME = "device_ms"
+DEVICE_TIME, START = "device_ms", "cold_start_s"
+# Of ln(cold start) between processes of one release on all machines of tests/data/h200_starts
+# (python -m tests.perf.scatter tests/data/h200_starts --metric cold_start_s); on one it is less
+START_NOISE = 0.152
+MORE_PAIRS = 3  # each time somebody wants an answer
 # The GPU is busy for nearly all of the step
 BUSY = CaseSamples(1, (), None, n=2, least=97.0, most=97.0, mean=97.0)
-REGRESSION_WORDS = {"Stay: new failures", "Stay", "It depends", "Move, at a cost"}
+REGRESSION_WORDS = {
+    "Stay: new failures",
+    "Stay",
+    "It depends",
+    "Longer cold start",
+    "Move, at a cost",
+}
 PASSED_WITHOUT_GAINS = {
     "No change",
     "No regression found",
@@ -64,7 +74,9 @@ class Situation:
     common_device, own_device: by how much a device is off for all cases, and for one.
     day: by how much a session is off, for all cases and for one alike.
     modes: by how much slower a process is in its second mode, in which `mode_share` of them run.
-    metric: what is measured: the step's latency, or the GPU's part of it.
+    metric: what is measured: the step's latency, the GPU's part of it, or the cold start.
+    more_looks: how many times, after that, somebody measures MORE_PAIRS of each case that differs
+        by its threshold and is not certain, looks, and stops where it is.
     slower: of SLOWER_CASES. tails: Student's t of 3 degrees of freedom in place of a normal error.
     """
 
@@ -84,6 +96,7 @@ class Situation:
     noise_factor: float = 1.0
     again: bool = True
     metric: str = "latency_ms"
+    more_looks: int = 0
 
 
 SITUATIONS = (
@@ -123,6 +136,26 @@ SITUATIONS = (
         slower=0.2,
         again=False,
         metric=DEVICE_TIME,
+    ),
+    Situation("cold start, two a side", processes=2, noise=START_NOISE, metric=START),
+    Situation("cold start, six a side", processes=6, noise=START_NOISE, metric=START),
+    Situation("cold start, four more looks", noise=START_NOISE, metric=START, more_looks=4),
+    Situation(
+        "cold start, four more looks, heavy tails",
+        noise=START_NOISE,
+        metric=START,
+        more_looks=4,
+        tails=True,
+    ),
+    Situation(
+        "cold start, four more looks, noise twofold",
+        noise=START_NOISE,
+        noise_factor=2.0,
+        metric=START,
+        more_looks=4,
+    ),
+    Situation(
+        "cold start, ten 20% longer", noise=START_NOISE, slower=0.2, metric=START, more_looks=4
     ),
 )
 
@@ -197,7 +230,23 @@ class Page:
         again = [row.case.place[0] for row in judgement.tables[metric].rows if row.effect.suspected]
         if again:
             self.measure(again, max(1, CERTAIN_PROCESSES - self.situation.processes))
-        return judge_sides(*self.sides(), [metric], is_complete=True)
+        judgement = judge_sides(*self.sides(), [metric], is_complete=True)
+        for _ in range(self.situation.more_looks):
+            self.measure(_seem_changed(judgement.tables[metric]), MORE_PAIRS)
+            judgement = judge_sides(*self.sides(), [metric], is_complete=True)
+        return judgement
+
+
+def _seem_changed(table: Table) -> list[int]:
+    """The cases that differ by the threshold and are not certain."""
+    cases = []
+    for row in table.rows:
+        ratio = row.effect.ratio
+        assert ratio
+        seems_changed = abs(ratio.percent) >= table.metric.threshold_percent
+        if seems_changed and not row.effect.is_significant:
+            cases.append(row.case.place[0])
+    return cases
 
 
 def samples_of(processes: Sequence[Process]) -> CaseSamples:

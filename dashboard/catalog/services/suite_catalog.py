@@ -27,7 +27,7 @@ REQUIRED_BENCHMARK_FIELDS = (
     "shapes",
     "batch_size",
 )
-BENCHMARK_FIELDS = (*REQUIRED_BENCHMARK_FIELDS, "item", "default_configs")
+BENCHMARK_FIELDS = (*REQUIRED_BENCHMARK_FIELDS, "item", "default_configs", "about")
 CONFIG_FIELDS = ("label", "about")
 BUILD_FIELDS = ("version", "git_sha", "cuda", "triton", "adopted")
 TEXT = {"type": "string"}
@@ -167,7 +167,8 @@ def _check_entry(
 @cache
 def _benchmark_validator() -> jsonschema_rs.Draft202012Validator:
     names = read_schema("job.v1.json")["properties"]
-    fields = dict.fromkeys(("model", "family", "size", "mode", "dtype", "shapes", "item"), TEXT)
+    texts = ("model", "family", "size", "mode", "dtype", "shapes", "item", "about")
+    fields = dict.fromkeys(texts, TEXT)
     configs = {"type": "array", "items": names["config"]}
     named = {"name": names["benchmark"], "default_configs": configs}
     return jsonschema_rs.Draft202012Validator({"properties": {**fields, **named}})

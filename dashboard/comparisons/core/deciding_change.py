@@ -51,8 +51,6 @@ def _first_better(judgement: Judgement) -> DecidingChange | None:
 def _of_finding(finding: Finding) -> DecidingChange:
     """Without its interval, with what keeps a reader from taking it for more than it is."""
     text = named(finding.metric, _without_interval(finding.effect.change.text))
-    if finding.step_share is not None:
-        text += f", {finding.step_share:.0f}% of the step"
     if finding.is_of_eager:
         text += ", in eager as well"
     return DecidingChange(text, finding.row.case, finding.metric.key)

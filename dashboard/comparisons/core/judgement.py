@@ -66,15 +66,12 @@ class Finding:
 
     device_decides: it is a step's latency, the step waits for the GPU, and what the GPU's own time
         does is decided.
-    step_share: of a device time how much of the step it is, percent, where the step waits for the
-        CPU as well; else None.
     is_of_eager: it is a peak of memory, and eager's changed by as many bytes.
     """
 
     metric: Metric
     row: ComparisonRow
     device_decides: bool = False
-    step_share: float | None = None
     is_of_eager: bool = False
 
     @property
@@ -124,7 +121,8 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """tables: by metric, judged together. means: over all cases of a metric.
+    """tables: by metric, judged together. findings: of those of their rows that count. means: over
+    all cases of a metric; of the device time over those that count, where there are any.
 
     breaks, repairs: cases that fail on the new side alone, or on the base side alone.
     undecided: cases that failed there in a way that one process does not prove.
@@ -187,7 +185,8 @@ class Judgement:
         return {finding.metric.key for finding in gained} - own
 
     def means_of(self, verdict: EffectVerdict) -> list[MetricMean]:
-        return [mean for mean in self.means if mean.verdict == verdict]
+        """Of those that count."""
+        return [mean for mean in self.means if mean.counts and mean.verdict == verdict]
 
     @property
     def without_start(self) -> set[Key]:
@@ -242,14 +241,17 @@ def judge_sides(
     tables = {}
     for key in metrics:
         tables[key] = _table(base, new, METRICS[key], any_libraries=any_libraries)
+    if "device_ms" in tables:
+        tables["device_ms"] = _with_step_shares(tables["device_ms"], base, new)
     tables, means = judge_together(tables, means_of(tables))
 
     findings: list[Finding] = []
     for table in tables.values():
         for row in table.rows:
-            if not is_grain(table.metric, min(row.effect.base.least, row.effect.new.least)):
+            least = min(row.effect.base.least, row.effect.new.least)
+            if row.counts and not is_grain(table.metric, least):
                 findings.append(Finding(table.metric, row))
-    findings = _with_eager_memory(_with_device_decisions(findings, base, new), base, new)
+    findings = _with_eager_memory(_with_device_decisions(findings), base, new)
     breaks, undecided = newly_failing(base, new)
     repairs, _ = newly_failing(new, base)
     absent: list[ExcludedCase] = []
@@ -260,24 +262,26 @@ def judge_sides(
     return Judgement(tables, findings, means, breaks, repairs, undecided, absent)
 
 
-def _with_device_decisions(findings: Sequence[Finding], base: Side, new: Side) -> list[Finding]:
-    """The findings; latencies know where the GPU's own time stands for them, and device times how
-    much of the step they are.
-    """
+def _with_step_shares(table: Table, base: Side, new: Side) -> Table:
+    """A table of device times whose rows know where the step waits for the CPU as well."""
+    rows = []
+    for row in table.rows:
+        share = _device_share(row.case.key, base, new)
+        is_busy = share is not None and share >= BUSY_GPU_PERCENT
+        rows.append(replace(row, step_share=None if is_busy else share))
+    return replace(table, rows=rows)
+
+
+def _with_device_decisions(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings; latencies know where a GPU's own time that counts is decided."""
     decided = set()
     for finding in findings:
         if finding.metric.key == "device_ms" and finding.kind not in {"suspected", "open"}:
             decided.add(finding.row.case.key)
     marked = []
     for finding in findings:
-        key = finding.row.case.key
-        share = _device_share(key, base, new)
-        is_busy = share is not None and share >= BUSY_GPU_PERCENT
-        if finding.metric.key == "device_ms":
-            marked.append(replace(finding, step_share=None if is_busy else share))
-        else:
-            decides = finding.metric.key == "latency_ms" and key in decided and is_busy
-            marked.append(replace(finding, device_decides=decides))
+        decides = finding.metric.key == "latency_ms" and finding.row.case.key in decided
+        marked.append(replace(finding, device_decides=decides))
     return marked
 
 

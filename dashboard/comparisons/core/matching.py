@@ -98,6 +98,8 @@ class ComparisonRow:
     eager: how the eager control in the same processes changed.
     compiled_only: what the compiler adds to it (the inverse of the speedup's change).
     speedup: how the speedup over that control changed.
+    step_share: of a device time how much of the step it is, percent, where the step waits for the
+        CPU as well; else None.
     """
 
     case: ComparedCase
@@ -105,6 +107,14 @@ class ComparisonRow:
     eager: Effect | None = None
     compiled_only: Effect | None = None
     speedup: Effect | None = None
+    step_share: float | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether it has a part in the verdict: a step that waits for the CPU need not become
+        slower with its device time.
+        """
+        return self.step_share is None
 
     @property
     def changed_part(self) -> ChangedPart:

@@ -39,6 +39,7 @@ class MetricMean:
     effects: of these cases. ratio: their geomean.
     q: among everything that was judged with it; NaN where it was not judged. A mean that was not
         is shown, and called nothing.
+    step_shares: of device times that do not count how much of their steps they are, percent.
     """
 
     key: str
@@ -46,6 +47,12 @@ class MetricMean:
     effects: Sequence[Effect]
     ratio: Ratio
     q: float = math.nan
+    step_shares: Sequence[float] = ()
+
+    @property
+    def counts(self) -> bool:
+        """Whether it has a part in the verdict."""
+        return not self.step_shares
 
     @property
     def matched(self) -> int:
@@ -62,8 +69,10 @@ class MetricMean:
 
     @property
     def p(self) -> float:
-        """NaN where it is not judged: of one case it is that case, and eager decides nothing."""
-        is_judged = self.matched > 1 and self.key != _CONTROL
+        """NaN where it is not judged: of one case it is that case, eager decides nothing, and what
+        does not count neither.
+        """
+        is_judged = self.matched > 1 and self.key != _CONTROL and self.counts
         return self.ratio.p if is_judged else math.nan
 
     @property
@@ -83,6 +92,16 @@ class MetricMean:
         processes = sum(effect.processes for effect in self.effects)
         is_certain = self.q <= FALSE_DISCOVERY_RATE and processes >= 2 * CERTAIN_PROCESSES
         return verdict if is_certain else "unknown"
+
+    @property
+    def share_of_step(self) -> str:
+        """How much of their steps device times are that do not count, in words; else empty."""
+        if self.counts:
+            return ""
+        ends = dict.fromkeys(
+            f"{share:.0f}" for share in (min(self.step_shares), max(self.step_shares))
+        )
+        return f"{' to '.join(ends)}% of the step"
 
     @property
     def change(self) -> ValueChange:
@@ -118,19 +137,24 @@ def mean_name(key: str) -> str:
 
 def means_of(tables: Mapping[str, Table]) -> list[MetricMean]:
     """Of the compiled cases in each metric that has ratios, and of their eager control next to the
-    latency.
+    latency. Of rows that count, or of all where none does.
     """
     means = []
     for key, table in tables.items():
-        means.append((key, [row.effect for row in table.rows if row.case.config != EAGER]))
+        compiled = [row for row in table.rows if row.case.config != EAGER]
+        rows = [row for row in compiled if row.counts] or compiled
+        shares = [row.step_share for row in rows if row.step_share is not None]
+        means.append(_mean(key, [row.effect for row in rows], shares))
         if key == "latency_ms":
-            means.append((_CONTROL, _controls(table.rows)))
-    return [mean for key, effects in means if (mean := _mean(key, effects))]
+            means.append(_mean(_CONTROL, _controls(table.rows)))
+    return [mean for mean in means if mean is not None]
 
 
-def _mean(key: str, effects: Sequence[Effect]) -> MetricMean | None:
+def _mean(key: str, effects: Sequence[Effect], shares: Sequence[float] = ()) -> MetricMean | None:
     ratio = geomean([effect.ratio for effect in effects if effect.ratio])
-    return MetricMean(key, METRICS[key], effects, ratio) if ratio else None
+    if ratio is None:
+        return None
+    return MetricMean(key, METRICS[key], effects, ratio, step_shares=shares)
 
 
 def _controls(rows: Sequence[ComparisonRow]) -> list[Effect]:

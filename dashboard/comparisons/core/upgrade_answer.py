@@ -11,6 +11,7 @@ Recommendation = Literal[
     "Stay: new failures",
     "Stay",
     "It depends",
+    "Longer cold start",
     "Move, at a cost",
     "Move",
     "Move, cold start not known",
@@ -48,7 +49,7 @@ class UpgradeAnswer:
 
 def answer(judgement: Judgement) -> UpgradeAnswer:
     """What to do, from what is known. The word is a regression's exactly where the judgement's
-    state is: Stay, It depends, or Move at a cost.
+    state is: Stay, It depends, Longer cold start, or Move at a cost.
     """
     word = _recommendation(judgement)
     sentences = tuple(sentences_of(judgement)) or (NOTHING_MEASURED,)
@@ -74,7 +75,7 @@ def _despite_regressions(judgement: Judgement) -> Recommendation:
     if judgement.breaks:
         return "Stay: new failures"
     if not judgement.gains:
-        return "Stay"
+        return "Longer cold start" if _worse_metrics(judgement) == {"cold_start_s"} else "Stay"
     return "Move, at a cost" if _only_steps_gain(judgement) else "It depends"
 
 
@@ -103,9 +104,13 @@ def _only_steps_gain(judgement: Judgement) -> bool:
         return False
     better = {finding.metric.key for finding in judgement.of_kind("improvement")}
     better |= {mean.key for mean in judgement.means_of("better")}
+    return bool(STEP_TIMES & better) and not STEP_TIMES & _worse_metrics(judgement)
+
+
+def _worse_metrics(judgement: Judgement) -> set[str]:
+    """The keys of those in which something got worse for certain."""
     worse = {finding.metric.key for finding in judgement.of_kind("regression")}
-    worse |= {mean.key for mean in judgement.means_of("worse")}
-    return bool(STEP_TIMES & better) and not STEP_TIMES & worse
+    return worse | {mean.key for mean in judgement.means_of("worse")}
 
 
 def _is_worse_step(finding: Finding) -> bool:

@@ -13,11 +13,17 @@ from dashboard.comparisons.core.judgement import (
     judge_sides,
     judge_together,
 )
-from dashboard.comparisons.core.matching import ComparedCase, Side, Table, compare
+from dashboard.comparisons.core.matching import (
+    ComparedCase,
+    ComparisonRow,
+    Side,
+    Table,
+    compare,
+)
 from dashboard.comparisons.core.means import MetricMean, means_of
 from dashboard.comparisons.core.shortfall import Shortfall, shortfall
 from dashboard.comparisons.core.upgrade_answer import UpgradeAnswer, answer
-from dashboard.language.metrics import COMPILE_CALLS, METRICS
+from dashboard.language.metrics import COMPILE_CALLS, METRICS, Metric
 from dashboard.language.wording import named, plural
 
 # The less the better, too. Named where they changed, but no part of the answer: the first shows in
@@ -134,27 +140,40 @@ def _groups(
 def _group(name: GroupName, judgement: Judgement, unjudged: UnjudgedTables) -> CaseGroup:
     """With its answer, and what changed and had no part in it."""
     answered = answer(judgement)
-    sentences = (*answered.sentences, *_unjudged_sentences(unjudged))
+    uncounted = {**_uncounted_device_times(judgement), **unjudged}
+    sentences = (*answered.sentences, *_uncounted_sentences(uncounted))
     compile_calls = _mean(unjudged[COMPILE_CALLS])
     return CaseGroup(*name, judgement, replace(answered, sentences=sentences), compile_calls)
 
 
-def _unjudged_sentences(unjudged: UnjudgedTables) -> Iterator[str]:
+def _uncounted_device_times(judgement: Judgement) -> UnjudgedTables:
+    """Those of steps that wait for the CPU as well, where there are any."""
+    device = judgement.tables.get("device_ms")
+    rows = [row for row in device.rows if not row.counts] if device else []
+    return {"device_ms": replace(device, rows=rows)} if device and rows else {}
+
+
+def _uncounted_sentences(tables: UnjudgedTables) -> Iterator[str]:
     """The metrics that got worse, then those that got better: by how much in a single case, else in
     how many.
     """
     for verdict in ("worse", "better"):
         changes = []
-        for table in unjudged.values():
-            changed = [row.effect for row in table.rows if row.effect.verdict == verdict]
+        for table in tables.values():
+            changed = [row for row in table.rows if row.effect.verdict == verdict]
             if changed and len(table.rows) == 1:
-                changes.append(named(table.metric, changed[0].change.text))
+                changes.append(_change_of(table.metric, changed[0]))
             elif changed:
                 count = f"{len(changed)} of {plural(len(table.rows), 'case')}"
                 changes.append(f"{table.metric.label.lower()} in {count}")
         if changes:
             title = f"{verdict.capitalize()} for certain, but not counted towards the verdict"
             yield f"{title}: {', '.join(changes)}."
+
+
+def _change_of(metric: Metric, row: ComparisonRow) -> str:
+    change = named(metric, row.effect.change.text)
+    return change if row.step_share is None else f"{change}, {row.step_share:.0f}% of the step"
 
 
 def _mean(calls: Table) -> MetricMean | None:

@@ -138,11 +138,8 @@ def _changes(title: str, findings: Sequence[Finding]) -> Iterator[str]:
 
 def _change_of(finding: Finding) -> str:
     """With what keeps a reader from taking it for more than it is."""
-    metric, text = finding.metric, finding.effect.change.text
-    if finding.step_share is not None:
-        of_step = f"{finding.step_share:.0f}% of the step"
-        return f"{metric.label.lower()}, {of_step}, {wording.without_noun(text)}"
-    return f"{wording.named(metric, text)}{_size_of(finding)}"
+    change = wording.named(finding.metric, finding.effect.change.text)
+    return f"{change}{_size_of(finding)}"
 
 
 def _size_of(finding: Finding) -> str:
@@ -163,7 +160,7 @@ def _size_of(finding: Finding) -> str:
 def _mean_sentences(judgement: Judgement) -> Iterator[str]:
     changed, same, unknown = [], [], []
     for mean in judgement.means:
-        if mean.matched < 2:
+        if mean.matched < 2 or not mean.counts:
             continue
         if mean.verdict in CHANGED:
             as_eager = ", in eager as well" if mean.key in judgement.gained_by_eager else ""

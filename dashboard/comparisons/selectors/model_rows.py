@@ -12,6 +12,7 @@ from dashboard.comparisons.core.upgrade_answer import VERDICTS
 from dashboard.comparisons.core.upgrade_groups import CaseGroup, UpgradeReport
 from dashboard.comparisons.core.upgrade_report import CaseKernels
 from dashboard.language.metrics import COMPILE_CALLS
+from dashboard.results.core.known_changes import KnownChange
 from dashboard.runs.selectors.runs import seconds_by_case
 
 # What people decide by: the whole step, the GPU in it, the start and the calls in it, memory,
@@ -59,6 +60,11 @@ class ModelRow:
         return f"{only.left}, {only.evened.processes} processes a side"
 
     @property
+    def known_changes(self) -> list[KnownChange]:
+        """Those that the kernels of any of its cases show, once each."""
+        return list(dict.fromkeys(change for of in self.kernels for change in of.known_changes))
+
+    @property
     def is_measurable(self) -> bool:
         """Whether measuring more would bring a verdict."""
         return self.need is not None and not self.need.shortfall.is_hopeless
@@ -70,8 +76,10 @@ class ModelRow:
 
     @property
     def slowdown(self) -> float:
-        """In logs, of the GPU's time where it is known, else of the step."""
-        mean = self.group.mean_of("device_ms") or self.group.mean_of("latency_ms")
+        """In logs, of the GPU's time where it counts, else of the step."""
+        mean = self.group.mean_of("device_ms")
+        if mean is None or not mean.counts:
+            mean = self.group.mean_of("latency_ms")
         return mean.ratio.log if mean else 0.0
 
 

@@ -34,6 +34,8 @@ class FamilyFigure:
     level: mean over ``cases`` of ln(value), for `passed` of the value; None: no case has one.
     days: the month that ended with the newest datum of the place, oldest first.
     build: the newest of the place; None where the month had no other build before it.
+    of_builds: versions of the builds that its cases' values are of, where several were measured in
+        turn.
     """
 
     metric: Metric
@@ -41,6 +43,7 @@ class FamilyFigure:
     cases: int
     days: Sequence[Day]
     build: int | None
+    of_builds: Sequence[str] = ()
 
     @property
     def is_share(self) -> bool:

@@ -1,11 +1,14 @@
 """How every family stands at one place and how far it moved in a month, from two rollups."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, timedelta
+from typing import Any
 
 from django.db import connection
 
+from dashboard.catalog.core.versions import version_order
 from dashboard.language.metrics import EAGER, METRICS, SUMMARY
 from dashboard.models import Config
 from dashboard.overview.core.summary import Day, FamilyFigure, came_in_turn, newest_build
@@ -16,6 +19,7 @@ from dashboard.ui.locations import SeriesLocation
 DAYS = 30
 Levels = dict[str, tuple[int, float]]  # metric -> (cases, level)
 Days = dict[tuple[str, str, str], list[Day]]  # (family, mode, metric) -> the month's days
+Builds = dict[tuple[str, str, str], Sequence[str]]  # likewise: versions, the newest first
 # Eager is the control: it counts among the cases that pass, and in nothing that is compared with
 # it. '': every compiled config.
 _CONFIGS = """(
@@ -32,11 +36,7 @@ _NOT_JUDGED = """
 """
 # Where the cases stand: their newest values. The newest datum of `passed` says which ones have
 # failed since: those do not count.
-_NOW = f"""
-    SELECT NULL::date, NULL::bigint, benchmark.family, benchmark.mode, measured.metric, count(*), 0,
-           avg(CASE WHEN measured.metric = 'passed' THEN measured.last_value
-                    ELSE ln(measured.last_value) END),
-           count(*) FILTER (WHERE {_NOT_JUDGED})
+_FROM = f"""
     FROM dashboard_series AS measured
     JOIN dashboard_benchmark AS benchmark ON benchmark.id = measured.benchmark_id AND {SHOWN}
     JOIN dashboard_config AS config ON config.id = measured.config_id
@@ -46,14 +46,33 @@ _NOW = f"""
             AND passed.benchmark_id = measured.benchmark_id
             AND passed.config_id = measured.config_id
             AND passed.metric = 'passed'
+"""
+_WHERE = f"""
     WHERE measured.machine_id = %(machine)s AND measured.track_id = %(track)s
           AND measured.metric = ANY(%(metrics)s)
           AND (measured.metric = 'passed' OR (passed.last_value = 1 AND measured.last_value > 0))
           AND measured.last_value IS NOT NULL AND {_CONFIGS}
           AND (measured.metric <> 'compression_ratio'  -- metrics.is_artefact
                OR machine.device_kind <> 'cpu' AND benchmark.size <> 'smoke')
+"""
+_NOW = f"""
+    SELECT NULL::date, NULL::bigint, benchmark.family, benchmark.mode, measured.metric, count(*), 0,
+           avg(CASE WHEN measured.metric = 'passed' THEN measured.last_value
+                    ELSE ln(measured.last_value) END),
+           count(*) FILTER (WHERE {_NOT_JUDGED})
+    {_FROM} {_WHERE}
     GROUP BY benchmark.family, benchmark.mode, measured.metric
-"""  # noqa: S608 - made of constants
+"""
+_BUILDS = f"""
+    SELECT benchmark.family, benchmark.mode, measured.metric,
+           array_agg(DISTINCT regexp_replace(build.label, '[+][a-z0-9]+', ''))
+    {_FROM}
+    JOIN dashboard_job AS job ON job.uuid = measured.last_job_id
+    JOIN dashboard_run AS run ON run.id = job.run_id
+    JOIN dashboard_torchbuild AS build ON build.id = run.build_id
+    {_WHERE}
+    GROUP BY benchmark.family, benchmark.mode, measured.metric
+"""
 _DAYS = f"""
     SELECT measured.day, measured.build_id, measured.family, measured.mode, measured.metric,
            sum(measured.count)::int, sum(measured.linked)::int, sum(measured.moved), 0
@@ -93,24 +112,24 @@ class Families:
 
 
 def read(place: SeriesLocation, config: str = "") -> Families:
-    """The families of the place, over ``config`` or every compiled config. One query."""
+    """The families of the place, over ``config`` or every compiled config. One query; two where
+    builds were measured in turn.
+    """
     levels: dict[tuple[str, str], Levels] = defaultdict(dict)
     days: Days = defaultdict(list)
     all_days: list[Day] = []
     not_judged = 0
+    parameters = {
+        "machine": place.machine.pk,
+        "track": place.track.pk,
+        "metrics": [*SUMMARY],
+        "config": config,
+        "eager": EAGER,
+        "not_judged": [*ACCURACY_NOT_JUDGED],
+        "since": (place.at.astimezone(UTC) - timedelta(days=DAYS)).date(),
+    }
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"{_NOW} UNION ALL {_DAYS} ORDER BY 1 NULLS FIRST",
-            {
-                "machine": place.machine.pk,
-                "track": place.track.pk,
-                "metrics": [*SUMMARY],
-                "config": config,
-                "eager": EAGER,
-                "not_judged": [*ACCURACY_NOT_JUDGED],
-                "since": (place.at.astimezone(UTC) - timedelta(days=DAYS)).date(),
-            },
-        )
+        cursor.execute(f"{_NOW} UNION ALL {_DAYS} ORDER BY 1 NULLS FIRST", parameters)
         rollups = cursor.fetchall()
     for day, build, family, mode, metric, count, linked, total, without_judgement in rollups:
         if day is None:
@@ -121,10 +140,12 @@ def read(place: SeriesLocation, config: str = "") -> Families:
             days[family, mode, metric].append(entry)
             all_days.append(entry)
     in_turn = not place.build and came_in_turn(all_days)
+    builds: Builds = {}
     if in_turn:
         days.clear()
+        builds = _builds(parameters)
     newest = newest_build(all_days)
-    rows = [_row(key, levels[key], days, newest) for key in sorted(levels)]
+    rows = [_row(key, levels[key], days, newest, builds) for key in sorted(levels)]
     passing, cases = _passing(rows)
     has_builds = newest is not None
     return Families(rows, passing, cases, not_judged, has_builds, in_turn)
@@ -141,7 +162,20 @@ def _passing(rows: list[FamilyRow]) -> tuple[int, int]:
     return passing, cases
 
 
-def _row(key: tuple[str, str], levels: Levels, days: Days, build: int | None) -> FamilyRow:
+def _builds(parameters: dict[str, Any]) -> Builds:
+    """Which builds the newest values are of. One query."""
+    with connection.cursor() as cursor:
+        cursor.execute(_BUILDS, parameters)
+        found = cursor.fetchall()
+    return {
+        (family, mode, metric): sorted(versions, key=version_order, reverse=True)
+        for family, mode, metric, versions in found
+    }
+
+
+def _row(
+    key: tuple[str, str], levels: Levels, days: Days, build: int | None, builds: Builds
+) -> FamilyRow:
     family, mode = key
     figures: list[FamilyFigure | None] = []
     for metric in SUMMARY:
@@ -149,7 +183,8 @@ def _row(key: tuple[str, str], levels: Levels, days: Days, build: int | None) ->
         if metric in levels:
             cases, level = levels[metric]
             month = days[family, mode, metric]
-            figure = FamilyFigure(METRICS[metric], level, cases, month, build)
+            of_builds = builds.get((family, mode, metric), ())
+            figure = FamilyFigure(METRICS[metric], level, cases, month, build, of_builds)
         figures.append(figure)
     return FamilyRow(family, mode, figures)
 

@@ -24,7 +24,8 @@ class KnownChange:
     since: the first release known to have it. came: what only the newer side has.
     gone: what did its work before, and does less since; None where nothing did.
     is_named: what came is the change itself; else it fits, and the cause may be another one.
-    sentence: goes on after "since 2.12 ". page: its slug in the documentation.
+    sentence: goes on after "since 2.12 ". clause: the same where there is no room for it.
+    page: its slug in the documentation.
     """
 
     since: str
@@ -32,12 +33,19 @@ class KnownChange:
     gone: re.Pattern[str] | None
     is_named: bool
     sentence: str
+    clause: str
     page: str
 
     @property
     def text(self) -> str:
         certainty = "A known change" if self.is_named else "Likely a known change, by its kernels"
         return f"{certainty}: since {self.since} {self.sentence}"
+
+    @property
+    def brief(self) -> str:
+        """For beside a verdict."""
+        certainty = "since" if self.is_named else "likely since"
+        return f"{certainty} {self.since}: {self.clause}"
 
 
 KNOWN_CHANGES = (
@@ -53,6 +61,8 @@ KNOWN_CHANGES = (
         sentence="PyTorch no longer uses cuDNN for attention whose dropout is not a multiple of "
         "1/16, because some of its kernels round the dropout: older releases may have trained with "
         "another one than was asked for. Drift is checked without dropout and cannot show that.",
+        clause="attention with dropout left cuDNN, which may round the dropout; what replaces it "
+        "depends on the mask",
         page="attention-dropout",
     ),
     KnownChange(
@@ -62,6 +72,7 @@ KNOWN_CHANGES = (
         is_named=True,
         sentence="Inductor reindexes loops to fuse two kernels, also for fusions that it then "
         "refuses (Scheduler._try_reindex_pointwise_for_reduction).",
+        clause="Inductor reindexes loops to fuse two kernels",
         page="loop-reindexing",
     ),
 )

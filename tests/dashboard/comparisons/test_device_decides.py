@@ -156,11 +156,31 @@ def test_step_that_waits_for_the_host_is_not_known_by_the_gpu() -> None:
     assert decide(hosted, hosted).state == "unknown"
 
 
-def test_more_gpu_time_is_worse_also_where_the_step_waits_for_the_host() -> None:
+def test_more_gpu_time_is_said_and_not_counted_where_the_step_waits_for_the_host() -> None:
     group = overall(gpu_case(1.2, share=40.0), gpu_case(share=40.0))
-    assert group.answer.word == "Stay"
-    assert "1 of 2 results could still hide a large regression in latency" in group.answer.sentence
-    assert "device time, 40% of the step, 20.0% slower (" in group.answer.sentence
+    assert group.answer.word == "Not enough data"
+    assert "1 of 1 result could still hide a large regression in latency" in group.answer.sentence
+    not_counted = (
+        "Worse for certain, but not counted towards the verdict: device time 20.0% slower ("
+    )
+    assert not_counted in group.answer.sentence
+    assert "%), 40% of the step." in group.answer.sentence
+    mean = group.mean_of("device_ms")
+    assert mean is not None
+    assert (mean.counts, mean.verdict, mean.share_of_step) == (False, "worse", "40% of the step")
+
+
+def test_mean_of_device_times_is_of_those_that_count() -> None:
+    def both(factor: float) -> Side:
+        [waiting] = gpu_case(factor, share=40.0).values()
+        case = replace(waiting.case, config="regional")
+        return {**gpu_case(), case.key: replace(waiting, case=case)}
+
+    group = overall(both(1.2), both(1.0))
+    mean = group.mean_of("device_ms")
+    assert mean is not None
+    assert (mean.counts, mean.matched, mean.verdict) == (True, 1, "same")
+    assert "device time 20.0% slower" in group.answer.sentence
 
 
 def test_gpu_time_that_scatters_decides_nothing() -> None:

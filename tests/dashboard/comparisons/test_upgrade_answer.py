@@ -27,6 +27,14 @@ from tests.builders.compared import latency, samples, side
         (side({"latency_ms": samples(factor=0.9), "cold_start_s": samples()}), "Move"),
         (side({"latency_ms": samples(factor=0.9)}), "Move, cold start not known"),
         (side({"latency_ms": samples(factor=1.1)}), "Stay"),
+        (
+            side({"latency_ms": samples(), "cold_start_s": samples(factor=1.3)}),
+            "Longer cold start",
+        ),
+        (
+            side({"latency_ms": samples(factor=1.1), "cold_start_s": samples(factor=1.3)}),
+            "Stay",
+        ),
         (side({"latency_ms": samples(), "cold_start_s": samples()}), "No change"),
         (side({"latency_ms": samples()}), "No regression found, cold start not known"),
         (
