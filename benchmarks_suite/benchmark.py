@@ -81,8 +81,8 @@ class Benchmark:
 
     @property
     def about(self) -> str:
-        """What its file says of itself, up to the first empty line, without running it. Empty of the
-        field's models, whose adapters build many, and of installed modules.
+        """What its file says of itself, up to the first empty line, without running it. Empty of
+        the field's models, whose adapters build many, and of installed modules.
         """
         own_file = Path(self.source)
         path = own_file if self.source else Path(__file__).parent / "models" / f"{self.model}.py"

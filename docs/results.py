@@ -46,7 +46,13 @@ from results_sentences import (  # noqa: E402
     within,
 )
 from results_spread import spread  # noqa: E402
-from results_starts import first_runs, phases, starts, starts_in_turn  # noqa: E402
+from results_starts import (  # noqa: E402
+    first_runs,
+    phases,
+    planned_pairs,
+    starts,
+    starts_in_turn,
+)
 from results_summary import (  # noqa: E402
     RECORDED,
     ByRelease,
@@ -133,6 +139,7 @@ def _of_starts_in_turn(groups: Groups, every: Groups) -> dict[str, str]:
     """What is said of the cold and warm starts of two releases that took turns."""
     return {
         "starts_in_turn": table(starts_in_turn(groups, every)),
+        "planned_pairs": table(planned_pairs(groups)),
         "phases": table(phases(groups)),
         "first_runs": table(first_runs(groups)),
     }

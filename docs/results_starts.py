@@ -15,6 +15,7 @@ STARTS = ("cold", "warm", "restored")
 PHASES = ("dynamo", "aot", "inductor", "triton")
 IN_TURN = ("cold", "warm")  # of those, what was measured in turn
 LEAST_PAIRS = 3  # to say how much they differ
+PLANNED = "GPU-ab13bd55-9d63-0aa2-4f89-5647a18c08ab"  # the GPU whose pairs were planned beforehand
 
 
 def starts(groups: Groups) -> Iterator[Sequence[str]]:
@@ -53,6 +54,24 @@ def starts_in_turn(groups: Groups, every: Groups) -> Iterator[Sequence[str]]:
             cells.append(each_value(processes, f"{kind}_start_s", 3))
         pairs = [list(zip(machine[old], machine[new], strict=False)) for machine in machines]
         yield short_name(benchmark), *cells, changes[benchmark], *pairs_alone(pairs)
+
+
+def planned_pairs(groups: Groups) -> Iterator[Sequence[str]]:
+    """The pairs whose number was fixed before they were measured."""
+    old, new = sorted(set(chain(*groups.values())))
+    yield "benchmark", f"cold, {old}", f"cold, {new}", "longer pairs", "the pairs alone"
+    for (benchmark, _), by_release in groups.items():
+        sides = []
+        for release in (old, new):
+            sides.append([each for each in by_release[release] if _gpu_of(each) == PLANNED])
+        if all(sides):
+            cells = (each_value(side, "cold_start_s", 3) for side in sides)
+            yield short_name(benchmark), *cells, *pairs_alone([list(zip(*sides, strict=True))])
+
+
+def _gpu_of(process: Document) -> str:
+    device: str = process["environment"]["machine"]["device_id"]
+    return device
 
 
 def _machines_of_all(

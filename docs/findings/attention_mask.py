@@ -8,7 +8,9 @@ one value is repeated along the last axis (a stride of 0). On a GPU the fused ke
 stride of 1, and attention falls back to the math backend, which computes bfloat16 in float32.
 
 Prints for each model (its class's default config, traced without memory) how many attentions of
-the graph have a mask, and how many such a one. On a GPU then, for ViT-B/16 and BERT in bfloat16,
+the graph have a mask, and how many such a one. The same of causal models, whose mask is another
+one, of GPT-2 with a cache, and of BERT with a mask of the tokens from outside, as tokenizers make
+it: these have no part in the verdict. On a GPU then, for ViT-B/16 and BERT in bfloat16,
 the GPU's own time of a step in eager and compiled; compiled with TF32; compiled with the math
 backend in bfloat16; and, for BERT, compiled with a mask of ones from outside, whole in memory. With
 how many fused attention kernels ran, and how far the output is from that in float64 (the root of
@@ -38,6 +40,13 @@ CLASSES = (
     "BlenderbotForCausalLM",
     "M2M100ForConditionalGeneration",
 )
+CAUSAL = (
+    "GPT2LMHeadModel",
+    "LlamaForCausalLM",
+    "Qwen3ForCausalLM",
+    "GraniteMoeForCausalLM",
+    "OPTForCausalLM",
+)
 LENGTH = 512  # or as long as the model takes
 FUSED = "flash", "fmha", "cudnn_generated"  # parts of the names of fused attention's kernels
 STEPS = 10
@@ -57,7 +66,7 @@ def model_and_inputs(name, batch, device, dtype=torch.float32):
         return model, inputs
 
 
-def masks(model, inputs):
+def masks(model, inputs, use_cache=False):
     """Of each attention in the graph the strides of its mask, None where it has no mask."""
     strides = []
 
@@ -69,8 +78,27 @@ def masks(model, inputs):
         return graph_module
 
     torch._dynamo.reset()
-    torch.compile(model, backend=look)(**inputs, use_cache=False)
+    torch.compile(model, backend=look)(**inputs, use_cache=use_cache)
     return strides
+
+
+def print_masks(name, strides):
+    """Returns how many fused kernels refuse."""
+    masked = [each for each in strides if each is not None]
+    repeating = [each for each in masked if each[-1] == 0]
+    print(f"  {name:38}{len(strides):3}{len(masked):4}{len(repeating):4}", flush=True)
+    return len(repeating)
+
+
+def print_others():
+    """Of causal models, and with what a user may add."""
+    for name in CAUSAL:
+        print_masks(name, masks(*model_and_inputs(name, 2, "meta")))
+    model, inputs = model_and_inputs("GPT2LMHeadModel", 2, "cpu")
+    print_masks("GPT2LMHeadModel with a cache", masks(model, inputs, use_cache=True))
+    model, inputs = model_and_inputs("BertForMaskedLM", 2, "meta")
+    inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
+    print_masks("BertForMaskedLM with a mask of tokens", masks(model, inputs))
 
 
 def gpu_times(call):
@@ -124,11 +152,8 @@ if __name__ == "__main__":
     refused = 0
     with torch.no_grad():
         for name in CLASSES:
-            strides = masks(*model_and_inputs(name, 2, "meta"))
-            masked = [each for each in strides if each is not None]
-            repeating = [each for each in masked if each[-1] == 0]
-            refused += len(repeating)
-            print(f"  {name:36}{len(strides):3}{len(masked):4}{len(repeating):4}", flush=True)
+            refused += print_masks(name, masks(*model_and_inputs(name, 2, "meta")))
+        print_others()
         for name, batch in BATCH.items() if gpu else ():
             print(f"{name}, {batch} a batch, the GPU's own time of a step:")
             time_on_gpu(name, batch)

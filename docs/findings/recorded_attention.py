@@ -57,14 +57,16 @@ def rows(documents: list[Document]) -> Iterator[tuple[str, ...]]:
         yield *name, str(len(processes)), f"{attention_ms:.2f}", f"{step_ms:.2f}"
 
 
-def profiled() -> list[Document]:
-    """The processes of the case that have a profile."""
-    folders = sorted((ROOT / "tests" / "data").glob("h[12]00_*"))
-    documents = chain.from_iterable(recorded.read(folder) for folder in folders)
+def profiled(case: tuple[str, str], folders: str) -> list[Document]:
+    """The processes of a benchmark and config that have a profile. folders: of tests/data, a
+    pattern.
+    """
+    paths = sorted((ROOT / "tests" / "data").glob(folders))
+    documents = chain.from_iterable(recorded.read(path) for path in paths)
     return [
         document
         for document in documents
-        if recorded.case(document) == CASE and "profile" in document
+        if recorded.case(document) == case and "profile" in document
     ]
 
 
@@ -73,7 +75,7 @@ def table() -> str:
         "| GPU | torch | cuDNN | arm | attention kernels | processes | attention, ms | step, ms |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    lines += [f"| {' | '.join(row)} |" for row in rows(profiled())]
+    lines += [f"| {' | '.join(row)} |" for row in rows(profiled(CASE, "h[12]00_*"))]
     return "\n".join(lines)
 
 

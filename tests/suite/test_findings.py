@@ -15,6 +15,7 @@ PRINTED = {  # scripts that make a table, and the page that has it
     "recorded_attention.py": "attention-dropout.md",
     "recorded_guards.py": "module-guards.md",
     "recorded_launches.py": "launch-choice.md",
+    "recorded_masks.py": "attention-mask.md",
     "recorded_reductions.py": "reduction-layout.md",
 }
 

@@ -119,7 +119,7 @@ def read(place: SeriesLocation, config: str = "") -> Families:
     days: Days = defaultdict(list)
     all_days: list[Day] = []
     not_judged = 0
-    parameters = {
+    parameters: dict[str, Any] = {
         "machine": place.machine.pk,
         "track": place.track.pk,
         "metrics": [*SUMMARY],
