@@ -34,6 +34,13 @@ def test_name_says_all_that_is_fixed() -> None:
     assert benchmark.name == "gpt2.smoke.inference.float32.static.b2"
 
 
+def test_benchmark_says_what_its_model_is() -> None:
+    of_suite = [benchmark for benchmark in BENCHMARKS.values() if not benchmark.is_of_field]
+    assert [benchmark.name for benchmark in of_suite if not benchmark.about] == []
+    of_field = next(benchmark for benchmark in BENCHMARKS.values() if benchmark.is_of_field)
+    assert of_field.about == ""
+
+
 @pytest.mark.parametrize("benchmark", BENCHMARKS.values(), ids=lambda benchmark: benchmark.name)
 def test_every_line_uses_known_words(benchmark: Benchmark) -> None:
     assert re.fullmatch(r"[a-z0-9_]+\.[a-z]+\.[a-z_]+\.[a-z0-9_]+\.[a-z]+\.b[0-9]+", benchmark.name)

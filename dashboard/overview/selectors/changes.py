@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from dashboard.alerts.selectors import alert_data, alerts
 from dashboard.alerts.selectors.alerts import AlertSummary
+from dashboard.alerts.selectors.facts import settings_of_variant
 from dashboard.alerts.selectors.reversals import (
     LaterChange,
     reversal_in_list,
@@ -25,11 +26,15 @@ class DrawnChange:
 
 @dataclass(frozen=True, slots=True)
 class ListedAlert:
-    """A group with the alert that stands for it, None where it has none; and what undid that."""
+    """A group with the alert that stands for it, None where it has none; and what undid that.
+
+    setting: what its new build sets and the base does not, where it is a variant.
+    """
 
     group: AlertGroup
     main: AlertSummary | None
     reversal: LaterChange | None
+    setting: str
 
 
 def listed_alerts(groups: Sequence[AlertGroup]) -> list[ListedAlert]:
@@ -43,7 +48,8 @@ def listed_alerts(groups: Sequence[AlertGroup]) -> list[ListedAlert]:
     listed = []
     for group in groups:
         main = alerts.main_of(by_group[group.pk])
-        listed.append(ListedAlert(group, main, reversal_in_list(main.alert) if main else None))
+        reversal = reversal_in_list(main.alert) if main else None
+        listed.append(ListedAlert(group, main, reversal, settings_of_variant(group)))
     return listed
 
 

@@ -9,6 +9,7 @@ from django.db.models import Count, Exists, Max, OuterRef, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from dashboard.alerts.selectors import alerts
+from dashboard.alerts.selectors.facts import settings_of_variant
 from dashboard.language.metrics import METRICS, Metric
 from dashboard.language.wording import ValueChange, change, quiet
 from dashboard.models import (
@@ -132,8 +133,8 @@ def _mover(case: CaseRollup, metric: Metric) -> Mover | None:
 class OpenAlerts:
     """Groups that nobody has closed, of all machines.
 
-    first: those to look at first: of the chosen machine, then opened since the last look, then by
-        severity, then by age.
+    first: those to look at first: of the chosen machine, then of releases before variants, then
+        opened since the last look, then by severity, then by age.
     here: how many are of the chosen machine.
     opened: how many were opened since the last look.
     untaken: how many of high severity are new and assigned to nobody.
@@ -161,12 +162,17 @@ def open_alerts(since: datetime, machine: int | None) -> OpenAlerts:
         "assignee",
         "created_at",
         "machine__key",
+        "base__variant",
+        "new__variant",
     )
-    open_groups = alerts.measured_here().select_related(None).select_related("machine")
+    open_groups = alerts.measured_here().select_related(None)
+    open_groups = open_groups.select_related("machine", "base", "new")
 
-    def order(group: AlertGroup) -> tuple[bool, bool, int]:
+    def order(group: AlertGroup) -> tuple[bool, bool, bool, int]:
         is_elsewhere = group.machine_id != machine
-        return is_elsewhere, group.created_at < since, alerts.RANK[group.severity]
+        is_of_variant = bool(settings_of_variant(group))
+        is_older = group.created_at < since
+        return is_elsewhere, is_of_variant, is_older, alerts.RANK[group.severity]
 
     groups = sorted(open_groups.only(*shown), key=order)
     here = sum(group.machine_id == machine for group in groups)

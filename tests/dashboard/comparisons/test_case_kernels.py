@@ -87,6 +87,7 @@ def test_markdown_says_which_kernels(profiled: None, reader: Client) -> None:
 
 def test_why_of_a_row_says_which_change_is_known(profiled: None, reader: Client) -> None:
     page = page_text(reader.get(COMPARE))
+    assert "likely since 2.12: attention with dropout left cuDNN" in page  # beside the verdict
     _, _, kernels = page.partition("Kernel by kernel</a>")
     said = kernels.partition("</li>")[0]
     assert "Likely a known change, by its kernels: since 2.12 PyTorch no longer uses cuDNN" in said

@@ -108,6 +108,22 @@ def test_alerts_of_the_chosen_machine_come_first(
     assert shown.here == 1
 
 
+def test_alerts_of_releases_come_before_those_of_variants_which_name_their_setting(
+    db: None, reader: Client
+) -> None:
+    settings = {"inductor": {"epilogue_fusion": False}}
+    base, variant = site.build("2.13.0+cpu"), site.build("2.13.0+cpu~unfused")
+    variant.variant = settings
+    variant.save()
+    release = site.build("2.14.1+cpu")
+    machine = site.machine("cpu-2c")
+    alerting.group(title="of a variant", severity="high", machine=machine, base=base, new=variant)
+    alerting.group(title="of a release", severity="low", machine=machine, base=base, new=release)
+    shown = open_alerts(NOW, machine.pk)
+    assert [group.title for group in shown.first] == ["of a release", "of a variant"]
+    assert "setting: <code>epilogue_fusion = False</code>" in text(reader, "/").replace("<wbr>", "")
+
+
 def test_open_alerts_name_their_machines(
     alerts_of_two_machines: None, two_releases: None, reader: Client
 ) -> None:
@@ -190,5 +206,6 @@ def test_place_of_builds_in_turn_shows_no_moves_between_results(reader: Client) 
     releases.import_two_releases(repeats=2)
     page = text(reader, "/")
     assert "Builds were measured in turn here" in page
+    assert "<small>2.13.0</small>" in page  # of which build each figure is
     assert "Biggest movers" not in page
     assert "30 days" not in page
