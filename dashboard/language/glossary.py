@@ -106,7 +106,8 @@ WORDS: dict[str, str] = {
     "passes that failed before; and steps did not get faster, or some got slower or are suspected "
     "of it.",
     "Longer cold start": "The first step comes significantly later, which each process pays once; "
-    "nothing else is significantly worse, nothing significantly better.",
+    "nothing else is significantly worse, nothing significantly better. Where pairs were added because of "
+    "what the first ones showed, it is less sure than that.",
     "Move, at a cost": "Steps, or the time of GPUs that they keep busy, got significantly faster, and only other "
     "things significantly worse, such as the cold start or memory. No step got slower or is "
     "suspected of it.",

@@ -142,6 +142,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
             "points": alert_page.points(seen),
             "recovered_with": alert_page.recovered_with(main.alert, seen),
             "command": command,
+            "differ_in_settings_alone": facts.differ_in_settings_alone(main.alert),
             "can_bisect": since_which_build.can_bisect(main.alert, command),
             "has_code": code_selector.sides_of(main.alert, seen) is not None,
             "no_code": code_selector.NOT_KEPT,

@@ -328,19 +328,24 @@ def settings_of_variant(alert: Alert | AlertGroup) -> str:
     return ", ".join(settings)
 
 
+def differ_in_settings_alone(alert: Alert | AlertGroup) -> bool:
+    """Whether the two builds are one torch, in one environment, and differ in their variants."""
+    if alert.base is None or alert.new is None:
+        return False
+    base_torch = alert.base.base_id or alert.base_id
+    new_torch = alert.new.base_id or alert.new_id
+    return base_torch == new_torch and alert.base_id != alert.new_id
+
+
 def differ_in_inductor_alone(alert: Alert | AlertGroup) -> bool:
     """Whether the two builds are one torch with the same environment variables, and differ in
     settings of Inductor.
     """
-    if alert.base is None or alert.new is None:
+    if alert.base is None or alert.new is None or not differ_in_settings_alone(alert):
         return False
     base, new = alert.base.variant, alert.new.variant
-    base_torch = alert.base.base_id or alert.base_id
-    new_torch = alert.new.base_id or alert.new_id
     same_environment = base.get("env", {}) == new.get("env", {})
-    return (
-        base_torch == new_torch and same_environment and base.get("inductor") != new.get("inductor")
-    )
+    return same_environment and base.get("inductor") != new.get("inductor")
 
 
 def cause_in_words(group: AlertGroup) -> str:

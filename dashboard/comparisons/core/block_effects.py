@@ -99,6 +99,18 @@ def difference(base: Sequence[BlockGroup], new: Sequence[BlockGroup]) -> Differe
     return Difference(log, 1 / weight, squares, freedom, fewest, apart)
 
 
+def plain_difference(base: Sequence[BlockGroup], new: Sequence[BlockGroup]) -> float | None:
+    """The change in the values' own unit within blocks; None where no block has both sides."""
+    old_groups, new_groups = _in_turn(base), _in_turn(new)
+    shared = old_groups.keys() & new_groups.keys()
+    if not shared:
+        return None
+    changes = [
+        math.exp(new_groups[block].mean) - math.exp(old_groups[block].mean) for block in shared
+    ]
+    return math.fsum(changes) / len(changes)
+
+
 def _in_turn(groups: Iterable[BlockGroup]) -> dict[Block, BlockGroup]:
     return {group.block: group for group in groups if group.block.session}
 

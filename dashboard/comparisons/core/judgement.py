@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
+from dashboard.comparisons.core.block_effects import plain_difference
 from dashboard.comparisons.core.failures import Failure, newly_failing
 from dashboard.comparisons.core.matching import (
     BUSY_GPU_PERCENT,
@@ -26,7 +27,13 @@ from dashboard.comparisons.core.matching import (
     compare_latency,
 )
 from dashboard.comparisons.core.means import MetricMean, means_of
-from dashboard.comparisons.core.metric_effects import Effect, EffectVerdict, judge, pool_samples
+from dashboard.comparisons.core.metric_effects import (
+    CaseSamples,
+    Effect,
+    EffectVerdict,
+    judge,
+    pool_samples,
+)
 from dashboard.language.metrics import EAGER, METRICS, Metric, is_grain
 
 TableKey = TypeVar("TableKey")  # a metric's key, or the id of a build
@@ -290,28 +297,38 @@ def _with_eager_memory(findings: Sequence[Finding], base: Side, new: Side) -> li
     marked = []
     for finding in findings:
         key = finding.row.case.key
-        before, after = (_value(side, key, EAGER_MEMORY) for side in (base, new))
         is_same = False
-        if finding.metric.key == "peak_memory_gb" and before is not None and after is not None:
-            change = finding.effect.difference
-            is_same = abs(after - before - change) <= _SAME_BYTES * abs(change)
+        if finding.metric.key == "peak_memory_gb":
+            change = _in_turn(finding.effect.base, finding.effect.new)
+            of_eager = _in_turn(*(_pooled(side, key, EAGER_MEMORY) for side in (base, new)))
+            if change is not None and of_eager is not None:
+                is_same = abs(of_eager - change) <= _SAME_BYTES * abs(change)
         marked.append(replace(finding, is_of_eager=is_same))
     return marked
+
+
+def _in_turn(base: CaseSamples | None, new: CaseSamples | None) -> float | None:
+    """By how much a value changed where both sides were measured in turn."""
+    levels = [side.level for side in (base, new) if side is not None and side.level is not None]
+    if len(levels) < len((base, new)):
+        return None
+    old, fresh = levels
+    return plain_difference(old.groups, fresh.groups)
 
 
 def _device_share(key: Key, *sides: Side) -> float | None:
     """How much of the step the GPU worked, percent, on the side where it was less; None where that
     is not known of both.
     """
-    shares = [_value(side, key, DEVICE_SHARE) for side in sides]
-    measured = [share for share in shares if share is not None]
+    shares = [_pooled(side, key, DEVICE_SHARE) for side in sides]
+    measured = [share.mean for share in shares if share is not None]
     return min(measured) if len(measured) == len(sides) else None
 
 
-def _value(side: Side, key: Key, metric: str) -> float | None:
-    """What a side measured of a case in a metric, on average."""
+def _pooled(side: Side, key: Key, metric: str) -> CaseSamples | None:
+    """What a side measured of a case in a metric."""
     samples = side[key].samples.get(metric) if key in side else None
-    return pool_samples(samples).mean if samples else None
+    return pool_samples(samples) if samples else None
 
 
 def judge_together(

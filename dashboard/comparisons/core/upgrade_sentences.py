@@ -139,22 +139,23 @@ def _changes(title: str, findings: Sequence[Finding]) -> Iterator[str]:
 def _change_of(finding: Finding) -> str:
     """With what keeps a reader from taking it for more than it is."""
     change = wording.named(finding.metric, finding.effect.change.text)
-    return f"{change}{_size_of(finding)}"
+    size = size_of(finding)
+    return f"{change}, {size}" if size else change
 
 
-def _size_of(finding: Finding) -> str:
+def size_of(finding: Finding) -> str:
     """By how much, where a percentage alone misleads: memory that eager saves as well, and a cold
-    start, which is paid once and whose twofold may be two seconds or a minute.
+    start, which is paid once and whose twofold may be two seconds or a minute. Else empty.
     """
     effect = finding.effect
     if finding.is_of_eager:
-        return f", by {1000 * abs(effect.difference):.3g} MB, in eager as well"
+        return f"by {1000 * abs(effect.difference):.3g} MB, in eager as well"
     if finding.metric.key != "cold_start_s" or effect.ratio is None:
         return ""
     # The difference is of all processes, the ratio of those that were measured in turn
     is_same_way = effect.difference * effect.ratio.log > 0
     size = wording.quantity(finding.metric, abs(effect.difference))
-    return f", by {size}" if is_same_way else ""
+    return f"by {size}" if is_same_way else ""
 
 
 def _mean_sentences(judgement: Judgement) -> Iterator[str]:

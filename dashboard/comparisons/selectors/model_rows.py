@@ -11,6 +11,7 @@ from dashboard.comparisons.core.shortfall import Shortfall
 from dashboard.comparisons.core.upgrade_answer import VERDICTS
 from dashboard.comparisons.core.upgrade_groups import CaseGroup, UpgradeReport
 from dashboard.comparisons.core.upgrade_report import CaseKernels
+from dashboard.comparisons.core.upgrade_sentences import size_of
 from dashboard.language.metrics import COMPILE_CALLS
 from dashboard.results.core.known_changes import KnownChange
 from dashboard.runs.selectors.runs import seconds_by_case
@@ -58,6 +59,16 @@ class ModelRow:
         if only is None or only.evened is None or mean is None or mean.matched != 1:
             return ""
         return f"{only.left}, {only.evened.processes} processes a side"
+
+    @property
+    def sizes(self) -> dict[str, str]:
+        """By metric how large a certain change is, where its percentage alone misleads, and a
+        single case has it.
+        """
+        certain = self.group.judgement.certain
+        sizes = {finding.metric.key: size_of(finding) for finding in certain}
+        one_case = {mean.key for mean in self.cells if mean is not None and mean.matched == 1}
+        return {key: size for key, size in sizes.items() if key in one_case}
 
     @property
     def known_changes(self) -> list[KnownChange]:

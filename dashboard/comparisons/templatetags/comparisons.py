@@ -140,10 +140,8 @@ def _why_unknown(of: Effect | FactorEffect | MetricMean, interval: str) -> str:
     if isinstance(of, Effect | FactorEffect):
         if of.lacks:
             return of.lacks
-        if of.suspected and of.processes >= CERTAIN_PROCESSES:
-            return "suspected: processes of the two sides overlap"
         if of.suspected:
-            return f"suspected: {plural(of.processes, 'process', 'processes')} a side"
+            return f"suspected: {_why_suspected(of)}"
     if interval.count("%") == _BOTH_WAYS:
         return ""
     if isinstance(of, Effect) and of.ratio and of.ratio.is_known:
@@ -151,6 +149,14 @@ def _why_unknown(of: Effect | FactorEffect | MetricMean, interval: str) -> str:
         is_small = abs(of.ratio.percent) < threshold
         return f"below the threshold of {threshold:g}%" if is_small else _MAY_BE_CHANCE
     return _NOT_CERTAIN if interval else _NO_INTERVAL
+
+
+def _why_suspected(of: Effect | FactorEffect) -> str:
+    if of.processes < CERTAIN_PROCESSES:
+        return f"{plural(of.processes, 'process', 'processes')} a side"
+    if isinstance(of, Effect) and of.needs_others:
+        return "its own processes alone leave it open"
+    return "processes of the two sides overlap"
 
 
 @register.simple_tag

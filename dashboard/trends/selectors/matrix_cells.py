@@ -128,7 +128,7 @@ def _value_cell(case: CaseRollup, newest: Newest, value: float, metric: Metric) 
     if metric != SPEEDUP:
         next_to_it = f"speedup {quantity(SPEEDUP, speedup)}" if speedup else ""
     ends = interval(metric, newest.low, newest.high)
-    about = _about(newest, next_to_it, f"95% interval {ends}" if ends else "")
+    about = _about(newest, next_to_it, f"95% interval within one process {ends}" if ends else "")
 
     heat = speedup_heat(speedup)
     goodness = -value if metric.lower_is_better else value
