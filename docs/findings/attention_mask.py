@@ -10,11 +10,11 @@ stride of 1, and attention falls back to the math backend, which computes bfloat
 Prints for each model (its class's default config, traced without memory) how many attentions of
 the graph have a mask, and how many such a one. The same of causal models, whose mask is another
 one, of GPT-2 with a cache, and of BERT with a mask of the tokens from outside, as tokenizers make
-it: these have no part in the verdict. On a GPU then, for ViT-B/16 and BERT in bfloat16,
-the GPU's own time of a step in eager and compiled; compiled with TF32; compiled with the math
-backend in bfloat16; and, for BERT, compiled with a mask of ones from outside, whole in memory. With
-how many fused attention kernels ran, and how far the output is from that in float64 (the root of
-the mean square, of that of the reference).
+it, and of ViT with a mask of its patches: these have no part in the verdict. On a GPU then, for
+ViT-B/16 and BERT in bfloat16, the GPU's own time of a step in eager and compiled; compiled with
+TF32; compiled with the math backend in bfloat16; and, for BERT, compiled with a mask of ones from
+outside, whole in memory. With how many fused attention kernels ran, and how far the output is from
+that in float64 (the root of the mean square, of that of the reference).
 
 Prints a verdict; exits with 1 where an attention has a mask with a stride of 0, with 0 where none
 has.
@@ -47,6 +47,7 @@ CAUSAL = (
     "GraniteMoeForCausalLM",
     "OPTForCausalLM",
 )
+PATCHES = 197  # of ViT's default config, and the one token that stands for the class
 LENGTH = 512  # or as long as the model takes
 FUSED = "flash", "fmha", "cudnn_generated"  # parts of the names of fused attention's kernels
 STEPS = 10
@@ -99,6 +100,9 @@ def print_others():
     model, inputs = model_and_inputs("BertForMaskedLM", 2, "meta")
     inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
     print_masks("BertForMaskedLM with a mask of tokens", masks(model, inputs))
+    model, inputs = model_and_inputs("ViTForImageClassification", 2, "meta")
+    inputs["attention_mask"] = torch.ones(2, PATCHES, device="meta")
+    print_masks("ViTForImageClassification with one", masks(model, inputs))
 
 
 def gpu_times(call):

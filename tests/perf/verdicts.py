@@ -139,6 +139,13 @@ SITUATIONS = (
     ),
     Situation("cold start, two a side", processes=2, noise=START_NOISE, metric=START),
     Situation("cold start, six a side", processes=6, noise=START_NOISE, metric=START),
+    Situation(
+        "cold start, six a side, noise twofold",
+        processes=6,
+        noise=START_NOISE,
+        noise_factor=2.0,
+        metric=START,
+    ),
     Situation("cold start, four more looks", noise=START_NOISE, metric=START, more_looks=4),
     Situation(
         "cold start, four more looks, heavy tails",
@@ -155,7 +162,11 @@ SITUATIONS = (
         more_looks=4,
     ),
     Situation(
-        "cold start, ten 20% longer", noise=START_NOISE, slower=0.2, metric=START, more_looks=4
+        "cold start, four more looks, ten 20% longer",
+        noise=START_NOISE,
+        slower=0.2,
+        metric=START,
+        more_looks=4,
     ),
 )
 

@@ -21,6 +21,7 @@ from dashboard.alerts.selectors import (
     kernels,
     live_rates,
     since_which_build,
+    variants,
     verdicts,
 )
 from dashboard.alerts.selectors import code as code_selector
@@ -142,7 +143,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
             "points": alert_page.points(seen),
             "recovered_with": alert_page.recovered_with(main.alert, seen),
             "command": command,
-            "differ_in_settings_alone": facts.differ_in_settings_alone(main.alert),
+            "differ_in_settings_alone": variants.differ_in_settings_alone(main.alert),
             "can_bisect": since_which_build.can_bisect(main.alert, command),
             "has_code": code_selector.sides_of(main.alert, seen) is not None,
             "no_code": code_selector.NOT_KEPT,

@@ -16,6 +16,7 @@ from dashboard.alerts.core import attribution
 from dashboard.alerts.core.change_facts import ChangeFacts, ObservedChange
 from dashboard.alerts.selectors import documents
 from dashboard.alerts.selectors.pairs import data_of_case
+from dashboard.alerts.selectors.variants import differ_in_inductor_alone, settings_of_variant
 from dashboard.detection import compare_levels
 from dashboard.language.metrics import EAGER, METRICS, STATUS_METRIC, is_grain
 from dashboard.language.wording import metric_of
@@ -312,40 +313,6 @@ def _eager_passes(alert: Alert) -> bool | None:
     if newest is None:
         return None
     return newest == "pass"
-
-
-def settings_of_variant(alert: Alert | AlertGroup) -> str:
-    """What the new build sets and the base does not."""
-    if alert.new is None:
-        return ""
-    base = alert.base.variant if alert.base else {}
-    settings = []
-    for kind in ("inductor", "env"):
-        before, after = base.get(kind) or {}, alert.new.variant.get(kind) or {}
-        for key, value in sorted(after.items()):
-            if before.get(key) != value:
-                settings.append(f"{key} = {value}")
-    return ", ".join(settings)
-
-
-def differ_in_settings_alone(alert: Alert | AlertGroup) -> bool:
-    """Whether the two builds are one torch, in one environment, and differ in their variants."""
-    if alert.base is None or alert.new is None:
-        return False
-    base_torch = alert.base.base_id or alert.base_id
-    new_torch = alert.new.base_id or alert.new_id
-    return base_torch == new_torch and alert.base_id != alert.new_id
-
-
-def differ_in_inductor_alone(alert: Alert | AlertGroup) -> bool:
-    """Whether the two builds are one torch with the same environment variables, and differ in
-    settings of Inductor.
-    """
-    if alert.base is None or alert.new is None or not differ_in_settings_alone(alert):
-        return False
-    base, new = alert.base.variant, alert.new.variant
-    same_environment = base.get("env", {}) == new.get("env", {})
-    return same_environment and base.get("inductor") != new.get("inductor")
 
 
 def cause_in_words(group: AlertGroup) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
-from dashboard.comparisons.core.block_effects import plain_difference
+from dashboard.comparisons.core.eager_memory import EAGER_MEMORY, eager_changed_as_much
 from dashboard.comparisons.core.failures import Failure, newly_failing
 from dashboard.comparisons.core.matching import (
     BUSY_GPU_PERCENT,
@@ -25,15 +25,10 @@ from dashboard.comparisons.core.matching import (
     Table,
     compare,
     compare_latency,
+    pooled,
 )
 from dashboard.comparisons.core.means import MetricMean, means_of
-from dashboard.comparisons.core.metric_effects import (
-    CaseSamples,
-    Effect,
-    EffectVerdict,
-    judge,
-    pool_samples,
-)
+from dashboard.comparisons.core.metric_effects import Effect, EffectVerdict, judge
 from dashboard.language.metrics import EAGER, METRICS, Metric, is_grain
 
 TableKey = TypeVar("TableKey")  # a metric's key, or the id of a build
@@ -54,12 +49,10 @@ JUDGED_METRICS = (
 STEP_TIMES = {"latency_ms", "device_ms"}  # of the whole step, and of the GPU in it
 DEVICE_SHARE = "device_share_percent"
 # Of each side, whatever is judged: they show which part of a step changed, and what it waits for
-EAGER_MEMORY = "eager_peak_memory_gb"
 PART_METRICS = ("latency_ms", "eager_latency_ms", "speedup", DEVICE_SHARE, EAGER_MEMORY)
 # Thresholds. An interval of a case narrows to its threshold after many processes; that it holds
 # nothing as bad as this is enough to let a change in
 BOUND = 2.5
-_SAME_BYTES = 0.05  # of a change in memory: eager's that differs by less is the same
 _DECIDED: dict[EffectVerdict, FindingKind] = {
     "worse": "regression",
     "better": "improvement",
@@ -297,38 +290,19 @@ def _with_eager_memory(findings: Sequence[Finding], base: Side, new: Side) -> li
     marked = []
     for finding in findings:
         key = finding.row.case.key
-        is_same = False
-        if finding.metric.key == "peak_memory_gb":
-            change = _in_turn(finding.effect.base, finding.effect.new)
-            of_eager = _in_turn(*(_pooled(side, key, EAGER_MEMORY) for side in (base, new)))
-            if change is not None and of_eager is not None:
-                is_same = abs(of_eager - change) <= _SAME_BYTES * abs(change)
+        is_memory = finding.metric.key == "peak_memory_gb"
+        is_same = is_memory and eager_changed_as_much(finding.effect, key, base, new)
         marked.append(replace(finding, is_of_eager=is_same))
     return marked
-
-
-def _in_turn(base: CaseSamples | None, new: CaseSamples | None) -> float | None:
-    """By how much a value changed where both sides were measured in turn."""
-    levels = [side.level for side in (base, new) if side is not None and side.level is not None]
-    if len(levels) < len((base, new)):
-        return None
-    old, fresh = levels
-    return plain_difference(old.groups, fresh.groups)
 
 
 def _device_share(key: Key, *sides: Side) -> float | None:
     """How much of the step the GPU worked, percent, on the side where it was less; None where that
     is not known of both.
     """
-    shares = [_pooled(side, key, DEVICE_SHARE) for side in sides]
+    shares = [pooled(side, key, DEVICE_SHARE) for side in sides]
     measured = [share.mean for share in shares if share is not None]
     return min(measured) if len(measured) == len(sides) else None
-
-
-def _pooled(side: Side, key: Key, metric: str) -> CaseSamples | None:
-    """What a side measured of a case in a metric."""
-    samples = side[key].samples.get(metric) if key in side else None
-    return pool_samples(samples) if samples else None
 
 
 def judge_together(

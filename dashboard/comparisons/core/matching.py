@@ -193,6 +193,12 @@ def compare(
     return Table(metric, sorted(rows, key=lambda row: -row.effect.size), left_out)
 
 
+def pooled(side: Side, key: Key, metric: str) -> CaseSamples | None:
+    """All that a side measured of a case in a metric; None where that is nothing."""
+    samples = side[key].samples.get(metric) if key in side else None
+    return pool_samples(samples) if samples else None
+
+
 def _is_gpu_busy(key: Key, *sides: Side) -> bool | None:
     """Whether the case keeps the GPU busy; None where it was not measured."""
     utilization: list[CaseSamples] = []

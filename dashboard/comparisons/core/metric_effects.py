@@ -161,14 +161,6 @@ class Effect:
         return _TOO_FEW if too_few else _TOO_FEW_IN_TURN
 
     @property
-    def needs_others(self) -> bool:
-        """Whether it is of a start, whose cases scatter unlike each other, and no change but for
-        what the other cases say of the spread (tests/perf/verdicts.py).
-        """
-        is_start = self.metric.key.endswith("_start_s")
-        return is_start and self.ratio is not None and not self.ratio.is_change_without_others
-
-    @property
     def size(self) -> float:
         """By which tables are sorted."""
         return abs(self.ratio.log if self.ratio else self.difference)
@@ -258,8 +250,7 @@ def _judged(effect: Effect, q: float) -> Effect:
         return replace(effect, q=q, verdict=verdict)
     if q > FALSE_DISCOVERY_RATE:
         return replace(effect, q=q, verdict="unknown")
-    is_doubtful = _may_be_tuning(effect) or effect.needs_others
-    is_measured = effect.processes >= CERTAIN_PROCESSES and not is_doubtful
+    is_measured = effect.processes >= CERTAIN_PROCESSES and not _may_be_tuning(effect)
     if is_measured or _repeats(effect):
         return replace(effect, q=q, verdict=verdict)
     return replace(effect, q=q, verdict="unknown", suspected=verdict)

@@ -85,13 +85,6 @@ class Ratio:
         return math.isfinite(self.reach)
 
     @property
-    def is_change_without_others(self) -> bool:
-        """Whether the case's own processes exclude no change, without those of other cases."""
-        error, freedom = self.own
-        score = float(scipy.stats.t.ppf(_UPPER, freedom))
-        return abs(self.log) > score * error
-
-    @property
     def inverse(self) -> "Ratio":
         """base / new."""
         return replace(self, log=-self.log)

@@ -154,8 +154,6 @@ def _why_unknown(of: Effect | FactorEffect | MetricMean, interval: str) -> str:
 def _why_suspected(of: Effect | FactorEffect) -> str:
     if of.processes < CERTAIN_PROCESSES:
         return f"{plural(of.processes, 'process', 'processes')} a side"
-    if isinstance(of, Effect) and of.needs_others:
-        return "its own processes alone leave it open"
     return "processes of the two sides overlap"
 
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from dashboard.alerts.selectors import alert_data, alerts
 from dashboard.alerts.selectors.alerts import AlertSummary
-from dashboard.alerts.selectors.facts import settings_of_variant
 from dashboard.alerts.selectors.reversals import (
     LaterChange,
     reversal_in_list,
     with_later_changes,
 )
+from dashboard.alerts.selectors.variants import settings_of_variant
 from dashboard.models import Alert, AlertGroup
 from dashboard.overview.core.change_drawing import ChangeDrawing, draw
 

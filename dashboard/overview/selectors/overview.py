@@ -9,7 +9,7 @@ from django.db.models import Count, Exists, Max, OuterRef, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from dashboard.alerts.selectors import alerts
-from dashboard.alerts.selectors.facts import settings_of_variant
+from dashboard.alerts.selectors.variants import settings_of_variant
 from dashboard.language.metrics import METRICS, Metric
 from dashboard.language.wording import ValueChange, change, quiet
 from dashboard.models import (

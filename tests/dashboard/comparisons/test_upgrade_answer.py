@@ -325,3 +325,18 @@ def test_memory_that_eager_saves_as_well_is_said_to_be_eagers(eager: float, said
     assert ("33.6% lower, by 33.6 MB, in eager as well" in answer.sentence) == said
     assert answer.word == ("No regression found" if said else "Move")
     assert "memory that eager saves as well" in explain(answer.word).lower()
+
+
+def test_what_an_older_suite_counted_elsewhere_is_no_change_of_eagers_memory() -> None:
+    """It counted a copy of the model on another GPU, of the base alone."""
+
+    def of(change: float, elsewhere: float = 0.0) -> Side:
+        peaks = {"peak_memory_gb": 0.1 + change, "eager_peak_memory_gb": 1.0 + change}
+        measured = side({key: samples((value,) * 2) for key, value in peaks.items()})
+        if elsewhere:
+            [case] = measured.values()
+            case.samples["eager_peak_memory_gb"].append(samples((elsewhere,), device="gpu-1"))
+        return measured
+
+    answer = build_report(of(0.0, elsewhere=1.5), of(-0.0336)).overall.answer
+    assert "inductor peak memory 33.6% lower, by 33.6 MB, in eager as well" in answer.sentence
