@@ -233,6 +233,7 @@ def judge_sides(
 
     1. Each metric is estimated over all cases at once.
     2. One false discovery rate holds over all metrics and cases, and their means.
+       The device time of a step that waits for the CPU counts only where no latency is asked for.
     3. What passed on one side and only fails on the other is counted by itself.
 
     any_libraries: also across library sets. is_complete: every case was to be measured on both
@@ -241,7 +242,7 @@ def judge_sides(
     tables = {}
     for key in metrics:
         tables[key] = _table(base, new, METRICS[key], any_libraries=any_libraries)
-    if "device_ms" in tables:
+    if "device_ms" in tables and "latency_ms" in tables:
         tables["device_ms"] = _with_step_shares(tables["device_ms"], base, new)
     tables, means = judge_together(tables, means_of(tables))
 

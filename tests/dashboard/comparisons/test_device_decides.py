@@ -170,6 +170,11 @@ def test_more_gpu_time_is_said_and_not_counted_where_the_step_waits_for_the_host
     assert (mean.counts, mean.verdict, mean.share_of_step) == (False, "worse", "40% of the step")
 
 
+def test_device_time_counts_where_it_alone_is_asked_for() -> None:
+    gate = decide(gpu_case(share=40.0), gpu_case(1.2, share=40.0), ["device_ms"])
+    assert gate.state == "regression"
+
+
 def test_mean_of_device_times_is_of_those_that_count() -> None:
     def both(factor: float) -> Side:
         [waiting] = gpu_case(factor, share=40.0).values()
