@@ -142,7 +142,7 @@ _ALL = (
            "The code around the kernels is C++ instead of Python.",
            inductor={"cpp_wrapper": True}, modes=INFERENCE),
     Config("inductor_skip_guards", "Inductor, guards skipped",
-           "After warm-up no guard is checked (skip_guard_eval_unsafe).",
+           "After warm-up few guards are checked (skip_guard_eval_unsafe).",
            stance={"skip_guard_eval_unsafe": True}, modes=INFERENCE, since=(2, 6)),
     Config("inductor_memory_budget", "Inductor, half the activations",
            "Backward recomputes until activations take half the memory (activation_memory_budget 0.5).",

@@ -234,7 +234,8 @@ def _phases(facts: ChangeFacts) -> list[Evidence]:
     proof = _only_compiled(facts)
     start = metric_of(facts.metric).label.lower()
     moved = [phase for phase in facts.phases if phase.as_much_as(facts.change)]
-    says = [f"{phase.text}, as part of the {start}." for phase in moved]
+    whole = start if facts.confirmed else f"{start}, which was not measured again in turn"
+    says = [f"{phase.text}, as part of the {whole}." for phase in moved]
     return [Evidence("compile phase", each, "compiler", proof=proof) for each in says]
 
 

@@ -64,7 +64,7 @@ def issue_facts(
     environments = [_environment(side) for side in sides]
     series = main.alert.series
     compiled = "eager" if series.config.name == "eager" else "torch.compile"
-    others = [row.sentence for row in rows if row.alert.pk != main.alert.pk]
+    others = [_other_change(row) for row in rows if row.alert.pk != main.alert.pk]
     return IssueFacts(
         title=f"[{compiled}] {group.title}",
         summary=_summary(group, main, base, new),
@@ -80,6 +80,13 @@ def issue_facts(
         links=_links(main, sides),
         missing=_missing(group, base, new),
     )
+
+
+def _other_change(row: AlertSummary) -> str:
+    """A confirmation measures some of a group's series again, and not each."""
+    if row.alert.confirmation == "confirmed":
+        return row.sentence
+    return f"{row.sentence} (this one was not confirmed in turn)"
 
 
 def _summary(group: AlertGroup, main: AlertSummary, base: Side, new: Side) -> str:

@@ -305,6 +305,8 @@ def _may_be_tuning(effect: Effect) -> bool:
 
 def describe_change(ratio: Ratio, verdict: EffectVerdict, metric: Metric) -> ValueChange:
     """A ratio with its interval in words, toned by its verdict."""
+    if verdict == "same" and max(abs(ratio.low), abs(ratio.high)) < LEAST_SHOWN_PERCENT:
+        return ValueChange("unchanged", "none", ratio.percent)
     return _toned(wording.effect(metric, ratio.percent, ratio.low, ratio.high, "percent"), verdict)
 
 
@@ -343,7 +345,4 @@ def _verdict(state: str, effect: float, metric: Metric) -> EffectVerdict:
 
 def _toned(change: ValueChange | None, verdict: EffectVerdict) -> ValueChange:
     assert change is not None  # every effect has an amount
-    percent = change.percent
-    if verdict == "same" and percent is not None and abs(percent) < LEAST_SHOWN_PERCENT:
-        return ValueChange("unchanged", "none", percent)
     return replace(change, tone=_TONES.get(verdict, "none"))

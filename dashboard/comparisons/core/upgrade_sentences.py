@@ -77,18 +77,18 @@ def _scattering_steps(judgement: Judgement) -> Iterator[str]:
 
 
 def _known_steps(findings: Sequence[Finding]) -> Iterator[str]:
-    """How much slower the steps can be of which that is known; of some by the GPU's time alone."""
-    decided: dict[Key, float] = {}
-    for finding in findings:
-        if finding.is_step and finding.kind in {"unchanged", "bounded"}:
-            key = finding.row.case.key
-            decided[key] = max(decided.get(key, 0.0), finding.worst_percent)
-    undecided = {"open", "suspected", "regression"}
-    for finding in findings:
-        if finding.is_step and finding.kind in undecided:
-            decided.pop(finding.row.case.key, None)
+    """How much slower the steps can be of which that is known; of those that scatter by the GPU's
+    time alone.
+    """
     scattering = {finding.row.case.key for finding in findings if finding.kind == "scatters"}
-    by_device = len(scattering & decided.keys())
+    decided: dict[Key, float] = {}
+    by_device = 0
+    for finding in findings:
+        is_of_device = finding.metric.key == "device_ms" and finding.row.case.key in scattering
+        is_known = finding.kind in {"unchanged", "bounded"}
+        if is_known and (finding.metric.key == "latency_ms" or is_of_device):
+            decided[finding.row.case.key] = finding.worst_percent
+            by_device += is_of_device
     if max(decided.values(), default=0.0) > 0:
         steps = "step" if len(decided) == 1 else "steps"
         basis = f", {by_device} of them by the GPU's own time alone" if by_device else ""
