@@ -14,7 +14,7 @@ from dashboard.language.glossary import explain
 from dashboard.language.metrics import METRICS, Metric
 from dashboard.language.wording import plural, quantity
 from dashboard.results.core.kernel_words import ONE_PROFILE
-from dashboard.results.core.known_changes import KnownChange
+from dashboard.results.core.known_changes import KnownChange, KnownCost
 from dashboard.results.core.launches import EvenedChange
 
 Evidence = Literal["significant", "suspected", "no change found", "not enough data"]
@@ -62,7 +62,7 @@ class CaseKernels:
     """Which kernels account for a case's change, in a sentence. base_job, new_job: whose.
 
     evened: what is left of it in all processes when no launch counts; None where all launch alike.
-    known_changes: those that these kernels show.
+    known_changes, known_costs: those that these kernels show.
     """
 
     row: ComparisonRow
@@ -71,6 +71,7 @@ class CaseKernels:
     sentence: str
     evened: EvenedChange | None
     known_changes: Sequence[KnownChange] = ()
+    known_costs: Sequence[KnownCost] = ()
 
     @property
     def left(self) -> str:

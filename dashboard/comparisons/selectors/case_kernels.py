@@ -15,7 +15,7 @@ from dashboard.comparisons.selectors.case_jobs import CaseJobs, jobs_of_cases
 from dashboard.comparisons.selectors.versions import MeasuredSide
 from dashboard.results.core.kernel_profile import ArmProfile
 from dashboard.results.core.kernel_words import sentence
-from dashboard.results.core.known_changes import in_kernels
+from dashboard.results.core.known_changes import costs_in_kernels, in_kernels
 from dashboard.results.core.launches import LEAST_PROCESSES, EvenedChange, evened_change
 from dashboard.results.selectors.kernels import Profiles, diffs_of, profiles_of
 
@@ -50,7 +50,9 @@ def sentences(report: UpgradeReport, base: MeasuredSide, new: MeasuredSide) -> l
         if diffs and (row.effect.is_changed or change):
             names = str(of_case.base), str(of_case.new)
             known_changes = in_kernels(diffs[0]) if is_one_place else []
-            kernels.append(CaseKernels(row, *names, sentence(diffs[0]), change, known_changes))
+            costs = costs_in_kernels(diffs[0])
+            said = sentence(diffs[0])
+            kernels.append(CaseKernels(row, *names, said, change, known_changes, costs))
     return kernels
 
 

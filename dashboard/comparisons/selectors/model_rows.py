@@ -13,7 +13,7 @@ from dashboard.comparisons.core.upgrade_groups import CaseGroup, UpgradeReport
 from dashboard.comparisons.core.upgrade_report import CaseKernels
 from dashboard.comparisons.core.upgrade_sentences import size_of
 from dashboard.language.metrics import COMPILE_CALLS
-from dashboard.results.core.known_changes import KnownChange
+from dashboard.results.core.known_changes import KnownChange, KnownCost
 from dashboard.runs.selectors.runs import seconds_by_case
 
 # What people decide by: the whole step, the GPU in it, the start and the calls in it, memory,
@@ -71,9 +71,11 @@ class ModelRow:
         return {key: size for key, size in sizes.items() if key in one_case}
 
     @property
-    def known_changes(self) -> list[KnownChange]:
-        """Those that the kernels of any of its cases show, once each."""
-        return list(dict.fromkeys(change for of in self.kernels for change in of.known_changes))
+    def known(self) -> list[KnownChange | KnownCost]:
+        """What is known of the kernels of its cases, each once: changes, then costs."""
+        changes = [change for of in self.kernels for change in of.known_changes]
+        costs = [cost for of in self.kernels for cost in of.known_costs]
+        return list(dict.fromkeys([*changes, *costs]))
 
     @property
     def is_measurable(self) -> bool:

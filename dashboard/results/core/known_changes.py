@@ -79,6 +79,30 @@ KNOWN_CHANGES = (
 
 
 @dataclass(frozen=True, slots=True)
+class KnownCost:
+    """What the compiled steps of both sides pay, so that it is no change between them.
+
+    kernels: of which both have a share. brief: for beside a verdict. page: its slug in the
+    documentation.
+    """
+
+    kernels: re.Pattern[str]
+    brief: str
+    page: str
+
+
+KNOWN_COSTS = (
+    KnownCost(
+        # The softmax of SDPA's math backend, with a mask that was made of positions
+        kernels=re.compile(r"_safe_softmax\w*_expand_ge"),
+        brief="on both sides attention runs in no fused kernel, likely for a mask that "
+        "transformers gives it while it is traced",
+        page="attention-mask",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
 class _Work:
     """What one side did. torch: the version of its build. amounts: by name. total: all of it."""
 
@@ -93,6 +117,16 @@ class _Work:
 def in_kernels(diff: KernelDiff) -> list[KnownChange]:
     """Those that show in the profiles of one case on GPUs of one kind."""
     return _recognized(_kernel_work(diff.base), _kernel_work(diff.new))
+
+
+def costs_in_kernels(diff: KernelDiff) -> list[KnownCost]:
+    """Those that both compiled steps of a case show."""
+    sides = _kernel_work(diff.base), _kernel_work(diff.new)
+    costs = []
+    for cost in KNOWN_COSTS:
+        if all(work.amount(cost.kernels) >= _LEAST_SHARE * work.total for work in sides):
+            costs.append(cost)
+    return costs
 
 
 def in_calls(base_torch: str, base: CallTable, new_torch: str, new: CallTable) -> list[KnownChange]:

@@ -340,3 +340,24 @@ def test_what_an_older_suite_counted_elsewhere_is_no_change_of_eagers_memory() -
 
     answer = build_report(of(0.0, elsewhere=1.5), of(-0.0336)).overall.answer
     assert "inductor peak memory 33.6% lower, by 33.6 MB, in eager as well" in answer.sentence
+
+
+def test_the_same_keeps_the_interval_that_it_rests_on() -> None:
+    """Three processes a side whose means agree better than they do."""
+    base, new = latency(values=(99.0, 100.0, 101.0) * 2), latency(values=(101.0, 100.0, 99.0) * 2)
+    [row] = build_report(base, new).latency.rows
+    assert row.effect.verdict == "same"
+    assert row.effect.change.text.startswith("0.0% (")
+    [exact] = build_report(latency(values=(100.0,) * 6), latency(values=(100.0,) * 6)).latency.rows
+    assert exact.effect.change.text == "unchanged"
+
+
+def test_a_step_that_is_known_is_bounded_by_its_own_clock() -> None:
+    def with_start(device: tuple[float, ...]) -> Side:
+        steady, busy = samples((100.0, 100.1) * 3), samples((97.0,) * 6)
+        metrics = {"latency_ms": steady, "device_ms": samples(device), "device_share_percent": busy}
+        return side({**metrics, "cold_start_s": samples((30.0,))})
+
+    wide = (97.0, 98.5, 96.5, 97.5, 98.0, 96.0)
+    sentence = build_report(with_start(wide), with_start(wide)).overall.answer.sentence
+    assert "The step of 1 case is at most 0.1% slower." in sentence

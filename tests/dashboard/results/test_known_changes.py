@@ -13,7 +13,13 @@ from dashboard.models import Job
 from dashboard.results.core.compile_diff import CallTable, read_calls
 from dashboard.results.core.kernel_diff import KernelDiff, kernel_diff
 from dashboard.results.core.kernel_profile import ArmProfile, arm_profiles
-from dashboard.results.core.known_changes import KNOWN_CHANGES, KnownChange, in_calls, in_kernels
+from dashboard.results.core.known_changes import (
+    KNOWN_CHANGES,
+    KnownChange,
+    costs_in_kernels,
+    in_calls,
+    in_kernels,
+)
 from dashboard.site import documentation
 from tests.builders import alerting, releases
 from tests.builders.golden_files import GOLDEN
@@ -52,6 +58,15 @@ def pages(processes: Processes, base: str, new: str) -> set[str]:
     """Of the changes that any two of these processes show."""
     changes = chain.from_iterable(in_kernels(diff) for diff in diffs(processes, base, new))
     return {change.page for change in changes}
+
+
+@pytest.mark.parametrize("new", NEWER)
+def test_mask_while_traced_is_recognized_in_vits_compiled_steps_alone(new: str) -> None:
+    for (benchmark, _, arm), processes in recorded_cases(H200).items():
+        costs = [costs_in_kernels(diff) for diff in diffs(processes, OLD, new)]
+        is_shown = benchmark.startswith("vit_b16") and arm == "compiled"
+        for each in costs:
+            assert [cost.page for cost in each] == (["attention-mask"] if is_shown else [])
 
 
 @pytest.mark.parametrize("new", NEWER)
