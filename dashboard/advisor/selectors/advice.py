@@ -1,7 +1,8 @@
 """What the advisor reads: where a benchmark was measured, and what each config costs there."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.db.models import Count, Q
 
@@ -11,7 +12,9 @@ from dashboard.comparisons.core.metric_effects import pool_samples
 from dashboard.comparisons.core.running_costs import COST_METRICS, Option
 from dashboard.comparisons.selectors.versions import SideSource, by_build
 from dashboard.language.metrics import CHECK_CONFIGS, EAGER
-from dashboard.models import Benchmark, BuildLevel, Config, Environment, TorchBuild
+from dashboard.models import Benchmark, BuildLevel, Config, Environment, Result, TorchBuild
+from dashboard.results.core.kernel_profile import arm_profiles
+from dashboard.results.core.known_changes import KnownCost, costs_in_kernels
 from dashboard.results.selectors.rollup import opening_machine
 
 NO_CHOICE = (EAGER, *CHECK_CONFIGS)  # what alone leaves nothing to advise
@@ -145,6 +148,19 @@ def newest_jobs(build: AdvisedBuild, benchmark: Benchmark) -> dict[str, str]:
         if "latency_ms" in measured.samples:
             jobs[key.config] = measured.samples["latency_ms"][-1].job
     return jobs
+
+
+def known_costs(jobs: Mapping[str, str]) -> dict[str, list[KnownCost]]:
+    """By config what the kernels of its newest job show that a compiled step pays. One query."""
+    results = Result.objects.filter(job__in=[UUID(job) for job in jobs.values()])
+    documents = results.values_list("job", "document")
+    profiles = {str(job): arm_profiles(document).get("compiled") for job, document in documents}
+    costs = {}
+    for config, job in jobs.items():
+        profile = profiles.get(job)
+        if profile and (known := costs_in_kernels(profile)):
+            costs[config] = known
+    return costs
 
 
 def device_memory_gb(machine: int) -> float | None:

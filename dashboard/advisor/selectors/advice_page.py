@@ -70,13 +70,14 @@ def advice_list(build: AdvisedBuild, start: Start, order: str) -> dict[str, Any]
 
 
 def advice_page(selection: AdviceSelection) -> dict[str, Any]:
-    """The advice for one benchmark, by the names of its template. Six queries."""
+    """The advice for one benchmark, by the names of its template. Seven queries."""
     advice = selection.advice()
     measured = {option.config for option in selection.options}
     advised = {candidate.config for candidate in advice.candidates}  # eager by the others' control
     # Those of the default run, and those that other builds were measured with
     elsewhere = selector.measured_configs(selection.build.machine, selection.benchmark)
     offered = dict.fromkeys([*selection.benchmark.default_configs, *elsewhere])
+    jobs = selector.newest_jobs(selection.build, selection.benchmark)
     return {
         **place_choices(selection.builds, selection.build),
         "advice": advice,
@@ -87,7 +88,8 @@ def advice_page(selection: AdviceSelection) -> dict[str, Any]:
         "ahead": {row.config: advice_text.range_start(row) for row in advice.ranges},
         "totals": total_times(advice),
         "missing": [config for config in offered if config not in {*measured, *advised}],
-        "jobs": selector.newest_jobs(selection.build, selection.benchmark),
+        "jobs": jobs,
+        "known_costs": selector.known_costs(jobs),
         **_plans(selection, advice),
     }
 

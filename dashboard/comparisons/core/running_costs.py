@@ -32,7 +32,7 @@ COST_METRICS = (
 )
 # Relative standard errors where one process was measured, without an interval of its own: as far as
 # recorded processes of one build on GPUs of one kind are apart (docs/advisor.md)
-ASSUMED_START_ERROR = 0.13
+ASSUMED_START_ERROR = 0.14
 ASSUMED_STEP_ERROR = 0.055
 # Two starts may agree by chance, or not at all: with repeats, that error counts as much as these
 # degrees of freedom

@@ -50,7 +50,7 @@ def sentences(report: UpgradeReport, base: MeasuredSide, new: MeasuredSide) -> l
         if diffs and (row.effect.is_changed or change):
             names = str(of_case.base), str(of_case.new)
             known_changes = in_kernels(diffs[0]) if is_one_place else []
-            costs = costs_in_kernels(diffs[0])
+            costs = costs_in_kernels(diffs[0].base, diffs[0].new)
             said = sentence(diffs[0])
             kernels.append(CaseKernels(row, *names, said, change, known_changes, costs))
     return kernels

@@ -21,6 +21,7 @@ from dashboard.results.core.kernel_roles import likeness, purpose, role
 Match = Literal["source", "name", "role", "replacement", "new", "gone", "not listed"]
 NOT_LISTED = "Kernels beyond the longest ones"
 _ALIKE = 0.75  # of the operators of two fused kernels
+_LARGEST_RATIO = 100  # of their times: what takes less than that share does other work
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,8 @@ def _alike(olds: Sequence[Kernel], news: Sequence[Kernel]) -> list[tuple[Kernel,
     pairs = []
     for old, fresh in product(olds, news):
         share = likeness(old, fresh)
-        if share >= _ALIKE:
+        is_of_one_size = min(old.ms, fresh.ms) * _LARGEST_RATIO >= max(old.ms, fresh.ms)
+        if share >= _ALIKE and is_of_one_size:
             pairs.append((share, old, fresh))
     alike: list[tuple[Kernel, Kernel]] = []
     for _, old, fresh in sorted(pairs, key=lambda pair: -pair[0]):

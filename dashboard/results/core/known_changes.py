@@ -80,9 +80,9 @@ KNOWN_CHANGES = (
 
 @dataclass(frozen=True, slots=True)
 class KnownCost:
-    """What the compiled steps of both sides pay, so that it is no change between them.
+    """What a compiled step pays, whichever the release.
 
-    kernels: of which both have a share. brief: for beside a verdict. page: its slug in the
+    kernels: of which it has a share. brief: for beside a verdict. page: its slug in the
     documentation.
     """
 
@@ -95,8 +95,8 @@ KNOWN_COSTS = (
     KnownCost(
         # The softmax of SDPA's math backend, with a mask that was made of positions
         kernels=re.compile(r"_safe_softmax\w*_expand_ge"),
-        brief="on both sides attention runs in no fused kernel, likely for a mask that "
-        "transformers gives it while it is traced",
+        brief="compiled, attention runs in no fused kernel, likely for a mask that transformers "
+        "gives it while it is traced",
         page="attention-mask",
     ),
 )
@@ -119,12 +119,12 @@ def in_kernels(diff: KernelDiff) -> list[KnownChange]:
     return _recognized(_kernel_work(diff.base), _kernel_work(diff.new))
 
 
-def costs_in_kernels(diff: KernelDiff) -> list[KnownCost]:
-    """Those that both compiled steps of a case show."""
-    sides = _kernel_work(diff.base), _kernel_work(diff.new)
+def costs_in_kernels(*profiles: ArmProfile) -> list[KnownCost]:
+    """Those that each of these compiled steps shows."""
+    steps = [_kernel_work(profile) for profile in profiles]
     costs = []
     for cost in KNOWN_COSTS:
-        if all(work.amount(cost.kernels) >= _LEAST_SHARE * work.total for work in sides):
+        if all(step.amount(cost.kernels) >= _LEAST_SHARE * step.total for step in steps):
             costs.append(cost)
     return costs
 

@@ -63,7 +63,7 @@ def pages(processes: Processes, base: str, new: str) -> set[str]:
 @pytest.mark.parametrize("new", NEWER)
 def test_mask_while_traced_is_recognized_in_vits_compiled_steps_alone(new: str) -> None:
     for (benchmark, _, arm), processes in recorded_cases(H200).items():
-        costs = [costs_in_kernels(diff) for diff in diffs(processes, OLD, new)]
+        costs = [costs_in_kernels(diff.base, diff.new) for diff in diffs(processes, OLD, new)]
         is_shown = benchmark.startswith("vit_b16") and arm == "compiled"
         for each in costs:
             assert [cost.page for cost in each] == (["attention-mask"] if is_shown else [])
