@@ -77,7 +77,7 @@ def test_cell_shows_the_speedup_and_on_hover_the_latency() -> None:
     rollup = case({"speedup": newest(1.5, low=1.4, high=1.6), "latency_ms": newest(12.0)})
     cell = make_cell(rollup, PLAIN)
     assert cell.text == "1.50×"
-    assert cell.about == "12.0 ms per step; 95% interval 1.40 to 1.60×"
+    assert cell.about == "12.0 ms per step; 95% interval within one process 1.40 to 1.60×"
 
 
 def test_cell_of_eager_shows_its_latency() -> None:
@@ -283,7 +283,9 @@ def test_build_is_compared_with_another(two_builds: None, reader: Client) -> Non
 def test_cell_of_the_newest_results_names_its_build(two_builds: None, reader: Client) -> None:
     shown = text(reader, "/benchmarks/?configs=all")
     assert "the newest value of each case, of whatever build" in shown
-    assert "12.0 ms per step; 95% interval 1.50 to 1.50×; PyTorch 2.13.0" in shown
+    assert (
+        "12.0 ms per step; 95% interval within one process 1.50 to 1.50×; PyTorch 2.13.0" in shown
+    )
     assert "the last job ended oom; PyTorch 2.12.0" in shown
 
 
