@@ -57,7 +57,7 @@ def starts_in_turn(groups: Groups, every: Groups) -> Iterator[Sequence[str]]:
 
 
 def planned_pairs(groups: Groups) -> Iterator[Sequence[str]]:
-    """The pairs whose number was fixed before they were measured."""
+    """The pairs that were planned before they were measured."""
     old, new = sorted(set(chain(*groups.values())))
     yield "benchmark", f"cold, {old}", f"cold, {new}", "longer pairs", "the pairs alone"
     for (benchmark, _), by_release in groups.items():

@@ -102,7 +102,7 @@ def print_others():
     print_masks("BertForMaskedLM with a mask of tokens", masks(model, inputs))
     model, inputs = model_and_inputs("ViTForImageClassification", 2, "meta")
     inputs["attention_mask"] = torch.ones(2, PATCHES, device="meta")
-    print_masks("ViTForImageClassification with one", masks(model, inputs))
+    print_masks("ViT with a mask of patches", masks(model, inputs))
 
 
 def gpu_times(call):

@@ -158,8 +158,9 @@ def known_costs(jobs: Mapping[str, str]) -> dict[str, list[KnownCost]]:
     costs = {}
     for config, job in jobs.items():
         profile = profiles.get(job)
-        if profile and (known := costs_in_kernels(profile)):
-            costs[config] = known
+        shown = costs_in_kernels(profile) if profile else []
+        if shown:
+            costs[config] = shown
     return costs
 
 

@@ -30,8 +30,9 @@ def differ_in_inductor_alone(alert: Alert | AlertGroup) -> bool:
     """Whether the two builds are one torch with the same environment variables, and differ in
     settings of Inductor.
     """
-    if alert.base is None or alert.new is None or not differ_in_settings_alone(alert):
+    if alert.base is None or alert.new is None:
         return False
     base, new = alert.base.variant, alert.new.variant
     same_environment = base.get("env", {}) == new.get("env", {})
-    return same_environment and bool(base.get("inductor") != new.get("inductor"))
+    others_in_inductor = base.get("inductor") != new.get("inductor")
+    return differ_in_settings_alone(alert) and same_environment and others_in_inductor

@@ -166,11 +166,11 @@ def _builds(parameters: dict[str, Any]) -> Builds:
     """Which builds the newest values are of. One query."""
     with connection.cursor() as cursor:
         cursor.execute(_BUILDS, parameters)
-        found = cursor.fetchall()
-    return {
-        (family, mode, metric): sorted(versions, key=version_order, reverse=True)
-        for family, mode, metric, versions in found
-    }
+        measured = cursor.fetchall()
+    builds = {}
+    for family, mode, metric, versions in measured:
+        builds[family, mode, metric] = sorted(versions, key=version_order, reverse=True)
+    return builds
 
 
 def _row(

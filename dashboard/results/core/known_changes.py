@@ -95,8 +95,8 @@ KNOWN_COSTS = (
     KnownCost(
         # The softmax of SDPA's math backend, with a mask that was made of positions
         kernels=re.compile(r"_safe_softmax\w*_expand_ge"),
-        brief="compiled, attention runs in no fused kernel, likely for a mask that transformers "
-        "gives it while it is traced",
+        brief="compiled, attention runs in no fused kernel, likely because transformers gives it a "
+        "mask while it is traced",
         page="attention-mask",
     ),
 )

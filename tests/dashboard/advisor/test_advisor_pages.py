@@ -10,7 +10,7 @@ from django.test import Client
 from dashboard.advisor.selectors.advice import advised_builds, device_memory_gb, read_options
 from dashboard.models import Job
 from dashboard.results.services.ingest import ingest
-from tests.builders import site
+from tests.builders import kernels, site
 from tests.builders.reading import text
 
 pytestmark = pytest.mark.django_db
@@ -204,3 +204,12 @@ def test_advisor_opens_on_the_newest_build_that_was_compiled(
 ) -> None:
     store("eager", SLOW, build="2.99.0")
     assert reader.get("/advisor/").context["where"].label == site.BUILD
+
+
+def test_page_says_what_a_compiled_step_is_known_to_pay(reader: Client) -> None:
+    masked = "triton_per_fused__safe_softmax_add_expand_ge_where_3"
+    store("eager", SLOW)
+    store("inductor", FAST, profile={"compiled": kernels.section(kernels.row(masked, 1.0))})
+    page = text(reader, ADVISOR)
+    assert "inductor: compiled, attention runs in no fused kernel" in page
+    assert 'href="/docs/attention-mask/"' in page

@@ -265,6 +265,25 @@ def test_cause_of_a_variant_is_its_setting(reader: Client) -> None:
     assert "Compiler setting: epilogue_fusion = False." in shown
 
 
+def test_command_of_a_variant_is_run_with_and_without_its_settings(reader: Client) -> None:
+    alert = alerting.stepped()
+    page = alert.group.get_absolute_url()
+    assert "Run it in an environment of each of the two builds." in text(reader, page)
+    base = site.build()
+    alert.base, alert.new = base, TorchBuild.objects.create(label="unfused", base=base)
+    alert.save()
+    assert "Run it with its settings and without them, in one environment" in text(reader, page)
+
+
+def test_issue_says_which_other_changes_were_not_confirmed_in_turn(reader: Client) -> None:
+    group = alerting.group(evidence_state="confirmed", base=site.build(), new=site.build("2.14.0"))
+    alerting.alert(group, confirmation="confirmed", effect=20.0, low=18.0, high=22.0)
+    alerting.alert(group, metric="cold_start_s")
+    issue = text(reader, f"{group.get_absolute_url()}issue/")
+    others = issue.partition("What else changed with it")[2]
+    assert "(this one was not confirmed in turn)" in others
+
+
 def test_link_to_code_that_is_not_kept_is_a_reason(reader: Client) -> None:
     alert = alerting.stepped()
     shown = text(reader, alert.group.get_absolute_url())

@@ -116,6 +116,14 @@ def test_fused_kernel_with_nearly_the_same_operators_replaces_the_one_that_is_go
     assert [change.match for change in changes] == ["new", "gone"]
 
 
+def test_kernel_of_another_size_replaces_none_whatever_its_operators() -> None:
+    """GPT-2's training: the gradient of all logits, and 112 blocks."""
+    common = ", ".join(f"aten.op{number}" for number in range(10))
+    large = kernel("triton_poi_fused_a_where_1", 1.25, nodes=f"{common}, aten.where of x")
+    small = kernel("triton_poi_fused_a_2", 0.0008, nodes=f"{common} of x")
+    assert [change.match for change in diff([large], [small]).changes] == ["new", "gone"]
+
+
 @pytest.mark.parametrize(
     ("others_ms", "source", "said"),
     [
