@@ -167,7 +167,7 @@ def _builds(parameters: dict[str, Any]) -> Builds:
     with connection.cursor() as cursor:
         cursor.execute(_BUILDS, parameters)
         measured = cursor.fetchall()
-    builds = {}
+    builds: Builds = {}
     for family, mode, metric, versions in measured:
         builds[family, mode, metric] = sorted(versions, key=version_order, reverse=True)
     return builds

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tests.perf.verdicts import SITUATIONS, Counts, Page, Situation
+from tests.perf.verdict_situations import SITUATIONS, Situation
+from tests.perf.verdicts import Counts, Page
 
 
 @pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.name)
