@@ -1,26 +1,35 @@
 """Which kernels account for the difference between two profiles. Pure: two tables in, one out.
 
-A kernel is looked for on the other side by what identifies it best: its source, its exact name, its
-role (`kernel_roles`). What is left over is new or gone, or the one in place of the other where both
-have one purpose, or fuse nearly the same operators. Every kernel is in exactly one row, so the rows
-add up to the difference.
+A kernel is looked for on the other side by what identifies it best: its source, the graph's nodes
+that it computes, its exact name, its role (`kernel_roles`). What is left over is new or gone, or
+the one in place of the other where both have one purpose, or fuse nearly the same nodes or
+operators. A kernel whose nodes another one of the other side computes besides its own is in the row
+of that one: two that became one, or one that became two. Every kernel is in exactly one row, so the
+rows add up to the difference.
 
 A kernel of a library, or a copy of PyTorch's, that is called more or less often than before hands
 work to others, or takes it over: it is not matched by its name or role, but with all that have its
-purpose.
+purpose; one of the compiler's, with all that have its role.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from typing import Literal
 
 from dashboard.results.core.kernel_profile import ArmProfile, Kernel
-from dashboard.results.core.kernel_roles import likeness, purpose, role
+from dashboard.results.core.kernel_roles import (
+    nodes,
+    part_in,
+    purpose,
+    role,
+    shared_nodes,
+    shared_operators,
+)
 
-Match = Literal["source", "name", "role", "replacement", "new", "gone", "not listed"]
+Match = Literal["source", "nodes", "name", "role", "replacement", "new", "gone", "not listed"]
 NOT_LISTED = "Kernels beyond the longest ones"
-_ALIKE = 0.75  # of the operators of two fused kernels
+_ALIKE = 0.75  # of the operators, or nodes, of two fused kernels
 _LARGEST_RATIO = 100  # of their times: what takes less than that share does other work
 
 
@@ -126,6 +135,7 @@ def kernel_diff(base: ArmProfile, new: ArmProfile) -> KernelDiff | None:
     olds, news = list(base.kernels), list(new.kernels)
     steps: list[tuple[Match, Callable[[Kernel], Hashable]]] = [
         ("source", lambda kernel: kernel.source),
+        ("nodes", nodes),
         ("name", lambda kernel: kernel.name),
         ("role", role),
         ("replacement", purpose),
@@ -137,12 +147,18 @@ def kernel_diff(base: ArmProfile, new: ArmProfile) -> KernelDiff | None:
         olds = [kernel for kernel in olds if id(kernel) not in taken]
         news = [kernel for kernel in news if id(kernel) not in taken]
 
-    for old, fresh in _alike(olds, news):
-        changes.append(KernelChange("replacement", _role_of([fresh]), (old,), (fresh,)))
-        olds.remove(old)
-        news.remove(fresh)
+    alike: list[tuple[Match, Callable[[Kernel, Kernel], float]]] = [
+        ("nodes", shared_nodes),
+        ("replacement", shared_operators),
+    ]
+    for match, share_of in alike:
+        for old, fresh in _alike(share_of, olds, news):
+            changes.append(KernelChange(match, _role_of([fresh]), (old,), (fresh,)))
+            olds.remove(old)
+            news.remove(fresh)
     changes += [KernelChange("gone", "", (kernel,), ()) for kernel in olds]
     changes += [KernelChange("new", "", (), (kernel,)) for kernel in news]
+    changes = _with_parts(changes)
     if base.has_rest or new.has_rest:
         changes.append(KernelChange("not listed", NOT_LISTED, _rest(base), _rest(new)))
     return KernelDiff(base, new, tuple(sorted(changes, key=lambda change: -change.ms)))
@@ -160,18 +176,19 @@ def _matched(
     for key, kernels in base.items():
         if key and key in new:
             change = KernelChange(match, _role_of(kernels), kernels, new[key])
-            if match in {"source", "replacement"} or not _hands_over(change):
+            if match not in {"name", "role"} or not _hands_over(change):
                 changes.append(change)
     return changes
 
 
-def _alike(olds: Sequence[Kernel], news: Sequence[Kernel]) -> list[tuple[Kernel, Kernel]]:
+def _alike(
+    share_of: Callable[[Kernel, Kernel], float], olds: Sequence[Kernel], news: Sequence[Kernel]
+) -> list[tuple[Kernel, Kernel]]:
     """Pairs of what is left over that do nearly the same, the most alike first."""
     pairs = []
     for old, fresh in product(olds, news):
-        share = likeness(old, fresh)
-        is_of_one_size = min(old.ms, fresh.ms) * _LARGEST_RATIO >= max(old.ms, fresh.ms)
-        if share >= _ALIKE and is_of_one_size:
+        share = share_of(old, fresh)
+        if share >= _ALIKE and _are_of_one_size(old, fresh):
             pairs.append((share, old, fresh))
     alike: list[tuple[Kernel, Kernel]] = []
     for _, old, fresh in sorted(pairs, key=lambda pair: -pair[0]):
@@ -180,9 +197,48 @@ def _alike(olds: Sequence[Kernel], news: Sequence[Kernel]) -> list[tuple[Kernel,
     return alike
 
 
+def _with_parts(changes: Sequence[KernelChange]) -> list[KernelChange]:
+    """With what is new, or gone, in the rows of those that compute most of its nodes."""
+    rows = list(changes)
+    alone = [change for change in changes if change.match in {"new", "gone"}]
+    for change in sorted(alone, key=lambda change: -abs(change.ms)):
+        if change not in rows:  # another one was joined to it
+            continue
+        whole = max(rows, key=lambda row: _part_in_row(change, row))
+        if _part_in_row(change, whole) >= _ALIKE:
+            rows.remove(change)
+            rows.remove(whole)
+            base, new = _longest_first(whole.base, change.base), _longest_first(whole.new, change.new)
+            rows.append(KernelChange("nodes", _role_of(new), base, new))
+    return rows
+
+
+def _part_in_row(alone: KernelChange, row: KernelChange) -> float:
+    """The most of the nodes of a kernel without a counterpart that one of the row's kernels of the
+    other side computes; 0 where the row's are the same on both sides.
+    """
+    if row.match in {"source", "name", "not listed"}:
+        return 0.0
+    (kernel,) = alone.base or alone.new
+    others = row.new if alone.base else row.base
+    return max(
+        (part_in(kernel, other) for other in others if _are_of_one_size(kernel, other)), default=0.0
+    )
+
+
+def _longest_first(*groups: Sequence[Kernel]) -> tuple[Kernel, ...]:
+    return tuple(sorted(chain.from_iterable(groups), key=lambda kernel: -kernel.ms))
+
+
+def _are_of_one_size(one: Kernel, other: Kernel) -> bool:
+    return min(one.ms, other.ms) * _LARGEST_RATIO >= max(one.ms, other.ms)
+
+
 def _hands_over(change: KernelChange) -> bool:
-    """Whether it has a purpose that other kernels may have, and is called more or less often."""
-    if change.kind == "triton" or not purpose(change.new[0]):
+    """Whether it is called more or less often, and others may do what it did: they have its
+    purpose, or, of the compiler's, its role, whose numbers are given anew in each graph.
+    """
+    if not purpose(change.new[0]) or (change.kind == "triton" and change.match != "name"):
         return False
     return round(change.base_calls) != round(change.new_calls)
 

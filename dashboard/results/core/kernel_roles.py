@@ -5,6 +5,7 @@ libraries' names hold the sizes of their tiles.
 """
 
 import re
+from collections.abc import Set
 
 from dashboard.results.core.kernel_profile import Kernel, plain_name
 
@@ -21,6 +22,7 @@ _GRADIENT = re.compile(r"dgrad|wgrad|backward", re.IGNORECASE)
 _BACKWARD = re.compile(r"bwd|bprop|backward|cutlassB", re.IGNORECASE)
 _TRITON_FORM = re.compile(r"^triton_(poi|red|per|tem|for|mm)_")  # pointwise, reduction, …
 _REDUCTIONS = {"red": "reduction", "per": "reduction"}  # in a loop, or persistent
+_FEWEST_NODES = 3  # by which a kernel is known
 _COLLECTIVE = re.compile(
     r"all_?reduce|all_?gather|reduce_?scatter|broadcast|all_?to_?all|send_?recv", re.IGNORECASE
 )
@@ -48,19 +50,38 @@ def purpose(kernel: Kernel) -> str:
             collective = _COLLECTIVE.search(kernel.name)
             return collective.group().lower().replace("_", "") if collective else ""
         case "triton":
-            aten, _, _ = kernel.nodes.partition(" of ")  # "aten.gelu, aten.add of hidden, add_3"
-            return without_numbers(aten) or _TRITON_FORM.sub("", role(kernel)[1])
+            return without_numbers(_aten(kernel)) or _TRITON_FORM.sub("", role(kernel)[1])
     return _copy(kernel.name)
 
 
-def likeness(one: Kernel, other: Kernel) -> float:
+def nodes(kernel: Kernel) -> frozenset[str]:
+    """Those of the graph that a Triton kernel computes; empty where they are not known, or too few
+    to tell it from others: one input may feed many kernels.
+    """
+    names = frozenset(kernel.nodes.partition(" of ")[2].split(", ")) - {""}
+    return names if len(names) >= _FEWEST_NODES else frozenset()
+
+
+def shared_nodes(one: Kernel, other: Kernel) -> float:
+    """The share of their nodes that two Triton kernels have in common; 0 for others."""
+    return _shared(nodes(one), nodes(other))
+
+
+def shared_operators(one: Kernel, other: Kernel) -> float:
     """The share of their operators that two Triton kernels of one form have in common; 0 for
-    others.
+    others. Of the words in their names, where the operators are not known of both.
     """
     if not _triton_form(one) or _triton_form(one) != _triton_form(other):
         return 0.0
-    operators, others = _operators(one), _operators(other)
-    return len(operators & others) / len(operators | others) if operators else 0.0
+    if one.nodes and other.nodes:
+        return _shared(_operators(one), _operators(other))
+    return _shared(_words(one), _words(other))
+
+
+def part_in(part: Kernel, whole: Kernel) -> float:
+    """The share of a Triton kernel's nodes that another one computes; 0 for others."""
+    computed = nodes(part)
+    return len(computed & nodes(whole)) / len(computed) if computed else 0.0
 
 
 def _copy(name: str) -> str:
@@ -78,8 +99,23 @@ def _triton_form(kernel: Kernel) -> str:
     return _REDUCTIONS.get(form[1], form[1]) if form else ""
 
 
+def _aten(kernel: Kernel) -> str:
+    """Its operators: the first half of "aten.gelu, aten.add of hidden, add_3"."""
+    return kernel.nodes.partition(" of ")[0].replace("aten._unsafe_view", "aten.view")
+
+
 def _operators(kernel: Kernel) -> set[str]:
-    return set(kernel.nodes.partition(" of ")[0].split(", ")) - {""}
+    return set(_aten(kernel).split(", ")) - {""}
+
+
+def _words(kernel: Kernel) -> set[str]:
+    """Of what it fuses; which form it has, and that a view is unsafe, are left out."""
+    fused = _TRITON_FORM.sub("", role(kernel)[1])
+    return set(fused.split("_")) - {"fused", "unsafe", ""}
+
+
+def _shared(some: Set[str], others: Set[str]) -> float:
+    return len(some & others) / len(some | others) if some and others else 0.0
 
 
 def without_numbers(text: str) -> str:

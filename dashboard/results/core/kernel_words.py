@@ -13,6 +13,7 @@ ONE_PROFILE = (
 )
 MATCHES: dict[Match, str] = {
     "source": "the same source",
+    "nodes": "mostly the same nodes of the graph",
     "name": "the same name",
     "role": "the same but for numbers and flags in its name",
     "replacement": "one in place of the other",
@@ -181,10 +182,10 @@ def _described(change: KernelChange) -> str:
     size = f"{signed_ms(change.ms)} ms"
     if change.match in {"new", "gone"}:
         return f"{(change.new or change.base)[0].short_name} ({change.match}), {size}"
-    if change.match == "replacement":
+    if change.match in {"nodes", "replacement"}:
         now, before = _names(change.new), _names(change.base)
         sides = f"{now} in place of {before}" if now != before else now  # as far as they are shown
-        named_by_its_work = change.kind == "triton" and change.is_one_kernel
+        named_by_its_work = change.kind == "triton"
         return f"{sides}, {size}" if named_by_its_work else f"{change.role}, {sides}, {size}"
     if change.is_one_kernel:
         return f"{change.new[0].short_name}, {size}"

@@ -116,6 +116,61 @@ def test_fused_kernel_with_nearly_the_same_operators_replaces_the_one_that_is_go
     assert [change.match for change in changes] == ["new", "gone"]
 
 
+def nodes_of(*names: str) -> str:
+    return f"aten.add of {', '.join(names)}"
+
+
+def test_kernel_with_the_same_nodes_is_the_same_whatever_its_name() -> None:
+    """2.15.0 names a view otherwise, of which each layer has a kernel."""
+    base = [
+        kernel("triton_per_fused_add_view_8", 1, nodes=nodes_of("x_1", "x_2", "x_3")),
+        kernel("triton_per_fused_add_view_9", 2, nodes=nodes_of("x_1", "x_2", "x_3", "x_4")),
+    ]
+    new = [
+        kernel("triton_per_fused__unsafe_view_add_8", 2, nodes=base[1].nodes),
+        kernel("triton_per_fused__unsafe_view_add_9", 1.5, nodes=base[0].nodes),
+    ]
+    changes = diff(base, new).changes
+    assert [(change.match, change.ms) for change in changes] == [("nodes", 0.5), ("nodes", 0)]
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_kernel_whose_nodes_another_one_took_over_is_in_its_row(swapped: bool) -> None:
+    """A reduction that computes also what a kernel of its own wrote before, or the reverse."""
+    apart = [
+        kernel("triton_red_fused_sum_1", 1.7, nodes="aten.sum of a, b, c, total"),
+        kernel("triton_poi_fused_pad_2", 1.25, nodes="aten.pad of a, b, c, padded"),
+    ]
+    together = [
+        kernel("triton_red_fused_pad_sum_1", 4.2, nodes="aten.pad, aten.sum of a, b, c, total"),
+        kernel("triton_poi_fused_cat_7", 0.001, nodes="aten.cat of a, b, padded"),  # of its edge
+    ]
+    joined, edge = (
+        diff(together, apart).changes[::-1] if swapped else diff(apart, together).changes
+    )
+    assert (joined.match, len(joined.base) + len(joined.new)) == ("nodes", 3)
+    assert abs(joined.ms) == pytest.approx(1.25)
+    assert edge.match == ("gone" if swapped else "new")
+
+
+def test_name_says_nothing_of_a_triton_kernel_that_is_called_otherwise() -> None:
+    """Each graph numbers its kernels anew: the first of these is the second one of before."""
+    base = [kernel("triton_per_a_1", 2, calls=11), kernel("triton_per_a_2", 0.1, calls=1)]
+    new = [kernel("triton_per_a_1", 0.1, calls=1), kernel("triton_per_a_2", 2, calls=11)]
+    (change,) = diff(base, new).changes
+    assert (change.match, change.ms) == ("role", 0)
+
+
+def test_kernels_without_nodes_are_compared_by_the_words_of_their_names() -> None:
+    """Two graphs of one step may have kernels of one name: whose nodes are told is not known."""
+    name = "triton_per_fused_{}_native_layer_norm_backward{}_9"
+    change = only_change(
+        kernel(name.format("_to_copy_add", "_view"), 1),
+        kernel(name.format("_to_copy__unsafe_view_add", ""), 2, nodes=nodes_of("a", "b", "c")),
+    )
+    assert (change.match, change.ms) == ("replacement", 1)
+
+
 def test_kernel_of_another_size_replaces_none_whatever_its_operators() -> None:
     """GPT-2's training: the gradient of all logits, and 112 blocks."""
     common = ", ".join(f"aten.op{number}" for number in range(10))
