@@ -3,10 +3,10 @@
 import numpy as np
 
 from dashboard.comparisons.core.block_effects import Block
+from dashboard.comparisons.core.case_samples import CaseSamples
 from dashboard.comparisons.core.levels import level_of
 from dashboard.comparisons.core.libraries import Libraries
 from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Side
-from dashboard.comparisons.core.metric_effects import CaseSamples
 
 STEADY = (100.0, 100.3, 99.8) * 2  # six processes that differ by little
 

@@ -26,11 +26,12 @@ from typing import NamedTuple
 import numpy as np
 
 from dashboard.comparisons.core.block_effects import Block
+from dashboard.comparisons.core.case_samples import CaseSamples
 from dashboard.comparisons.core.gate import decide
 from dashboard.comparisons.core.judgement import DEVICE_SHARE, Judgement, judge_sides
 from dashboard.comparisons.core.levels import level_of, merge_levels
 from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key, Side, Table
-from dashboard.comparisons.core.metric_effects import CERTAIN_PROCESSES, CaseSamples
+from dashboard.comparisons.core.metric_effects import CERTAIN_PROCESSES
 from dashboard.comparisons.core.upgrade_answer import answer
 from tests.perf.verdict_situations import DEVICE_TIME, SITUATIONS, Situation
 

@@ -7,8 +7,8 @@ from uuid import UUID
 from django.db.models import Count, Q
 
 from dashboard.catalog.core.versions import version_order
+from dashboard.comparisons.core.case_samples import pool_samples
 from dashboard.comparisons.core.matching import CaseMeasurements
-from dashboard.comparisons.core.metric_effects import pool_samples
 from dashboard.comparisons.core.running_costs import COST_METRICS, Option
 from dashboard.comparisons.selectors.versions import SideSource, by_build
 from dashboard.language.metrics import CHECK_CONFIGS, EAGER

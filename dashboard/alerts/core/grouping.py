@@ -16,7 +16,7 @@ import scipy  # its parts are loaded where they are used: processes that never d
 from dashboard.alerts.core.change_size import estimate
 from dashboard.language import states
 from dashboard.language.metrics import EAGER
-from dashboard.language.wording import metric_of, plural
+from dashboard.language.wording import levels, metric_of, named, plural
 
 Direction = Literal["regression", "improvement", "trade_off", "neutral"]
 Severity = Literal["low", "medium", "high"]
@@ -35,9 +35,9 @@ _NAMED = {  # metrics whose words alone do not say what changed
     "startup_warm_s": "warm startup",
     "device_ms": "device time",
     "compile_calls": "compile calls",
-    "drift": "output",
-    "drift_gradients": "gradients",
 }
+# What 145% more of is next to nothing near a rounding error, and ruinous elsewhere
+_BY_LEVELS = {"drift", "drift_gradients"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,8 @@ class Suspicion:
 
     key: of the alert.
     effect, low, high: in `unit`, as on the alert.
-    words: (before, after) of a status.
+    words: (before, after) of a status. levels: the same of a value, in the metric's unit; None
+        where they are not known.
     false_alarm_share: of points on pure noise, how many look like this; None: certain (a status).
     """
 
@@ -64,6 +65,7 @@ class Suspicion:
     false_alarm_share: float | None = None
     words: tuple[str, str] | None = None
     cause: str = "unknown"
+    levels: tuple[float, float] | None = None
 
     @property
     def case(self) -> tuple[str, str]:
@@ -222,16 +224,20 @@ def _worst_first(suspicion: Suspicion) -> tuple[bool, float]:
 
 def sentence(suspicion: Suspicion) -> str:
     """What changed: "6.2% slower", "at least 79.3% slower", "accuracy failed (was passed)", "2 more
-    graph breaks".
+    graph breaks", "drift from 5.064×10⁻⁸ to 1.240×10⁻⁷".
     """
     if suspicion.words is not None:
         before, after = map(states.label, suspicion.words)
         return f"{after} (was {before})" if before else after
     metric = metric_of(suspicion.metric)
+    if suspicion.metric in _BY_LEVELS and suspicion.levels:
+        return f"{metric.label.lower()} {levels(metric, *suspicion.levels)}"
     change = estimate(metric, suspicion.effect, suspicion.low, suspicion.high, suspicion.unit)
     text = change.text if change else "changed"
     if suspicion.unit != "percent":
         return f"{text} {metric.label.lower()}"
+    if suspicion.metric in _BY_LEVELS:
+        return named(metric, text)
     if suspicion.metric in _NAMED:
         return f"{_NAMED[suspicion.metric]} {text}"
     return text

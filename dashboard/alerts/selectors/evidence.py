@@ -38,6 +38,7 @@ def suspicion_of(alert: Alert) -> Suspicion:
         false_alarm_share=alert.false_alarm_share,
         words=(words[0], words[1]) if words else None,
         cause=alert.decision.get("cause", "unknown"),
+        levels=alert.levels,
     )
 
 

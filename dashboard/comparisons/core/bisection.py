@@ -13,8 +13,9 @@ from typing import Literal, TypeVar
 
 import scipy  # its parts are loaded where they are used: processes that never do stay small
 
+from dashboard.comparisons.core.case_samples import CaseSamples
 from dashboard.comparisons.core.levels import Level
-from dashboard.comparisons.core.metric_effects import CaseSamples, estimate_effects
+from dashboard.comparisons.core.metric_effects import estimate_effects
 from dashboard.language.metrics import Metric
 
 Likeness = Literal["like_base", "like_new", "unknown"]

@@ -63,7 +63,9 @@ class Difference(NamedTuple):
     variance_factor: its variance, in units of σ², the variance between processes of one block.
     squares: the residual sum of squares, `freedom` degrees of freedom times σ².
     processes: of the side that has fewer, in blocks that both share.
-    apart: by how much the changes of two blocks differ, at most, in logs.
+    least, most: the changes of the blocks in which it is so.
+    between: the part of `squares` by which the changes of blocks differ; between_freedom: of it,
+        one less than there are blocks that both share.
     """
 
     log: float
@@ -71,7 +73,10 @@ class Difference(NamedTuple):
     squares: float
     freedom: int
     processes: int
-    apart: float
+    least: float
+    most: float
+    between: float
+    between_freedom: int
 
 
 def difference(base: Sequence[BlockGroup], new: Sequence[BlockGroup]) -> Difference | None:
@@ -89,14 +94,24 @@ def difference(base: Sequence[BlockGroup], new: Sequence[BlockGroup]) -> Differe
     log = math.fsum(map(math.prod, zip(weights, changes, strict=True))) / weight
 
     groups = [*old_groups.values(), *new_groups.values()]
-    squares = math.fsum(group.m2 for group in groups)
+    between = 0.0
     for change, own_weight in zip(changes, weights, strict=True):
-        squares += own_weight * (change - log) ** 2
+        between += own_weight * (change - log) ** 2
+    squares = math.fsum(group.m2 for group in groups) + between
     # One degree for each block's level, and one for the change
     freedom = sum(group.n for group in groups) - len(old_groups.keys() | new_groups.keys()) - 1
     fewest = min(_count(side[block] for block in shared) for side in (old_groups, new_groups))
-    apart = max(changes) - min(changes)
-    return Difference(log, 1 / weight, squares, freedom, fewest, apart)
+    return Difference(
+        log,
+        1 / weight,
+        squares,
+        freedom,
+        fewest,
+        min(changes),
+        max(changes),
+        between,
+        between_freedom=len(shared) - 1,
+    )
 
 
 def plain_difference(base: Sequence[BlockGroup], new: Sequence[BlockGroup]) -> float | None:

@@ -3,8 +3,9 @@ the compiler's. Pure.
 """
 
 from dashboard.comparisons.core.block_effects import plain_difference
+from dashboard.comparisons.core.case_samples import CaseSamples
 from dashboard.comparisons.core.matching import Key, Side, pooled
-from dashboard.comparisons.core.metric_effects import CaseSamples, Effect
+from dashboard.comparisons.core.metric_effects import Effect
 
 EAGER_MEMORY = "eager_peak_memory_gb"
 _SAME_SHARE = 0.05  # of the change: eager's that differs by less is the same

@@ -11,16 +11,15 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Literal, NamedTuple
 
+from dashboard.comparisons.core.case_samples import CaseSamples, pool_samples
 from dashboard.comparisons.core.failure_words import describe
 from dashboard.comparisons.core.libraries import Libraries, agree, libraries_text, library_order
 from dashboard.comparisons.core.metric_effects import (
     CHANGED,
-    CaseSamples,
     Effect,
     EffectVerdict,
     estimate_effects,
     interval_verdict,
-    pool_samples,
 )
 from dashboard.language.metrics import EAGER, METRICS, Metric
 

@@ -3,13 +3,12 @@
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import scipy  # its parts are loaded where they are used: processes that never do stay small
 
-from dashboard.comparisons.core.levels import Level, merge_levels
-from dashboard.comparisons.core.libraries import Libraries
+from dashboard.comparisons.core.case_samples import CaseSamples
 from dashboard.comparisons.core.ratios import MIN_PROCESSES, Ratio, estimate_ratios
 from dashboard.detection.level_comparison import classify_interval
 from dashboard.language import wording
@@ -25,7 +24,7 @@ FALSE_DISCOVERY_RATE = 0.05  # over all that is judged together
 CERTAIN_PROCESSES = 6
 _TONES: dict[EffectVerdict, Tone] = {"better": "good", "worse": "bad"}
 _TOO_FEW = "one process on a side"
-_TOO_FEW_IN_TURN = "one process on a side, of those measured in turn"
+_TOO_FEW_IN_TURN = f"{_TOO_FEW}, of those measured in turn"
 _APART = "not measured in turn on one device"
 _DISAGREES = "the change differs from session to session"
 _SCATTERS = "the processes of one build differ by too much"
@@ -39,28 +38,6 @@ _PART_OF_CHANGE = 1 / 20  # by which device times of a larger change may be apar
 LEAST_SHOWN_PERCENT = 0.05  # less is shown as unchanged
 
 
-class CaseSamples(NamedTuple):
-    """One metric under one benchmark version and library set: n values, one from each process.
-
-    level: None where a value is not positive, which logs cannot take.
-    least, most, mean: of the plain values.
-    job: the newest one.
-    """
-
-    version: int
-    libraries: Libraries
-    level: Level | None
-    n: int
-    least: float
-    most: float
-    mean: float
-    job: str = ""
-
-    @property
-    def value(self) -> float:
-        return self.level.value if self.level else self.mean
-
-
 @dataclass(frozen=True, slots=True)
 class Effect:
     """How one metric of one case differs.
@@ -68,8 +45,8 @@ class Effect:
     ratio: None where only the plain difference is known.
     q: the smallest false discovery rate at which it is among the changed ones (Benjamini and
         Hochberg 1995); NaN without an interval.
-    suspected: what it would be called if each side had CERTAIN_PROCESSES; until then its verdict is
-        unknown.
+    suspected: what it would be called if each side had CERTAIN_PROCESSES and no session showed the
+        opposite; until then its verdict is unknown.
     is_gpu_busy: whether the case is known to keep the GPU busy; of step metrics alone.
     change: in words, toned by the verdict.
     """
@@ -113,6 +90,15 @@ class Effect:
         return "over all processes it is the other way" if is_opposite else ""
 
     @property
+    def sessions(self) -> str:
+        """What to say of a change that some sessions have the other way."""
+        if not (self.is_changed and self.ratio and _sessions_contradict(self)):
+            return ""
+        assert self.ratio.blocks is not None
+        least, most = (100 * math.expm1(log) for log in self.ratio.blocks)
+        return f"{wording.span(self.metric, least, most)} by session"
+
+    @property
     def devices(self) -> str:
         """On which devices both sides ran, in words; empty where there was only one."""
         if self.ratio is None or not (self.base.level and self.new.level):
@@ -154,37 +140,14 @@ class Effect:
             return _TOO_FEW if too_few else ""
         if self.ratio.basis == "repeats":
             return "" if self.ratio.is_known else _SCATTERS
-        if self.ratio.basis == "apart":
-            return _APART
-        if self.ratio.basis == "disagree":
-            return _DISAGREES
+        if self.ratio.basis != "single":
+            return _APART if self.ratio.basis == "apart" else _DISAGREES
         return _TOO_FEW if too_few else _TOO_FEW_IN_TURN
 
     @property
     def size(self) -> float:
         """By which tables are sorted."""
         return abs(self.ratio.log if self.ratio else self.difference)
-
-
-def pool_samples(samples: Sequence[CaseSamples]) -> CaseSamples:
-    """All samples of one benchmark version as one."""
-    if len(samples) == 1:
-        return samples[0]
-    n = sum(each.n for each in samples)
-    level = None
-    levels = [each.level for each in samples if each.level]
-    if len(levels) == len(samples):
-        level = merge_levels(levels)
-    return CaseSamples(
-        version=samples[0].version,
-        libraries=samples[0].libraries,
-        level=level,
-        n=n,
-        least=min(each.least for each in samples),
-        most=max(each.most for each in samples),
-        mean=math.fsum(each.mean * each.n for each in samples) / n,
-        job=samples[-1].job,
-    )
 
 
 def estimate_effects(
@@ -205,14 +168,19 @@ def estimate_effects(
             base.append(old.level)
             new.append(fresh.level)
     alike = [kinds[place] for place in places] if kinds else ()
+    is_memory = metric.unit == "GB"
     # Processes repeat memory: where sessions do not repeat its change, more than the build changed
-    most_apart = math.log1p(metric.threshold_percent / 100) if metric.unit == "GB" else math.inf
-    ratios = dict(zip(places, estimate_ratios(base, new, alike, most_apart), strict=True))
+    most_apart = math.log1p(metric.threshold_percent / 100) if is_memory else math.inf
+    # How fast a host serves the processes of each build differs from session to session
+    is_of_host = not is_memory and metric.key not in _OF_DEVICE
+    is_busy = [kinds is not None and kinds[place] is True for place in range(len(pairs))]
+    may_differ = [is_of_host and not is_busy[place] for place in places]
+    found = estimate_ratios(base, new, alike, most_apart, may_differ)
+    ratios = dict(zip(places, found, strict=True))
     effects = []
     for place, (old, fresh) in enumerate(pairs):
-        is_busy = kinds is not None and kinds[place] is True
         ratio = ratios.get(place)
-        effects.append(Effect(old, fresh, metric, ratio, "unknown", is_gpu_busy=is_busy))
+        effects.append(Effect(old, fresh, metric, ratio, "unknown", is_gpu_busy=is_busy[place]))
     return judge(effects)[0]
 
 
@@ -241,7 +209,7 @@ def false_discovery_rates(p: Sequence[float]) -> list[float]:
 
 def _judged(effect: Effect, q: float) -> Effect:
     """1. By its interval and the metric's threshold. 2. A change is one only within the false
-    discovery rate. 3. Of few processes it is suspected.
+    discovery rate. 3. Of few processes it is suspected, and where a session has the opposite.
     """
     if effect.ratio is None:
         return replace(effect, verdict=_verdict_of_counts(effect))
@@ -251,7 +219,7 @@ def _judged(effect: Effect, q: float) -> Effect:
     if q > FALSE_DISCOVERY_RATE:
         return replace(effect, q=q, verdict="unknown")
     is_measured = effect.processes >= CERTAIN_PROCESSES and not _may_be_tuning(effect)
-    if is_measured or _repeats(effect):
+    if (is_measured and not _sessions_contradict(effect)) or _repeats(effect):
         return replace(effect, q=q, verdict=verdict)
     return replace(effect, q=q, verdict="unknown", suspected=verdict)
 
@@ -289,6 +257,15 @@ def _widest_range(side: CaseSamples) -> float:
     groups = side.level.groups if side.level else ()
     ranges = [math.sqrt(2 * group.m2) for group in groups if group.n > 1]
     return min(max(ranges, default=math.inf), math.log(side.most / side.least))
+
+
+def _sessions_contradict(effect: Effect) -> bool:
+    """Whether one session shows the opposite of another, both by the metric's threshold."""
+    if effect.ratio is None or effect.ratio.blocks is None:
+        return False
+    least, most = (100 * math.expm1(log) for log in effect.ratio.blocks)
+    threshold = effect.metric.threshold_percent
+    return least <= -threshold and most >= threshold
 
 
 def _may_be_tuning(effect: Effect) -> bool:

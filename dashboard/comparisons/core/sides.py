@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from dashboard.comparisons.core.block_effects import Block, block_of
+from dashboard.comparisons.core.case_samples import CaseSamples
 from dashboard.comparisons.core.levels import Level, level_of, merge_levels
 from dashboard.comparisons.core.libraries import Libraries
 from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key
-from dashboard.comparisons.core.metric_effects import CaseSamples
 from dashboard.results.core.result_format import Measurement, ResultDocument
 from dashboard.results.core.sessions import Sessions
 

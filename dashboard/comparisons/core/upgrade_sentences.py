@@ -139,8 +139,7 @@ def _changes(title: str, findings: Sequence[Finding]) -> Iterator[str]:
 def _change_of(finding: Finding) -> str:
     """With what keeps a reader from taking it for more than it is."""
     change = wording.named(finding.metric, finding.effect.change.text)
-    size = size_of(finding)
-    return f"{change}, {size}" if size else change
+    return ", ".join(filter(None, (change, size_of(finding), finding.effect.sessions)))
 
 
 def size_of(finding: Finding) -> str:

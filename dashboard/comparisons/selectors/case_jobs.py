@@ -16,9 +16,9 @@ from uuid import UUID
 
 from django.db import connection
 
+from dashboard.comparisons.core.case_samples import CaseSamples
 from dashboard.comparisons.core.libraries import agree, parse_libraries
 from dashboard.comparisons.core.matching import ComparisonRow, Key
-from dashboard.comparisons.core.metric_effects import CaseSamples
 from dashboard.comparisons.selectors.versions import MeasuredSide
 from dashboard.results.core.level_sql import COUNTED
 

@@ -10,6 +10,7 @@ from typing import Any
 from django.db import connection
 
 from dashboard.comparisons.core.block_effects import Block, BlockGroup, block_of
+from dashboard.comparisons.core.case_samples import CaseSamples, pool_samples
 from dashboard.comparisons.core.levels import Level
 from dashboard.comparisons.core.libraries import parse_libraries
 from dashboard.comparisons.core.matching import (
@@ -19,7 +20,6 @@ from dashboard.comparisons.core.matching import (
     Key,
     Side,
 )
-from dashboard.comparisons.core.metric_effects import CaseSamples, pool_samples
 from dashboard.models import Benchmark, Config
 from dashboard.results.core.level_sql import COUNTED, LEVEL, OF_PLACE, SESSION, no_artefact
 

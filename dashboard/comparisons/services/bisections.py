@@ -18,8 +18,9 @@ from dashboard.catalog.core.plan import Case, PlanError
 from dashboard.catalog.core.versions import version_order
 from dashboard.catalog.selectors.lookups import find_machine, find_named, named_build
 from dashboard.comparisons.core.bisection import decide, ends_differ, middle
+from dashboard.comparisons.core.case_samples import CaseSamples, pool_samples
 from dashboard.comparisons.core.matching import CaseMeasurements, Key
-from dashboard.comparisons.core.metric_effects import CaseSamples, estimate_effects, pool_samples
+from dashboard.comparisons.core.metric_effects import estimate_effects
 from dashboard.comparisons.selectors.bisections import builds_of
 from dashboard.comparisons.selectors.versions import SideSource, by_build
 from dashboard.comparisons.services.comparisons import (

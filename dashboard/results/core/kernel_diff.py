@@ -14,7 +14,7 @@ purpose; one of the compiler's, with all that have its role.
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, product
+from itertools import product
 from typing import Literal
 
 from dashboard.results.core.kernel_profile import ArmProfile, Kernel
@@ -208,8 +208,7 @@ def _with_parts(changes: Sequence[KernelChange]) -> list[KernelChange]:
         if _part_in_row(change, whole) >= _ALIKE:
             rows.remove(change)
             rows.remove(whole)
-            base, new = _longest_first(whole.base, change.base), _longest_first(whole.new, change.new)
-            rows.append(KernelChange("nodes", _role_of(new), base, new))
+            rows.append(_joined(whole, change))
     return rows
 
 
@@ -226,8 +225,13 @@ def _part_in_row(alone: KernelChange, row: KernelChange) -> float:
     )
 
 
-def _longest_first(*groups: Sequence[Kernel]) -> tuple[Kernel, ...]:
-    return tuple(sorted(chain.from_iterable(groups), key=lambda kernel: -kernel.ms))
+def _joined(one: KernelChange, other: KernelChange) -> KernelChange:
+    """Both in one, the longest kernels first."""
+    base, new = (
+        tuple(sorted(side, key=lambda kernel: -kernel.ms))
+        for side in (one.base + other.base, one.new + other.new)
+    )
+    return KernelChange("nodes", _role_of(new), base, new)
 
 
 def _are_of_one_size(one: Kernel, other: Kernel) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dashboard.comparisons.core.case_samples import CaseSamples, pool_samples
 from dashboard.comparisons.core.matching import (
     CaseMeasurements,
     ComparedCase,
@@ -11,7 +12,7 @@ from dashboard.comparisons.core.matching import (
     Side,
     Table,
 )
-from dashboard.comparisons.core.metric_effects import CHANGED, CaseSamples, Effect, pool_samples
+from dashboard.comparisons.core.metric_effects import CHANGED, Effect
 from dashboard.language.metrics import Metric
 from dashboard.language.states import label
 from dashboard.language.wording import plural, quantity

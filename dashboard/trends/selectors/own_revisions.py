@@ -4,12 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dashboard.comparisons.core.block_effects import Block
-from dashboard.comparisons.core.metric_effects import (
-    CaseSamples,
-    Effect,
-    estimate_effects,
-    pool_samples,
-)
+from dashboard.comparisons.core.case_samples import CaseSamples, pool_samples
+from dashboard.comparisons.core.metric_effects import Effect, estimate_effects
 from dashboard.comparisons.selectors.versions import samples_of_block
 from dashboard.models import BuildLevel, OwnRevision
 from dashboard.trends.selectors.series_selection import SeriesSelection

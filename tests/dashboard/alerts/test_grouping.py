@@ -57,6 +57,16 @@ def test_the_title_says_which_model_what_by_how_much_where_and_since_when() -> N
     assert title([SLOWER], "since 2.13.0") == expected
 
 
+@pytest.mark.parametrize(
+    ("levels", "said"),
+    [((5.1e-8, 1.24e-7), "drift from 5.100×10⁻⁸ to 1.240×10⁻⁷"), (None, "drift 145% higher")],
+)
+def test_drift_is_said_by_its_levels(levels: tuple[float, float] | None, said: str) -> None:
+    """Near float32's rounding error, 145% of it is nothing."""
+    drift = replace(SLOWER, metric="drift", effect=145.0, low=145.0, high=145.0, levels=levels)
+    assert sentence(drift) == said
+
+
 def test_the_title_says_how_many_more_there_are() -> None:
     expected = "sd_unet inference and 1 more: 6.2% slower in inductor since 2.13.0"
     assert title([SLOWER, replace(OTHER, effect=3.0)], "since 2.13.0") == expected
@@ -90,7 +100,7 @@ def test_several_configs_are_listed_and_many_are_counted() -> None:
             replace(SLOWER, metric="graph_breaks", effect=2.0, unit="difference"),
             "2 more graph breaks",
         ),
-        (replace(SLOWER, metric="drift", effect=120.0), "output 120% less accurate"),
+        (replace(SLOWER, metric="drift", effect=120.0), "drift 120% higher"),
         (FAILS, "accuracy failed (was passed)"),
         (replace(SLOWER, effect=455.0, low=79.3, high=1616.0), "at least 79.3% slower"),
         (replace(LIGHTER, effect=-12.8, low=-21.3, high=-3.5), "at least 3.5% less memory"),

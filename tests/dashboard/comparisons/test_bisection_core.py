@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dashboard.comparisons.core.bisection import decide, ends_differ, middle
+from dashboard.comparisons.core.case_samples import CaseSamples
 from dashboard.comparisons.core.levels import level_of
-from dashboard.comparisons.core.metric_effects import CaseSamples
 from dashboard.language.metrics import METRICS
 
 LATENCY = METRICS["latency_ms"]

@@ -2,8 +2,8 @@
 
 import pytest
 
+from dashboard.comparisons.core.case_samples import CaseSamples
 from dashboard.comparisons.core.matching import Side
-from dashboard.comparisons.core.metric_effects import CaseSamples
 from dashboard.comparisons.core.upgrade_groups import build_report
 from tests.builders.compared import samples, side
 

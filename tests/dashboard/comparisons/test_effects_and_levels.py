@@ -15,8 +15,9 @@ from dashboard.alerts.core.confirmation import compare_pairs
 from dashboard.alerts.selectors.alerts import summarize
 from dashboard.alerts.services import detection
 from dashboard.comparisons.core.block_effects import Block
+from dashboard.comparisons.core.case_samples import CaseSamples
 from dashboard.comparisons.core.levels import level_of, merge_levels
-from dashboard.comparisons.core.metric_effects import CaseSamples, estimate_effects
+from dashboard.comparisons.core.metric_effects import estimate_effects
 from dashboard.detection import Settings
 from dashboard.language.metrics import METRICS, Metric
 from dashboard.language.wording import effect, levels

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from dashboard.comparisons.core.case_samples import CaseSamples
 from dashboard.comparisons.core.gate import (
     MAX_PROCESSES,
     Gate,
@@ -16,7 +17,7 @@ from dashboard.comparisons.core.gate import (
 )
 from dashboard.comparisons.core.levels import level_of
 from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key
-from dashboard.comparisons.core.metric_effects import CERTAIN_PROCESSES, CaseSamples
+from dashboard.comparisons.core.metric_effects import CERTAIN_PROCESSES
 
 NOISE = (0.999, 1.0, 1.001, 1.0005, 0.9995, 1.0)
 

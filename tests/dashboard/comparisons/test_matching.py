@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dashboard.comparisons.core.case_samples import pool_samples
 from dashboard.comparisons.core.levels import merge_levels
 from dashboard.comparisons.core.libraries import Libraries
 from dashboard.comparisons.core.matching import (
@@ -12,7 +13,7 @@ from dashboard.comparisons.core.matching import (
     compare,
     compare_latency,
 )
-from dashboard.comparisons.core.metric_effects import Effect, estimate_effects, pool_samples
+from dashboard.comparisons.core.metric_effects import Effect, estimate_effects
 from dashboard.language.metrics import METRICS, comparable_metrics
 from tests.builders.compared import STEADY, latency, samples, side
 
@@ -283,3 +284,20 @@ def test_change_is_split_into_eagers_part_and_the_compilers(
 
 def test_what_is_measured_once_for_a_build_is_not_compared() -> None:
     assert "toolchain_s" not in {metric.key for metric in comparable_metrics("cuda")}
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "verdict", "said"),
+    [(2.0, "worse", ""), (0.94, "unknown", "6% faster to 120% slower by session")],
+)
+def test_change_is_only_suspected_where_a_session_has_the_opposite(
+    elsewhere: float, verdict: str, said: str
+) -> None:
+    scattered = (55.0, 180.0, 70.0, 150.0, 100.0, 60.0, 165.0, 95.0)
+    sides = []
+    for here, there in ((1.0, 1.0), (2.2, elsewhere)):
+        one = samples(scattered[2:3], factor=there, device="other")
+        sides.append(side({"latency_ms": pool_samples([samples(scattered, factor=here), one])}))
+    effect = only(*sides)
+    assert effect.is_changed
+    assert (effect.verdict, effect.sessions) == (verdict, said)

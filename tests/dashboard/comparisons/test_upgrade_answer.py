@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from dashboard.comparisons.core.case_samples import CaseSamples
 from dashboard.comparisons.core.case_table import report_with_table
 from dashboard.comparisons.core.gate import decide
 from dashboard.comparisons.core.judgement import JUDGED_METRICS
@@ -13,7 +14,6 @@ from dashboard.comparisons.core.matching import (
     Key,
     Side,
 )
-from dashboard.comparisons.core.metric_effects import CaseSamples
 from dashboard.comparisons.core.upgrade_answer import VERDICTS
 from dashboard.comparisons.core.upgrade_groups import UNJUDGED_METRICS, build_report
 from dashboard.language.glossary import explain

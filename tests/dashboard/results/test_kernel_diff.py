@@ -145,9 +145,7 @@ def test_kernel_whose_nodes_another_one_took_over_is_in_its_row(swapped: bool) -
         kernel("triton_red_fused_pad_sum_1", 4.2, nodes="aten.pad, aten.sum of a, b, c, total"),
         kernel("triton_poi_fused_cat_7", 0.001, nodes="aten.cat of a, b, padded"),  # of its edge
     ]
-    joined, edge = (
-        diff(together, apart).changes[::-1] if swapped else diff(apart, together).changes
-    )
+    joined, edge = diff(together, apart).changes[::-1] if swapped else diff(apart, together).changes
     assert (joined.match, len(joined.base) + len(joined.new)) == ("nodes", 3)
     assert abs(joined.ms) == pytest.approx(1.25)
     assert edge.match == ("gone" if swapped else "new")
