@@ -15,7 +15,10 @@ STARTS = ("cold", "warm", "restored")
 PHASES = ("dynamo", "aot", "inductor", "triton")
 IN_TURN = ("cold", "warm")  # of those, what was measured in turn
 LEAST_PAIRS = 3  # to say how much they differ
-PLANNED = "GPU-ab13bd55-9d63-0aa2-4f89-5647a18c08ab"  # the GPU whose pairs were planned beforehand
+PLANNED = {  # the GPUs whose pairs were planned beforehand
+    "GPU-ab13bd55-9d63-0aa2-4f89-5647a18c08ab",
+    "GPU-7ac71a5f-eb5b-7274-ab70-b62bbbcf678d",
+}
 
 
 def starts(groups: Groups) -> Iterator[Sequence[str]]:
@@ -63,7 +66,7 @@ def planned_pairs(groups: Groups) -> Iterator[Sequence[str]]:
     for (benchmark, _), by_release in groups.items():
         sides = []
         for release in (old, new):
-            sides.append([each for each in by_release[release] if _gpu_of(each) == PLANNED])
+            sides.append([each for each in by_release[release] if _gpu_of(each) in PLANNED])
         if all(sides):
             cells = (each_value(side, "cold_start_s", 3) for side in sides)
             yield short_name(benchmark), *cells, *pairs_alone([list(zip(*sides, strict=True))])

@@ -64,8 +64,6 @@ class Difference(NamedTuple):
     squares: the residual sum of squares, `freedom` degrees of freedom times σ².
     processes: of the side that has fewer, in blocks that both share.
     least, most: the changes of the blocks in which it is so.
-    between: the part of `squares` by which the changes of blocks differ; between_freedom: of it,
-        one less than there are blocks that both share.
     """
 
     log: float
@@ -75,8 +73,6 @@ class Difference(NamedTuple):
     processes: int
     least: float
     most: float
-    between: float
-    between_freedom: int
 
 
 def difference(base: Sequence[BlockGroup], new: Sequence[BlockGroup]) -> Difference | None:
@@ -94,24 +90,14 @@ def difference(base: Sequence[BlockGroup], new: Sequence[BlockGroup]) -> Differe
     log = math.fsum(map(math.prod, zip(weights, changes, strict=True))) / weight
 
     groups = [*old_groups.values(), *new_groups.values()]
-    between = 0.0
+    squares = math.fsum(group.m2 for group in groups)
     for change, own_weight in zip(changes, weights, strict=True):
-        between += own_weight * (change - log) ** 2
-    squares = math.fsum(group.m2 for group in groups) + between
+        squares += own_weight * (change - log) ** 2
     # One degree for each block's level, and one for the change
     freedom = sum(group.n for group in groups) - len(old_groups.keys() | new_groups.keys()) - 1
     fewest = min(_count(side[block] for block in shared) for side in (old_groups, new_groups))
-    return Difference(
-        log,
-        1 / weight,
-        squares,
-        freedom,
-        fewest,
-        min(changes),
-        max(changes),
-        between,
-        between_freedom=len(shared) - 1,
-    )
+    ends = min(changes), max(changes)
+    return Difference(log, 1 / weight, squares, freedom, fewest, *ends)
 
 
 def plain_difference(base: Sequence[BlockGroup], new: Sequence[BlockGroup]) -> float | None:

@@ -168,19 +168,14 @@ def estimate_effects(
             base.append(old.level)
             new.append(fresh.level)
     alike = [kinds[place] for place in places] if kinds else ()
-    is_memory = metric.unit == "GB"
     # Processes repeat memory: where sessions do not repeat its change, more than the build changed
-    most_apart = math.log1p(metric.threshold_percent / 100) if is_memory else math.inf
-    # How fast a host serves the processes of each build differs from session to session
-    is_of_host = not is_memory and metric.key not in _OF_DEVICE
-    is_busy = [kinds is not None and kinds[place] is True for place in range(len(pairs))]
-    may_differ = [is_of_host and not is_busy[place] for place in places]
-    found = estimate_ratios(base, new, alike, most_apart, may_differ)
-    ratios = dict(zip(places, found, strict=True))
+    most_apart = math.log1p(metric.threshold_percent / 100) if metric.unit == "GB" else math.inf
+    ratios = dict(zip(places, estimate_ratios(base, new, alike, most_apart), strict=True))
     effects = []
     for place, (old, fresh) in enumerate(pairs):
+        is_busy = kinds is not None and kinds[place] is True
         ratio = ratios.get(place)
-        effects.append(Effect(old, fresh, metric, ratio, "unknown", is_gpu_busy=is_busy[place]))
+        effects.append(Effect(old, fresh, metric, ratio, "unknown", is_gpu_busy=is_busy))
     return judge(effects)[0]
 
 

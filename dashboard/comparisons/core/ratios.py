@@ -33,9 +33,6 @@ MIN_CASES = 4
 MAX_PRIOR_FREEDOM = 30.0
 # An interval around no change that reaches a third or three times says nothing: there is none
 MAX_REACH = math.log(3)
-# The p of an F test, below which the changes of blocks differ by more than their processes; not
-# 0.05, because of few blocks the test has little power (as of heterogeneity in a meta-analysis)
-_BLOCKS_DIFFER = 0.10
 # Of the median variance: two equal values are luck, not proof that there is no spread
 _MIN_VARIANCE_SHARE = 1e-5
 # Of each side, in blocks that both share, before a ratio has an interval
@@ -101,22 +98,18 @@ def estimate_ratios(
     new: Sequence[Level],
     kinds: Sequence[Hashable] = (),
     most_apart: float = math.inf,
-    may_differ: Sequence[bool] = (),
 ) -> list[Ratio]:
     """The ratio of each pair of levels of one metric; all pairs together say how much processes
     differ.
 
     most_apart: in logs; where the changes of two blocks differ by more, something else than the
         build changed with it, and there is no interval.
-    may_differ: of which pairs the change itself may differ from block to block (step 4).
 
     1. The difference within blocks, and the variance between processes. Pairs with too little in
        common get their plain ratio, without an interval.
     2. Moderated by the other pairs' (module docstring): by those of the same kind where `kinds`
        names kinds and enough are of it.
     3. The interval is at least as wide as what the samples within the processes say.
-    4. Where the blocks' changes may differ, and do by more than their processes explain, the blocks
-       are what repeats, and the interval is theirs.
     """
     pairs = list(zip(base, new, strict=True))
     within_blocks = [difference(old.groups, fresh.groups) for old, fresh in pairs]
@@ -130,7 +123,6 @@ def estimate_ratios(
             list(repeated.values()),
             [pairs[place] for place in repeated],
             [kinds[place] for place in repeated] if kinds else (),
-            [may_differ[place] if may_differ else False for place in repeated],
         )
         estimated = dict(zip(repeated, ratios, strict=True))
     ratios = []
@@ -151,11 +143,10 @@ def _estimate(
     within_blocks: Sequence[Difference],
     pairs: Sequence[tuple[Level, Level]],
     kinds: Sequence[Hashable],
-    may_differ: Sequence[bool],
 ) -> list[Ratio]:
-    """Steps 2 to 4 of `estimate_ratios`."""
-    columns = np.array(within_blocks, dtype=float).T  # (9, cases)
-    logs, variance_factor, squares, own_freedom, processes, least, most, *between = columns
+    """Steps 2 and 3 of `estimate_ratios`."""
+    columns = np.array(within_blocks, dtype=float).T  # (7, cases)
+    logs, variance_factor, squares, own_freedom, processes, least, most = columns
 
     # Variances of the logs, (cases,) each: moderated, of the case alone, and within the processes
     own_variance = squares / own_freedom
@@ -166,43 +157,12 @@ def _estimate(
 
     errors, error_freedom = wider_error(variance * variance_factor, within, freedom)
     own = wider_error(own_variance * variance_factor, within, own_freedom)
-
-    by_blocks = _errors_between_blocks(squares, own_freedom, *between) * np.sqrt(variance_factor)
-    by_blocks = np.where(may_differ, by_blocks, 0.0)
-    errors, error_freedom = _wider(errors, error_freedom, by_blocks, between[1])
-    own = _wider(*own, by_blocks, between[1])
-
     ratios = ratios_with_intervals(logs, errors, error_freedom)
     more = zip(*(column.tolist() for column in (*own, processes, least, most)), strict=True)
     found = []
     for ratio, (error, df, fewest, low, high) in zip(ratios, more, strict=True):
         found.append(replace(ratio, own=(error, df), processes=int(fewest), blocks=(low, high)))
     return found
-
-
-def _errors_between_blocks(
-    squares: Floats, freedom: Floats, between: Floats, between_freedom: Floats
-) -> Floats:
-    """(cases,) By how much the blocks' changes differ, of weight 1; 0 where that is no more than
-    the case's own processes let expect. The other cases' have no say: where theirs differ more,
-    they would hide it.
-    """
-    variance = between / np.maximum(between_freedom, 1)
-    rest_freedom = freedom - between_freedom
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rest = (squares - between) / rest_freedom
-        p = scipy.stats.f.sf(variance / rest, between_freedom, rest_freedom)
-    return np.where(p < _BLOCKS_DIFFER, np.sqrt(variance), 0.0)
-
-
-def _wider(
-    errors: Floats, freedom: Floats, others: Floats, other_freedom: Floats
-) -> tuple[Floats, Floats]:
-    """Of two standard errors with their degrees of freedom the one of the wider interval."""
-    reach = scipy.stats.t.ppf(_UPPER, freedom) * errors
-    other_reach = scipy.stats.t.ppf(_UPPER, np.maximum(other_freedom, 1)) * others
-    is_other = other_reach > np.nan_to_num(reach)
-    return np.where(is_other, others, errors), np.where(is_other, other_freedom, freedom)
 
 
 def _within(pairs: Sequence[tuple[Level, Level]]) -> Floats:

@@ -73,62 +73,6 @@ def test_19_of_20_intervals_hold_the_true_change_whatever_blocks_differ_by(
     assert share_that_holds(means) > 0.85
 
 
-def hold_of_hosts(apart: float) -> tuple[float, float]:
-    """Of intervals over four sessions, whose changes differ by `apart` from case to case: how many
-    hold the mean change, with what may differ known, and without.
-    """
-    rng = np.random.default_rng(4)
-    known, unknown = [], []
-    for _ in range(40):
-        pairs = []
-        for _ in range(15):
-            changes = TRUE + apart * rng.normal(size=4)
-            base: list[Level] = []
-            new: list[Level] = []
-            for number, change in enumerate(changes):
-                block = Block(str(number), "today")
-                for levels, middle in ((base, 0.0), (new, change)):
-                    values = np.exp(middle + 0.15 * rng.normal(size=3)).tolist()
-                    levels.append(level_of(values, block=block))
-            pairs.append((merge_levels(base), merge_levels(new)))
-        sides = [base for base, _ in pairs], [new for _, new in pairs]
-        known += estimate_ratios(*sides, may_differ=[True] * len(pairs))
-        unknown += estimate_ratios(*sides)
-    return share_that_holds(known), share_that_holds(unknown)
-
-
-def test_intervals_hold_more_often_where_hosts_serve_each_build_differently() -> None:
-    known, unknown = hold_of_hosts(apart=0.2)
-    assert unknown < 0.85
-    assert 0.9 < known < 0.98
-    known, unknown = hold_of_hosts(apart=0.0)
-    assert 0.93 < unknown <= known < 0.99
-
-
-def of_two_blocks(*changes: float) -> Pair:
-    """Three processes a side in each, of which the new ones take 1 + change times as long."""
-    base: list[Level] = []
-    new: list[Level] = []
-    for number, change in enumerate(changes):
-        block = Block(str(number), "today")
-        for levels, factor in ((base, 1.0), (new, 1.0 + change)):
-            levels.append(level_of([factor * value for value in (0.99, 1.0, 1.01)], block=block))
-    return merge_levels(base), merge_levels(new)
-
-
-@pytest.mark.parametrize(("elsewhere", "is_certain"), [(0.30, True), (-0.20, False)])
-def test_change_that_differs_from_block_to_block_is_as_sure_as_blocks_repeat_it(
-    elsewhere: float, is_certain: bool
-) -> None:
-    """A host that served one build's processes faster on one day says nothing of another day."""
-    base, new = of_two_blocks(0.30, elsewhere)
-    [ratio] = estimate_ratios([base], [new], may_differ=[True])
-    assert ratio.is_known is is_certain
-    [of_processes] = estimate_ratios([base], [new])
-    assert of_processes.is_known
-    assert (ratio.freedom == 1) is not is_certain
-
-
 def test_sides_that_share_no_block_have_no_interval_and_no_p() -> None:
     rng = np.random.default_rng(2)
     for ratio in ratios_of([draw_pair(rng, APART, 0.01, (0.0, 0.0)) for _ in range(9)]):

@@ -298,6 +298,7 @@ def test_change_is_only_suspected_where_a_session_has_the_opposite(
     for here, there in ((1.0, 1.0), (2.2, elsewhere)):
         one = samples(scattered[2:3], factor=there, device="other")
         sides.append(side({"latency_ms": pool_samples([samples(scattered, factor=here), one])}))
-    effect = only(*sides)
+    base, new = sides
+    effect = only(base, new)
     assert effect.is_changed
     assert (effect.verdict, effect.sessions) == (verdict, said)

@@ -170,7 +170,7 @@ def test_two_recorded_releases_meet_in_the_same_series() -> None:
         ("h200_decided", 64, "h200"),
         ("h200_answered", 56, "h200"),
         ("h200_host_bound", 30, "h200"),
-        ("h200_starts", 239, "h200"),
+        ("h200_starts", 251, "h200"),
         ("h200_lengths", 2, "h200"),
         ("h200_drill", 27, "h200"),
         ("h200_busier", 8, "h200"),
