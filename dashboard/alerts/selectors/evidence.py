@@ -38,8 +38,19 @@ def suspicion_of(alert: Alert) -> Suspicion:
         false_alarm_share=alert.false_alarm_share,
         words=(words[0], words[1]) if words else None,
         cause=alert.decision.get("cause", "unknown"),
-        levels=alert.levels,
+        levels=_levels(alert),
     )
+
+
+def _levels(alert: Alert) -> tuple[float, float] | None:
+    """The level before, and what its size makes of it: the confirmation may have found another one
+    than the detector, whose levels are kept.
+    """
+    effect, unit = alert.size.effect, alert.size.unit
+    if alert.levels is None or effect is None or unit != "percent":
+        return None
+    before, _ = alert.levels
+    return before, before * (1 + effect / 100)
 
 
 def surest(alerts: Sequence[Alert]) -> list[Alert]:

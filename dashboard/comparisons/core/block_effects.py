@@ -64,6 +64,7 @@ class Difference(NamedTuple):
     squares: the residual sum of squares, `freedom` degrees of freedom times σ².
     processes: of the side that has fewer, in blocks that both share.
     least, most: the changes of the blocks in which it is so.
+    between: the part of `squares` by which these differ. blocks: how many there are.
     """
 
     log: float
@@ -73,6 +74,8 @@ class Difference(NamedTuple):
     processes: int
     least: float
     most: float
+    between: float
+    blocks: int
 
 
 def difference(base: Sequence[BlockGroup], new: Sequence[BlockGroup]) -> Difference | None:
@@ -90,14 +93,15 @@ def difference(base: Sequence[BlockGroup], new: Sequence[BlockGroup]) -> Differe
     log = math.fsum(map(math.prod, zip(weights, changes, strict=True))) / weight
 
     groups = [*old_groups.values(), *new_groups.values()]
-    squares = math.fsum(group.m2 for group in groups)
+    between = 0.0
     for change, own_weight in zip(changes, weights, strict=True):
-        squares += own_weight * (change - log) ** 2
+        between += own_weight * (change - log) ** 2
+    squares = math.fsum(group.m2 for group in groups) + between
     # One degree for each block's level, and one for the change
     freedom = sum(group.n for group in groups) - len(old_groups.keys() | new_groups.keys()) - 1
     fewest = min(_count(side[block] for block in shared) for side in (old_groups, new_groups))
     ends = min(changes), max(changes)
-    return Difference(log, 1 / weight, squares, freedom, fewest, *ends)
+    return Difference(log, 1 / weight, squares, freedom, fewest, *ends, between, len(shared))
 
 
 def plain_difference(base: Sequence[BlockGroup], new: Sequence[BlockGroup]) -> float | None:

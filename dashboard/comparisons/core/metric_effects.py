@@ -45,8 +45,8 @@ class Effect:
     ratio: None where only the plain difference is known.
     q: the smallest false discovery rate at which it is among the changed ones (Benjamini and
         Hochberg 1995); NaN without an interval.
-    suspected: what it would be called if each side had CERTAIN_PROCESSES and no session showed the
-        opposite; until then its verdict is unknown.
+    suspected: what it would be called if each side had CERTAIN_PROCESSES; until then its verdict is
+        unknown.
     is_gpu_busy: whether the case is known to keep the GPU busy; of step metrics alone.
     change: in words, toned by the verdict.
     """
@@ -91,12 +91,15 @@ class Effect:
 
     @property
     def sessions(self) -> str:
-        """What to say of a change that some sessions have the other way."""
-        if not (self.is_changed and self.ratio and _sessions_contradict(self)):
+        """What the sessions of a significant change show at most, where one shows the opposite of
+        another by the metric's threshold: "33% faster to 24% slower by session".
+        """
+        if not (self.is_significant and self.ratio and self.ratio.blocks):
             return ""
-        assert self.ratio.blocks is not None
         least, most = (100 * math.expm1(log) for log in self.ratio.blocks)
-        return f"{wording.span(self.metric, least, most)} by session"
+        threshold = self.metric.threshold_percent
+        is_opposite = least <= -threshold and most >= threshold
+        return f"{wording.span(self.metric, least, most)} by session" if is_opposite else ""
 
     @property
     def devices(self) -> str:
@@ -170,12 +173,16 @@ def estimate_effects(
     alike = [kinds[place] for place in places] if kinds else ()
     # Processes repeat memory: where sessions do not repeat its change, more than the build changed
     most_apart = math.log1p(metric.threshold_percent / 100) if metric.unit == "GB" else math.inf
-    ratios = dict(zip(places, estimate_ratios(base, new, alike, most_apart), strict=True))
+    is_busy = [kind is True for kind in kinds] if kinds else [False] * len(pairs)
+    # A host may serve the processes of a build otherwise in one session than in the next
+    is_of_host = metric.unit != "GB" and metric.key not in _OF_DEVICE
+    by_block = [is_of_host and not is_busy[place] for place in places]
+    found = estimate_ratios(base, new, alike, most_apart, by_block)
+    ratios = dict(zip(places, found, strict=True))
     effects = []
     for place, (old, fresh) in enumerate(pairs):
-        is_busy = kinds is not None and kinds[place] is True
         ratio = ratios.get(place)
-        effects.append(Effect(old, fresh, metric, ratio, "unknown", is_gpu_busy=is_busy))
+        effects.append(Effect(old, fresh, metric, ratio, "unknown", is_gpu_busy=is_busy[place]))
     return judge(effects)[0]
 
 
@@ -204,7 +211,7 @@ def false_discovery_rates(p: Sequence[float]) -> list[float]:
 
 def _judged(effect: Effect, q: float) -> Effect:
     """1. By its interval and the metric's threshold. 2. A change is one only within the false
-    discovery rate. 3. Of few processes it is suspected, and where a session has the opposite.
+    discovery rate. 3. Of few processes it is suspected.
     """
     if effect.ratio is None:
         return replace(effect, verdict=_verdict_of_counts(effect))
@@ -214,7 +221,7 @@ def _judged(effect: Effect, q: float) -> Effect:
     if q > FALSE_DISCOVERY_RATE:
         return replace(effect, q=q, verdict="unknown")
     is_measured = effect.processes >= CERTAIN_PROCESSES and not _may_be_tuning(effect)
-    if (is_measured and not _sessions_contradict(effect)) or _repeats(effect):
+    if is_measured or _repeats(effect):
         return replace(effect, q=q, verdict=verdict)
     return replace(effect, q=q, verdict="unknown", suspected=verdict)
 
@@ -252,15 +259,6 @@ def _widest_range(side: CaseSamples) -> float:
     groups = side.level.groups if side.level else ()
     ranges = [math.sqrt(2 * group.m2) for group in groups if group.n > 1]
     return min(max(ranges, default=math.inf), math.log(side.most / side.least))
-
-
-def _sessions_contradict(effect: Effect) -> bool:
-    """Whether one session shows the opposite of another, both by the metric's threshold."""
-    if effect.ratio is None or effect.ratio.blocks is None:
-        return False
-    least, most = (100 * math.expm1(log) for log in effect.ratio.blocks)
-    threshold = effect.metric.threshold_percent
-    return least <= -threshold and most >= threshold
 
 
 def _may_be_tuning(effect: Effect) -> bool:

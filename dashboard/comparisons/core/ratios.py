@@ -37,6 +37,8 @@ MAX_REACH = math.log(3)
 _MIN_VARIANCE_SHARE = 1e-5
 # Of each side, in blocks that both share, before a ratio has an interval
 MIN_PROCESSES = 2
+# From so many on blocks count as values of their own: two would leave one degree of freedom
+FEWEST_BLOCKS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ def estimate_ratios(
     new: Sequence[Level],
     kinds: Sequence[Hashable] = (),
     most_apart: float = math.inf,
+    by_block: Sequence[bool] = (),
 ) -> list[Ratio]:
     """The ratio of each pair of levels of one metric; all pairs together say how much processes
     differ.
@@ -105,11 +108,15 @@ def estimate_ratios(
     most_apart: in logs; where the changes of two blocks differ by more, something else than the
         build changed with it, and there is no interval.
 
+    by_block: of which pairs a block may be served otherwise than another one (step 4).
+
     1. The difference within blocks, and the variance between processes. Pairs with too little in
        common get their plain ratio, without an interval.
     2. Moderated by the other pairs' (module docstring): by those of the same kind where `kinds`
        names kinds and enough are of it.
     3. The interval is at least as wide as what the samples within the processes say.
+    4. Where blocks may be served differently, and there are FEWEST_BLOCKS or more, each counts as
+       one value where that makes the wider interval.
     """
     pairs = list(zip(base, new, strict=True))
     within_blocks = [difference(old.groups, fresh.groups) for old, fresh in pairs]
@@ -123,6 +130,7 @@ def estimate_ratios(
             list(repeated.values()),
             [pairs[place] for place in repeated],
             [kinds[place] for place in repeated] if kinds else (),
+            [bool(by_block) and by_block[place] for place in repeated],
         )
         estimated = dict(zip(repeated, ratios, strict=True))
     ratios = []
@@ -143,10 +151,11 @@ def _estimate(
     within_blocks: Sequence[Difference],
     pairs: Sequence[tuple[Level, Level]],
     kinds: Sequence[Hashable],
+    by_block: Sequence[bool],
 ) -> list[Ratio]:
-    """Steps 2 and 3 of `estimate_ratios`."""
-    columns = np.array(within_blocks, dtype=float).T  # (7, cases)
-    logs, variance_factor, squares, own_freedom, processes, least, most = columns
+    """Steps 2 to 4 of `estimate_ratios`."""
+    columns = np.array(within_blocks, dtype=float).T  # (9, cases)
+    logs, variance_factor, squares, own_freedom, processes, least, most, between, blocks = columns
 
     # Variances of the logs, (cases,) each: moderated, of the case alone, and within the processes
     own_variance = squares / own_freedom
@@ -157,6 +166,13 @@ def _estimate(
 
     errors, error_freedom = wider_error(variance * variance_factor, within, freedom)
     own = wider_error(own_variance * variance_factor, within, own_freedom)
+
+    block_freedom = np.maximum(blocks - 1, 1)
+    counts = np.array(by_block, dtype=bool) & (blocks >= FEWEST_BLOCKS)
+    block_errors = np.where(counts, np.sqrt(between / block_freedom * variance_factor), 0.0)
+    errors, error_freedom = wider((errors, error_freedom), (block_errors, block_freedom))
+    own = wider(own, (block_errors, block_freedom))
+
     ratios = ratios_with_intervals(logs, errors, error_freedom)
     more = zip(*(column.tolist() for column in (*own, processes, least, most)), strict=True)
     found = []
@@ -201,6 +217,19 @@ def wider_error(between: Floats, within: Floats, freedom: Floats) -> tuple[Float
     is_within = np.nan_to_num(reach) < scipy.stats.norm.ppf(_UPPER) * np.sqrt(within)
     errors = np.sqrt(np.where(is_within, within, between))
     return errors, np.where(is_within, np.inf, freedom)
+
+
+def wider(some: tuple[Floats, Floats], others: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """Of standard errors with their degrees of freedom those of the wider intervals; of an unknown
+    one the other.
+    """
+    reach, other_reach = (
+        np.nan_to_num(scipy.stats.t.ppf(_UPPER, np.maximum(freedom, 1)) * errors)
+        for errors, freedom in (some, others)
+    )
+    is_other = other_reach > reach
+    (errors, freedom), (other_errors, other_freedom) = some, others
+    return np.where(is_other, other_errors, errors), np.where(is_other, other_freedom, freedom)
 
 
 def level_intervals(levels: Sequence[Level]) -> list[tuple[float, float]]:

@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from dashboard.comparisons.core.levels import Level, merge_levels
-from dashboard.comparisons.core.ratios import standard_errors
+from dashboard.comparisons.core.levels import Level, level_of, merge_levels
+from dashboard.comparisons.core.ratios import standard_errors, wider
 from dashboard.language.metrics import CHECK_CONFIGS, EAGER, STARTS, Start
 from dashboard.ui.downsampling import Floats
 
@@ -33,7 +33,7 @@ COST_METRICS = (
 # Relative standard errors where one process was measured, without an interval of its own: as far as
 # recorded processes of one build on GPUs of one kind are apart (docs/advisor.md)
 ASSUMED_START_ERROR = 0.14
-ASSUMED_STEP_ERROR = 0.055
+ASSUMED_STEP_ERROR = 0.057
 # Two starts may agree by chance, or not at all: with repeats, that error counts as much as these
 # degrees of freedom
 _START_PRIOR = ASSUMED_START_ERROR**2, 2.0
@@ -147,11 +147,18 @@ def _estimates(
     rng: np.random.Generator,
     prior: tuple[float, float] = _NO_PRIOR,
 ) -> dict[str, Estimate]:
-    """Values of one metric by config; the configs share one spread between processes."""
+    """Values of one metric by config; the configs share one spread between processes. With a prior
+    what was measured in one session counts as one, where that makes the wider interval: a host and
+    a day are the same for all of it.
+    """
     levels = {option.config: option.levels[metric] for option in options if metric in option.levels}
     if not levels:
         return {}
     errors, freedom = standard_errors([*levels.values()], prior)
+    if prior != _NO_PRIOR:
+        errors, freedom = wider(
+            (errors, freedom), standard_errors(list(map(_of_sessions, levels.values())), prior)
+        )
     estimates = {}
     for (config, level), error, df in zip(levels.items(), errors, freedom, strict=True):
         if math.isnan(error):
@@ -165,6 +172,12 @@ def _estimates(
         draws = level.value * np.exp(scores.clip(-_MAX_LOG, _MAX_LOG))
         estimates[config] = Estimate(level.value, draws, basis)
     return estimates
+
+
+def _of_sessions(level: Level) -> Level:
+    """With one value for each session, and device: the mean of its processes."""
+    sessions = level_of([math.exp(group.mean) for group in level.groups])
+    return sessions._replace(within=level.within)
 
 
 def _eager_step(options: Sequence[Option], rng: np.random.Generator) -> Estimate | None:

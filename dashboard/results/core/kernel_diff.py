@@ -1,11 +1,11 @@
 """Which kernels account for the difference between two profiles. Pure: two tables in, one out.
 
-A kernel is looked for on the other side by what identifies it best: its source, the graph's nodes
-that it computes, its exact name, its role (`kernel_roles`). What is left over is new or gone, or
-the one in place of the other where both have one purpose, or fuse nearly the same nodes or
-operators. A kernel whose nodes another one of the other side computes besides its own is in the row
-of that one: two that became one, or one that became two. Every kernel is in exactly one row, so the
-rows add up to the difference.
+A kernel is looked for on the other side by what identifies it best: its source, its role
+(`kernel_roles`) and the graph's nodes that it computes, its exact name, its role. What is left over
+is new or gone, or the one in place of the other where both compute nearly the same nodes, have one
+purpose, or fuse nearly the same operators. A kernel whose nodes another one of the other side
+computes besides its own is in the row of that one: two that became one, or one that became two.
+Every kernel is in exactly one row, so the rows add up to the difference.
 
 A kernel of a library, or a copy of PyTorch's, that is called more or less often than before hands
 work to others, or takes it over: it is not matched by its name or role, but with all that have its
@@ -13,7 +13,7 @@ purpose; one of the compiler's, with all that have its role.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Literal
 
@@ -25,12 +25,14 @@ from dashboard.results.core.kernel_roles import (
     role,
     shared_nodes,
     shared_operators,
+    work,
 )
 
 Match = Literal["source", "nodes", "name", "role", "replacement", "new", "gone", "not listed"]
 NOT_LISTED = "Kernels beyond the longest ones"
-_ALIKE = 0.75  # of the operators, or nodes, of two fused kernels
-_LARGEST_RATIO = 100  # of their times: what takes less than that share does other work
+_ALIKE = 0.75  # of the operators of two fused kernels, or of the nodes of the smaller one
+_ALIKE_IN_NODES = 0.6  # of those of both
+_LEAST_CLOSENESS = 0.01  # of their times: what takes less of the other's does other work
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,70 +133,65 @@ def kernel_diff(base: ArmProfile, new: ArmProfile) -> KernelDiff | None:
     """None where kernels of a GPU would be compared with operators of a CPU."""
     if base.device != new.device:
         return None
-    changes: list[KernelChange] = []
-    olds, news = list(base.kernels), list(new.kernels)
-    steps: list[tuple[Match, Callable[[Kernel], Hashable]]] = [
-        ("source", lambda kernel: kernel.source),
-        ("nodes", nodes),
-        ("name", lambda kernel: kernel.name),
-        ("role", role),
-        ("replacement", purpose),
-    ]
-    for match, key_of in steps:
-        matched = _matched(match, key_of, olds, news)
-        changes += matched
-        taken = {id(kernel) for change in matched for kernel in (*change.base, *change.new)}
-        olds = [kernel for kernel in olds if id(kernel) not in taken]
-        news = [kernel for kernel in news if id(kernel) not in taken]
-
-    alike: list[tuple[Match, Callable[[Kernel, Kernel], float]]] = [
-        ("nodes", shared_nodes),
-        ("replacement", shared_operators),
-    ]
-    for match, share_of in alike:
-        for old, fresh in _alike(share_of, olds, news):
-            changes.append(KernelChange(match, _role_of([fresh]), (old,), (fresh,)))
-            olds.remove(old)
-            news.remove(fresh)
-    changes += [KernelChange("gone", "", (kernel,), ()) for kernel in olds]
-    changes += [KernelChange("new", "", (), (kernel,)) for kernel in news]
-    changes = _with_parts(changes)
+    matching = _Matching(list(base.kernels), list(new.kernels))
+    matching.by_key("source", lambda kernel: kernel.source)
+    matching.by_key("nodes", work)
+    matching.by_key("name", lambda kernel: kernel.name)
+    matching.in_pairs("nodes", shared_nodes, _ALIKE_IN_NODES)
+    matching.by_key("role", role)
+    matching.by_key("replacement", purpose)
+    matching.in_pairs("replacement", shared_operators, _ALIKE)
+    changes = _with_parts(matching.finished())
     if base.has_rest or new.has_rest:
         changes.append(KernelChange("not listed", NOT_LISTED, _rest(base), _rest(new)))
     return KernelDiff(base, new, tuple(sorted(changes, key=lambda change: -change.ms)))
 
 
-def _matched(
-    match: Match,
-    key_of: Callable[[Kernel], Hashable],
-    olds: Sequence[Kernel],
-    news: Sequence[Kernel],
-) -> list[KernelChange]:
-    """The kernels of both sides that have a key in common; an empty key is none."""
-    base, new = _by_key(key_of, olds), _by_key(key_of, news)
-    changes = []
-    for key, kernels in base.items():
-        if key and key in new:
-            change = KernelChange(match, _role_of(kernels), kernels, new[key])
-            if match not in {"name", "role"} or not _hands_over(change):
-                changes.append(change)
-    return changes
+@dataclass(slots=True)
+class _Matching:
+    """olds, news: the kernels of the two sides that are not matched yet. changes: the others."""
 
+    olds: list[Kernel]
+    news: list[Kernel]
+    changes: list[KernelChange] = field(default_factory=list)
 
-def _alike(
-    share_of: Callable[[Kernel, Kernel], float], olds: Sequence[Kernel], news: Sequence[Kernel]
-) -> list[tuple[Kernel, Kernel]]:
-    """Pairs of what is left over that do nearly the same, the most alike first."""
-    pairs = []
-    for old, fresh in product(olds, news):
-        share = share_of(old, fresh)
-        if share >= _ALIKE and _are_of_one_size(old, fresh):
-            pairs.append((share, old, fresh))
-    alike: list[tuple[Kernel, Kernel]] = []
-    for _, old, fresh in sorted(pairs, key=lambda pair: -pair[0]):
-        if all(old is not one and fresh is not other for one, other in alike):
-            alike.append((old, fresh))
-    return alike
+    def by_key(self, match: Match, key_of: Callable[[Kernel], Hashable]) -> None:
+        """All kernels of both sides that have a key in common; an empty key is none."""
+        base, new = _by_key(key_of, self.olds), _by_key(key_of, self.news)
+        for key, kernels in base.items():
+            if key and key in new:
+                change = KernelChange(match, _role_of(kernels), kernels, new[key])
+                is_doubtful = _hands_over(change) or _has_other_nodes(change)
+                if match not in {"name", "role"} or not is_doubtful:
+                    self._take(change)
+
+    def in_pairs(
+        self, match: Match, share_of: Callable[[Kernel, Kernel], float], least: float
+    ) -> None:
+        """One of each side that do nearly the same, the most alike first, then those that take
+        nearly as long.
+        """
+        pairs = []
+        for old, fresh in product(self.olds, self.news):
+            share = share_of(old, fresh)
+            if share >= least and _closeness(old, fresh) >= _LEAST_CLOSENESS:
+                pairs.append((share, _closeness(old, fresh), old, fresh))
+        taken: list[Kernel] = []
+        for _, _, old, fresh in sorted(pairs, key=lambda pair: pair[:2], reverse=True):
+            if all(old is not kernel and fresh is not kernel for kernel in taken):
+                taken += [old, fresh]
+                self._take(KernelChange(match, _role_of([fresh]), (old,), (fresh,)))
+
+    def finished(self) -> list[KernelChange]:
+        """With what is left over."""
+        gone = [KernelChange("gone", "", (kernel,), ()) for kernel in self.olds]
+        return [*self.changes, *gone, *(KernelChange("new", "", (), (k,)) for k in self.news)]
+
+    def _take(self, change: KernelChange) -> None:
+        self.changes.append(change)
+        taken = {id(kernel) for kernel in (*change.base, *change.new)}
+        self.olds = [kernel for kernel in self.olds if id(kernel) not in taken]
+        self.news = [kernel for kernel in self.news if id(kernel) not in taken]
 
 
 def _with_parts(changes: Sequence[KernelChange]) -> list[KernelChange]:
@@ -205,24 +202,27 @@ def _with_parts(changes: Sequence[KernelChange]) -> list[KernelChange]:
         if change not in rows:  # another one was joined to it
             continue
         whole = max(rows, key=lambda row: _part_in_row(change, row))
-        if _part_in_row(change, whole) >= _ALIKE:
+        share, _ = _part_in_row(change, whole)
+        if share >= _ALIKE:
             rows.remove(change)
             rows.remove(whole)
             rows.append(_joined(whole, change))
     return rows
 
 
-def _part_in_row(alone: KernelChange, row: KernelChange) -> float:
-    """The most of the nodes of a kernel without a counterpart that one of the row's kernels of the
-    other side computes; 0 where the row's are the same on both sides.
+def _part_in_row(alone: KernelChange, row: KernelChange) -> tuple[float, float]:
+    """Of a kernel without a counterpart the most of its nodes that one of the row's kernels of the
+    other side computes, and how close that one's time is. Nothing of a row that is known to hold
+    one and the same kernel, nor of one that holds several for another reason.
     """
-    if row.match in {"source", "name", "not listed"}:
-        return 0.0
     (kernel,) = alone.base or alone.new
     others = row.new if alone.base else row.base
-    return max(
-        (part_in(kernel, other) for other in others if _are_of_one_size(kernel, other)), default=0.0
-    )
+    is_open = row.match in {"nodes", "new", "gone"}
+    is_pair = row.match in {"role", "replacement"} and row.is_one_kernel
+    if not (is_open or is_pair):
+        return 0.0, 0.0
+    found = [(part_in(kernel, other), _closeness(kernel, other)) for other in others]
+    return max((each for each in found if each[1] >= _LEAST_CLOSENESS), default=(0.0, 0.0))
 
 
 def _joined(one: KernelChange, other: KernelChange) -> KernelChange:
@@ -234,8 +234,20 @@ def _joined(one: KernelChange, other: KernelChange) -> KernelChange:
     return KernelChange("nodes", _role_of(new), base, new)
 
 
-def _are_of_one_size(one: Kernel, other: Kernel) -> bool:
-    return min(one.ms, other.ms) * _LARGEST_RATIO >= max(one.ms, other.ms)
+def _closeness(one: Kernel, other: Kernel) -> float:
+    """The shorter one's time as a share of the longer one's."""
+    longer = max(one.ms, other.ms)
+    return min(one.ms, other.ms) / longer if longer else 1.0
+
+
+def _has_other_nodes(change: KernelChange) -> bool:
+    """Whether one kernel of each side is known to compute nothing of the other's: each graph
+    numbers its kernels anew.
+    """
+    if not (len(change.base) == len(change.new) == 1):
+        return False
+    before, now = nodes(change.base[0]), nodes(change.new[0])
+    return bool(before and now) and not before & now
 
 
 def _hands_over(change: KernelChange) -> bool:

@@ -18,11 +18,17 @@ _CONVERTING = re.compile(r"converting_copy_kernel_cuda<[^,]+, (.+?)>\(")
 _DIRECT = re.compile(r"direct_copy_kernel_cuda\(.*?\{lambda\(([^()]+)\)#")
 _TO_16_BITS = re.compile(r"\b(b?float16)_copy_kernel_cuda\(")
 _CPP_TYPES = {"c10::BFloat16": "bfloat16", "c10::Half": "float16"}
+# Kernels of PyTorch's that got another template argument, or a form for contiguous tensors
+_NATIVE = re.compile(r"\b([A-Z]\w*?)(?:Contiguous)?(KernelImpl|CUDAKernel)")
+_FILL = re.compile(r"^Memset|FillFunctor")
+_ATTENTION_HELPER = re.compile(r"dot_do_o|convert_dq")
 _GRADIENT = re.compile(r"dgrad|wgrad|backward", re.IGNORECASE)
-_BACKWARD = re.compile(r"bwd|bprop|backward|cutlassB", re.IGNORECASE)
+# With what comes before and after the kernel itself
+_BACKWARD = re.compile(r"bwd|bprop|backward|cutlassB|dot_do_o|convert_dq", re.IGNORECASE)
 _TRITON_FORM = re.compile(r"^triton_(poi|red|per|tem|for|mm)_")  # pointwise, reduction, …
 _REDUCTIONS = {"red": "reduction", "per": "reduction"}  # in a loop, or persistent
-_FEWEST_NODES = 3  # by which a kernel is known
+_FEWEST_NODES = 2  # by which a kernel is known
+_CUT = 500  # characters of `Kernel.nodes`, at which the suite cuts them
 _COLLECTIVE = re.compile(
     r"all_?reduce|all_?gather|reduce_?scatter|broadcast|all_?to_?all|send_?recv", re.IGNORECASE
 )
@@ -37,7 +43,8 @@ def role(kernel: Kernel) -> tuple[str, str]:
 
 def purpose(kernel: Kernel) -> str:
     """What it computes, whichever kernel does it; empty where that cannot be read."""
-    match kernel.kind:
+    kind = "attention" if _ATTENTION_HELPER.search(kernel.name) else kernel.kind
+    match kind:
         case "attention":
             direction = "backward" if _BACKWARD.search(kernel.name) else "forward"
             return f"attention, {direction}"
@@ -51,20 +58,29 @@ def purpose(kernel: Kernel) -> str:
             return collective.group().lower().replace("_", "") if collective else ""
         case "triton":
             return without_numbers(_aten(kernel)) or _TRITON_FORM.sub("", role(kernel)[1])
-    return _copy(kernel.name)
+    return _copy(kernel.name) or _native(kernel.name)
 
 
 def nodes(kernel: Kernel) -> frozenset[str]:
-    """Those of the graph that a Triton kernel computes; empty where they are not known, or too few
-    to tell it from others: one input may feed many kernels.
+    """Those of the graph that a Triton kernel computes; empty where they are not known."""
+    _, _, text = kernel.nodes.partition(" of ")
+    names = text.split(", ")
+    if len(kernel.nodes) >= _CUT:
+        names.pop()  # a part of a name
+    return frozenset(names) - {""}
+
+
+def work(kernel: Kernel) -> tuple[str, frozenset[str]] | None:
+    """Its role and its nodes; None where these do not tell it from others. Nodes alone may be those
+    of several kernels: of the stages of a reduction, of a forward and a backward one.
     """
-    names = frozenset(kernel.nodes.partition(" of ")[2].split(", ")) - {""}
-    return names if len(names) >= _FEWEST_NODES else frozenset()
+    computed = _telling_nodes(kernel)
+    return (role(kernel)[1], computed) if computed else None
 
 
 def shared_nodes(one: Kernel, other: Kernel) -> float:
     """The share of their nodes that two Triton kernels have in common; 0 for others."""
-    return _shared(nodes(one), nodes(other))
+    return _shared(_telling_nodes(one), _telling_nodes(other))
 
 
 def shared_operators(one: Kernel, other: Kernel) -> float:
@@ -80,8 +96,14 @@ def shared_operators(one: Kernel, other: Kernel) -> float:
 
 def part_in(part: Kernel, whole: Kernel) -> float:
     """The share of a Triton kernel's nodes that another one computes; 0 for others."""
-    computed = nodes(part)
+    computed = _telling_nodes(part)
     return len(computed & nodes(whole)) / len(computed) if computed else 0.0
+
+
+def _telling_nodes(kernel: Kernel) -> frozenset[str]:
+    """Empty where they are too few to tell it from others: one input may feed many kernels."""
+    computed = nodes(kernel)
+    return computed if len(computed) >= _FEWEST_NODES else frozenset()
 
 
 def _copy(name: str) -> str:
@@ -91,6 +113,14 @@ def _copy(name: str) -> str:
         if written:
             return f"copy to {_CPP_TYPES.get(written[1], written[1])}"
     return ""
+
+
+def _native(name: str) -> str:
+    """Of other kernels of PyTorch's: that they fill, or the function without its form."""
+    if _FILL.search(name):
+        return "fill"
+    function = _NATIVE.search(name)
+    return "".join(function.groups()) if function else ""
 
 
 def _triton_form(kernel: Kernel) -> str:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from dashboard.results.core.kernel_diff import KernelChange, KernelDiff, kernel_diff
 from dashboard.results.core.kernel_profile import ArmProfile, Kernel, arm_profiles
+from dashboard.results.core.kernel_roles import nodes
 from dashboard.results.core.kernel_words import differences, kernel_table, sentence
 from tests.builders.kernels import AFTER, BEFORE, LAUNCHED, kernel, profile
 
@@ -149,6 +150,64 @@ def test_kernel_whose_nodes_another_one_took_over_is_in_its_row(swapped: bool) -
     assert (joined.match, len(joined.base) + len(joined.new)) == ("nodes", 3)
     assert abs(joined.ms) == pytest.approx(1.25)
     assert edge.match == ("gone" if swapped else "new")
+
+
+def test_kernels_with_the_same_nodes_that_do_other_things_are_told_apart() -> None:
+    """The stages of a reduction, or a norm and its gradient, may list the same ones."""
+    base, new = (
+        [
+            kernel("triton_per_fused_norm_1", norm_ms, nodes=nodes_of("x", "y")),
+            kernel("triton_red_fused_norm_backward_7", gradient_ms, nodes=nodes_of("x", "y")),
+        ]
+        for norm_ms, gradient_ms in ((1, 9), (3, 7))
+    )
+    assert [change.ms for change in diff(base, new).changes] == [2, -2]
+
+
+def test_same_name_of_kernels_that_compute_other_nodes_says_nothing() -> None:
+    """Each graph numbers its kernels anew."""
+    base = [
+        kernel("triton_per_fused_norm_135", 0.01, nodes=nodes_of("sample")),
+        kernel("triton_per_fused_norm_140", 0.06, nodes=nodes_of("hidden", "var")),
+    ]
+    new = [kernel("triton_per_fused_norm_135", 0.07, nodes=nodes_of("hidden", "var"))]
+    changes = diff(base, new).changes
+    assert [change.match for change in changes] == ["nodes", "gone"]
+
+
+def test_name_that_the_suite_cut_is_no_node() -> None:
+    """It keeps 500 characters: what the last name of a longer list would be is not known."""
+    listed = ", ".join(f"node_{number:02}" for number in range(80))
+    cut = f"aten.add of {listed}"[:500]
+    assert cut.endswith(", no")
+    computed = nodes(kernel("triton_red_x_1", 1, nodes=cut))
+    assert len(computed) == 54
+    assert "no" not in computed
+
+
+def test_lone_kernel_joins_no_row_that_holds_several_for_another_reason() -> None:
+    base = [kernel(f"triton_poi_fused_add_{n}", 1, nodes=nodes_of("a", f"c{n}")) for n in (1, 2)]
+    new = [
+        kernel(f"triton_poi_fused_add_{n}", 1, nodes=nodes_of("p", "q", "s", "t", "u", f"r{n}"))
+        for n in (3, 4)
+    ]
+    gone = kernel("triton_red_fused_sum_9", 5, nodes=nodes_of("p", "q", "r3"))
+    changes = diff([*base, gone], new).changes
+    assert [(change.match, change.ms) for change in changes] == [("role", 0), ("gone", -5)]
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_of_two_that_are_as_alike_the_one_of_its_length_is_taken(swapped: bool) -> None:
+    """Whatever their order."""
+    common = ("a", "b", "c", "d")
+    base = [
+        kernel("triton_red_fused_long_1", 9, nodes=nodes_of(*common, "e")),
+        kernel("triton_red_fused_short_2", 1, nodes=nodes_of(*common, "f")),
+    ]
+    new = [kernel("triton_red_fused_new_3", 8, nodes=nodes_of(*common))]
+    changes = diff(base[::-1] if swapped else base, new).changes
+    paired = next(change for change in changes if change.base[:1] == (base[0],))
+    assert paired.new == tuple(new)
 
 
 def test_name_says_nothing_of_a_triton_kernel_that_is_called_otherwise() -> None:
