@@ -207,6 +207,8 @@ def _why_not_this(group: AlertGroup) -> str:
         return "They are collected by themselves only where the change came with a build."
     if group.direction not in (Direction.REGRESSION, Direction.TRADE_OFF):
         return "They are collected by themselves only for regressions."
+    if group.evidence_state == EvidenceState.RECOVERED:
+        return "The change is gone, so they are not collected any more."
     if group.evidence_state != EvidenceState.CONFIRMED:
         return "They are collected once the alert is confirmed."
     if group.cause not in EXPLAINED:

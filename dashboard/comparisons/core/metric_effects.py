@@ -162,6 +162,9 @@ def estimate_effects(
 
     They are estimated together, because many cases show how much processes differ (those of one of
     `kinds` more than those of another).
+
+    kinds: of steps whether the case keeps the GPU busy, None where that is not known; of other
+        metrics None.
     """
     is_plain = wording.is_count(metric) or metric.aggregate == "share"
     places, base, new = [], [], []  # of the pairs that make a ratio
@@ -174,9 +177,8 @@ def estimate_effects(
     # Processes repeat memory: where sessions do not repeat its change, more than the build changed
     most_apart = math.log1p(metric.threshold_percent / 100) if metric.unit == "GB" else math.inf
     is_busy = [kind is True for kind in kinds] if kinds else [False] * len(pairs)
-    # A host may serve the processes of a build otherwise in one session than in the next
-    is_of_host = metric.unit != "GB" and metric.key not in _OF_DEVICE
-    by_block = [is_of_host and not is_busy[place] for place in places]
+    # A host may serve the steps of a build otherwise in one session than in the next
+    by_block = [kinds is not None and not is_busy[place] for place in places]
     found = estimate_ratios(base, new, alike, most_apart, by_block)
     ratios = dict(zip(places, found, strict=True))
     effects = []

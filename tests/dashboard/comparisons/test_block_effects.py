@@ -73,6 +73,36 @@ def test_19_of_20_intervals_hold_the_true_change_whatever_blocks_differ_by(
     assert share_that_holds(means) > 0.85
 
 
+def sessions_of(*changes: float) -> Pair:
+    """Three processes a side in each, of which the new ones take 1 + change times as long."""
+    base: list[Level] = []
+    new: list[Level] = []
+    for number, change in enumerate(changes):
+        block = Block(str(number), "today")
+        for levels, factor in ((base, 1.0), (new, 1.0 + change)):
+            levels.append(level_of([factor * value for value in (0.98, 1.0, 1.02)], block=block))
+    return merge_levels(base), merge_levels(new)
+
+
+@pytest.mark.parametrize(
+    ("changes", "freedom"),
+    [
+        ((0.3, -0.2, 0.1), 2),  # three values
+        ((0.3, 0.301, 0.299), 14),  # the processes' spread is the wider one
+        ((0.3, -0.2), 9),  # two sessions are no values
+    ],
+)
+def test_sessions_count_as_values_from_three_on_where_they_differ(
+    changes: tuple[float, ...], freedom: int
+) -> None:
+    base, new = sessions_of(*changes)
+    [ratio] = estimate_ratios([base], [new], by_block=[True])
+    assert ratio.freedom == freedom
+    [of_processes] = estimate_ratios([base], [new])
+    assert of_processes.freedom > 2
+    assert ratio.reach >= of_processes.reach
+
+
 def test_sides_that_share_no_block_have_no_interval_and_no_p() -> None:
     rng = np.random.default_rng(2)
     for ratio in ratios_of([draw_pair(rng, APART, 0.01, (0.0, 0.0)) for _ in range(9)]):
