@@ -45,6 +45,8 @@ class KernelRow:
 
     @property
     def match(self) -> str:
+        if self.change.match == "replacement" and not self.change.is_one_kernel:
+            return "one group in place of the other"
         return MATCHES[self.change.match]
 
     @property
