@@ -19,7 +19,7 @@ from typing import Literal
 
 from dashboard.results.core.kernel_profile import ArmProfile, Kernel
 from dashboard.results.core.kernel_roles import (
-    nodes,
+    have_other_nodes,
     part_in,
     purpose,
     role,
@@ -32,7 +32,8 @@ Match = Literal["source", "nodes", "name", "role", "replacement", "new", "gone",
 NOT_LISTED = "Kernels beyond the longest ones"
 _ALIKE = 0.75  # of the operators of two fused kernels, or of the nodes of the smaller one
 _ALIKE_IN_NODES = 0.6  # of those of both
-_LEAST_CLOSENESS = 0.01  # of their times: what takes less of the other's does other work
+# Of the other's: what takes less of its time, or has less of its calls, does other work
+_LEAST_TIME, _LEAST_CALLS = 0.01, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +175,8 @@ class _Matching:
         pairs = []
         for old, fresh in product(self.olds, self.news):
             share = share_of(old, fresh)
-            if share >= least and _closeness(old, fresh) >= _LEAST_CLOSENESS:
-                pairs.append((share, _closeness(old, fresh), old, fresh))
+            if share >= least and _may_be_one(old, fresh):
+                pairs.append((share, _closeness(old.ms, fresh.ms), old, fresh))
         taken: list[Kernel] = []
         for _, _, old, fresh in sorted(pairs, key=lambda pair: pair[:2], reverse=True):
             if all(old is not kernel and fresh is not kernel for kernel in taken):
@@ -221,8 +222,11 @@ def _part_in_row(alone: KernelChange, row: KernelChange) -> tuple[float, float]:
     is_pair = row.match in {"role", "replacement"} and row.is_one_kernel
     if not (is_open or is_pair):
         return 0.0, 0.0
-    found = [(part_in(kernel, other), _closeness(kernel, other)) for other in others]
-    return max((each for each in found if each[1] >= _LEAST_CLOSENESS), default=(0.0, 0.0))
+    found = []
+    for other in others:
+        if _may_be_one(kernel, other):
+            found.append((part_in(kernel, other), _closeness(kernel.ms, other.ms)))
+    return max(found, default=(0.0, 0.0))
 
 
 def _joined(one: KernelChange, other: KernelChange) -> KernelChange:
@@ -234,10 +238,16 @@ def _joined(one: KernelChange, other: KernelChange) -> KernelChange:
     return KernelChange("nodes", _role_of(new), base, new)
 
 
-def _closeness(one: Kernel, other: Kernel) -> float:
-    """The shorter one's time as a share of the longer one's."""
-    longer = max(one.ms, other.ms)
-    return min(one.ms, other.ms) / longer if longer else 1.0
+def _may_be_one(one: Kernel, other: Kernel) -> bool:
+    """Whether their times and calls let one do the other's work."""
+    if _closeness(one.calls, other.calls) < _LEAST_CALLS:
+        return False
+    return _closeness(one.ms, other.ms) >= _LEAST_TIME
+
+
+def _closeness(one: float, other: float) -> float:
+    """The smaller as a share of the larger one."""
+    return min(one, other) / max(one, other) if max(one, other) else 1.0
 
 
 def _has_other_nodes(change: KernelChange) -> bool:
@@ -246,8 +256,7 @@ def _has_other_nodes(change: KernelChange) -> bool:
     """
     if not (len(change.base) == len(change.new) == 1):
         return False
-    before, now = nodes(change.base[0]), nodes(change.new[0])
-    return bool(before and now) and not before & now
+    return have_other_nodes(change.base[0], change.new[0])
 
 
 def _hands_over(change: KernelChange) -> bool:

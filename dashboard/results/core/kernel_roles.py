@@ -70,12 +70,14 @@ def nodes(kernel: Kernel) -> frozenset[str]:
     return frozenset(names) - {""}
 
 
-def work(kernel: Kernel) -> tuple[str, frozenset[str]] | None:
-    """Its role and its nodes; None where these do not tell it from others. Nodes alone may be those
-    of several kernels: of the stages of a reduction, of a forward and a backward one.
+def work(kernel: Kernel) -> tuple[str, str, frozenset[str]] | None:
+    """Its form, what it fuses and its nodes; None where these are not known. Nodes alone may be
+    those of several kernels: of the stages of a reduction, of a forward and a backward one.
     """
-    computed = _telling_nodes(kernel)
-    return (role(kernel)[1], computed) if computed else None
+    computed = nodes(kernel)
+    if not computed:
+        return None
+    return _triton_form(kernel), _TRITON_FORM.sub("", role(kernel)[1]), computed
 
 
 def shared_nodes(one: Kernel, other: Kernel) -> float:
@@ -85,9 +87,12 @@ def shared_nodes(one: Kernel, other: Kernel) -> float:
 
 def shared_operators(one: Kernel, other: Kernel) -> float:
     """The share of their operators that two Triton kernels of one form have in common; 0 for
-    others. Of the words in their names, where the operators are not known of both.
+    others, and for those that are known to compute none of each other's nodes. Of the words in
+    their names, where the operators are not known of both.
     """
     if not _triton_form(one) or _triton_form(one) != _triton_form(other):
+        return 0.0
+    if have_other_nodes(one, other):
         return 0.0
     if one.nodes and other.nodes:
         return _shared(_operators(one), _operators(other))
@@ -98,6 +103,13 @@ def part_in(part: Kernel, whole: Kernel) -> float:
     """The share of a Triton kernel's nodes that another one computes; 0 for others."""
     computed = _telling_nodes(part)
     return len(computed & nodes(whole)) / len(computed) if computed else 0.0
+
+
+def have_other_nodes(one: Kernel, other: Kernel) -> bool:
+    """Whether all nodes of both are known, and none of them is both's."""
+    if any(not nodes(kernel) or len(kernel.nodes) >= _CUT for kernel in (one, other)):
+        return False
+    return not nodes(one) & nodes(other)
 
 
 def _telling_nodes(kernel: Kernel) -> frozenset[str]:

@@ -127,7 +127,7 @@ def sentence(diff: KernelDiff) -> str:
 
 def _by_launch(diff: KernelDiff) -> str:
     """What to think of a change that the next process may not have."""
-    part = launch_part(diff)
+    part = _launch_part(diff)
     if not part:
         return ""
     amount = "All" if part >= _ALL else f"{number(abs(diff.launch_ms))} ms"
@@ -137,27 +137,41 @@ def _by_launch(diff: KernelDiff) -> str:
     )
 
 
-def launch_part(diff: KernelDiff) -> float:
-    """Of the time that is added, or saved: the part by another launch; 0 if not worth a word."""
-    if abs(diff.ms) * 100 <= _HARDLY * diff.base.total_ms:
-        return 0.0
+def _launch_part(diff: KernelDiff) -> float:
+    """Of the time that is added, or saved: the part by another launch; 0 if not worth a word, where
+    no kernel that the sentence names is one of these.
+    """
     part = abs(diff.launch_ms) / (diff.added_ms if diff.ms > 0 else diff.saved_ms)
-    return part if part >= _CHOSEN else 0.0
+    is_named = any(change.is_launched_otherwise for change in _named(diff))
+    return part if part >= _CHOSEN or is_named else 0.0
+
+
+def _rows(diff: KernelDiff) -> list[KernelChange]:
+    """Those that change as the whole does, the largest first."""
+    if diff.ms > 0:
+        return [change for change in diff.changes if change.ms > 0]
+    return [change for change in reversed(diff.changes) if change.ms < 0]
+
+
+def _named(diff: KernelDiff) -> list[KernelChange]:
+    """Those that the sentence names."""
+    rows, named = _rows(diff), list[KernelChange]()
+    whole = diff.added_ms if diff.ms > 0 else diff.saved_ms
+    while len(named) < _MOST_NAMED and 100 * _sum(named) < _MOST * whole:
+        named.append(rows[len(named)])
+    return named
 
 
 def _shares(diff: KernelDiff) -> str:
     """The part of the added (or saved) time that the largest changes make, and what they are."""
     is_more = diff.ms > 0
     whole, opposite = diff.added_ms, diff.saved_ms
-    rows = [change for change in diff.changes if change.ms > 0]
     if not is_more:
         whole, opposite = opposite, whole
-        rows = [change for change in reversed(diff.changes) if change.ms < 0]
-
-    named: list[KernelChange] = []
-    while len(named) < _MOST_NAMED and 100 * _sum(named) < _MOST * whole:
-        named.append(rows[len(named)])
-    share = "all" if len(named) == len(rows) else f"{min(100 * _sum(named) / whole, 99):.0f}%"
+    named = _named(diff)
+    share = (
+        "all" if len(named) == len(_rows(diff)) else f"{min(100 * _sum(named) / whole, 99):.0f}%"
+    )
     verb, other_verb = ("added", "save") if is_more else ("saved", "add")
     text = f"{share} of the {number(whole)} ms {verb} come from {_count(named, diff)}"
     text += f": {'; '.join(map(_described, named))}"
