@@ -231,12 +231,14 @@ def _phases(facts: ChangeFacts) -> list[Evidence]:
         return []
     if not facts.is_start:
         return []
-    proof = _only_compiled(facts)
+    proof = facts.confirmed and _only_compiled(facts)
     start = metric_of(facts.metric).label.lower()
     moved = [phase for phase in facts.phases if phase.as_much_as(facts.change)]
     whole = start if facts.confirmed else f"{start}, which was not measured again in turn"
     says = [f"{phase.text}, as part of the {whole}." for phase in moved]
-    return [Evidence("compile phase", each, "compiler", proof=proof) for each in says]
+    # A host that was faster for a while shortens every phase: what was not repeated supports none
+    supports: Cause | Literal[""] = "compiler" if facts.confirmed else ""
+    return [Evidence("compile phase", each, supports, proof=proof) for each in says]
 
 
 def _eager_passes(facts: ChangeFacts) -> list[Evidence]:

@@ -65,6 +65,8 @@ class Difference(NamedTuple):
     processes: of the side that has fewer, in blocks that both share.
     least, most: the changes of the blocks in which it is so.
     between: the part of `squares` by which these differ. blocks: how many there are.
+    evenness: the sum of the squares of their shares in the change; 1 / blocks where all weigh the
+        same.
     """
 
     log: float
@@ -76,6 +78,7 @@ class Difference(NamedTuple):
     most: float
     between: float
     blocks: int
+    evenness: float
 
 
 def difference(base: Sequence[BlockGroup], new: Sequence[BlockGroup]) -> Difference | None:
@@ -100,8 +103,19 @@ def difference(base: Sequence[BlockGroup], new: Sequence[BlockGroup]) -> Differe
     # One degree for each block's level, and one for the change
     freedom = sum(group.n for group in groups) - len(old_groups.keys() | new_groups.keys()) - 1
     fewest = min(_count(side[block] for block in shared) for side in (old_groups, new_groups))
-    ends = min(changes), max(changes)
-    return Difference(log, 1 / weight, squares, freedom, fewest, *ends, between, len(shared))
+    evenness = math.fsum((own_weight / weight) ** 2 for own_weight in weights)
+    return Difference(
+        log=log,
+        variance_factor=1 / weight,
+        squares=squares,
+        freedom=freedom,
+        processes=fewest,
+        least=min(changes),
+        most=max(changes),
+        between=between,
+        blocks=len(shared),
+        evenness=evenness,
+    )
 
 
 def plain_difference(base: Sequence[BlockGroup], new: Sequence[BlockGroup]) -> float | None:

@@ -34,6 +34,7 @@ _REPEATED_CALLS = 2e-3  # two of one case and release were at most 0.12% apart: 
 # 9.8% apart, in 102 cases and releases (docs/versions.md)
 _OF_DEVICE = {"device_ms", "device_speedup"}
 _BEYOND_TUNING_PERCENT = 15.0
+_OF_HOST = {"overhead_us", "host_ms"}  # besides steps
 _PART_OF_CHANGE = 1 / 20  # by which device times of a larger change may be apart: 0.75% of 15%
 LEAST_SHOWN_PERCENT = 0.05  # less is shown as unchanged
 
@@ -178,7 +179,8 @@ def estimate_effects(
     most_apart = math.log1p(metric.threshold_percent / 100) if metric.unit == "GB" else math.inf
     is_busy = [kind is True for kind in kinds] if kinds else [False] * len(pairs)
     # A host may serve the steps of a build otherwise in one session than in the next
-    by_block = [kinds is not None and not is_busy[place] for place in places]
+    is_of_host = kinds is not None or metric.key in _OF_HOST
+    by_block = [is_of_host and not is_busy[place] for place in places]
     found = estimate_ratios(base, new, alike, most_apart, by_block)
     ratios = dict(zip(places, found, strict=True))
     effects = []

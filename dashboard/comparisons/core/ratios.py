@@ -154,8 +154,9 @@ def _estimate(
     by_block: Sequence[bool],
 ) -> list[Ratio]:
     """Steps 2 to 4 of `estimate_ratios`."""
-    columns = np.array(within_blocks, dtype=float).T  # (9, cases)
-    logs, variance_factor, squares, own_freedom, processes, least, most, between, blocks = columns
+    columns = np.array(within_blocks, dtype=float).T  # (10, cases)
+    logs, variance_factor, squares, own_freedom, processes, *of_blocks = columns
+    least, most, between, blocks, evenness = of_blocks
 
     # Variances of the logs, (cases,) each: moderated, of the case alone, and within the processes
     own_variance = squares / own_freedom
@@ -167,11 +168,10 @@ def _estimate(
     errors, error_freedom = wider_error(variance * variance_factor, within, freedom)
     own = wider_error(own_variance * variance_factor, within, own_freedom)
 
-    block_freedom = np.maximum(blocks - 1, 1)
-    counts = np.array(by_block, dtype=bool) & (blocks >= FEWEST_BLOCKS)
-    block_errors = np.where(counts, np.sqrt(between / block_freedom * variance_factor), 0.0)
-    errors, error_freedom = wider((errors, error_freedom), (block_errors, block_freedom))
-    own = wider(own, (block_errors, block_freedom))
+    block_errors, block_freedom = _errors_of_blocks(between, blocks, evenness, variance_factor)
+    by_blocks = np.where(by_block, block_errors, 0.0), block_freedom
+    errors, error_freedom = wider((errors, error_freedom), by_blocks)
+    own = wider(own, by_blocks)
 
     ratios = ratios_with_intervals(logs, errors, error_freedom)
     more = zip(*(column.tolist() for column in (*own, processes, least, most)), strict=True)
@@ -179,6 +179,17 @@ def _estimate(
     for ratio, (error, df, fewest, low, high) in zip(ratios, more, strict=True):
         found.append(replace(ratio, own=(error, df), processes=int(fewest), blocks=(low, high)))
     return found
+
+
+def _errors_of_blocks(
+    between: Floats, blocks: Floats, evenness: Floats, variance_factor: Floats
+) -> tuple[Floats, Floats]:
+    """(cases,) each: the standard error of a change if blocks differ and processes do not, weighted
+    as in the change, and its degrees of freedom; 0 where they are too few.
+    """
+    uneven = evenness / np.maximum(1 - evenness, 1e-9)
+    errors = np.sqrt(between * variance_factor * uneven)
+    return np.where(blocks >= FEWEST_BLOCKS, errors, 0.0), np.maximum(blocks - 1, 1)
 
 
 def _within(pairs: Sequence[tuple[Level, Level]]) -> Floats:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from dashboard.comparisons.core.block_effects import Block, difference
 from dashboard.comparisons.core.case_samples import CaseSamples
@@ -224,3 +225,29 @@ def test_process_with_few_samples_does_not_blur_a_comparison_of_many() -> None:
 
     pairs = [(level(), level()) for _ in range(6)]
     assert max(ratio.reach for ratio in ratios_of(pairs)) < 0.02
+
+
+@pytest.mark.parametrize("sizes", [(2, 2, 2), (6, 3, 2, 1), (6, 1, 1)], ids=str)
+def test_19_of_20_intervals_hold_where_each_session_has_a_change_of_its_own(
+    sizes: tuple[int, ...],
+) -> None:
+    """However many processes each has."""
+    rng = np.random.default_rng(6)
+    pairs = []
+    for _ in range(1500):
+        base: list[Level] = []
+        new: list[Level] = []
+        for number, count in enumerate(sizes):
+            own = TRUE + 0.3 * rng.normal()
+            for levels, middle in ((base, 0.0), (new, own)):
+                values = np.exp(middle + 0.1 * rng.normal(size=count)).tolist()
+                levels.append(level_of(values, block=Block(str(number), "today")))
+        pairs.append((merge_levels(base), merge_levels(new)))
+    held = [estimate_ratios([base], [new], by_block=[True])[0] for base, new in pairs]
+    known = [ratio for ratio in held if ratio.error > 0]
+    assert 0.92 < float(np.mean([_holds(ratio) for ratio in known])) < 0.98
+
+
+def _holds(ratio: Ratio) -> bool:
+    """By its interval, whether or not it is too wide to be shown."""
+    return abs(ratio.log - TRUE) <= ratio.error * stats.t.ppf(0.975, ratio.freedom)
