@@ -250,4 +250,4 @@ def test_19_of_20_intervals_hold_where_each_session_has_a_change_of_its_own(
 
 def _holds(ratio: Ratio) -> bool:
     """By its interval, whether or not it is too wide to be shown."""
-    return abs(ratio.log - TRUE) <= ratio.error * stats.t.ppf(0.975, ratio.freedom)
+    return bool(abs(ratio.log - TRUE) <= ratio.error * stats.t.ppf(0.975, ratio.freedom))
