@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from dashboard.results.core.kernel_diff import KernelChange, KernelDiff, kernel_diff
 from dashboard.results.core.kernel_profile import ArmProfile, Kernel
 
 # How a sentence says that a part of the change is another launch; {}: how much of it
@@ -90,3 +91,14 @@ AFTER = section(
         nodes="aten.cat of cat",
     ),
 )
+
+
+def diff(base: list[Kernel], new: list[Kernel]) -> KernelDiff:
+    made = kernel_diff(profile(*base), profile(*new))
+    assert made is not None
+    return made
+
+
+def only_change(base: Kernel, new: Kernel) -> KernelChange:
+    (change,) = diff([base], [new]).changes
+    return change

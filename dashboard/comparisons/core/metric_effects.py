@@ -181,8 +181,8 @@ def estimate_effects(
     # A host may serve the steps of a build otherwise in one session than in the next
     is_of_host = kinds is not None or metric.key in _OF_HOST
     by_block = [is_of_host and not is_busy[place] for place in places]
-    found = estimate_ratios(base, new, alike, most_apart, by_block)
-    ratios = dict(zip(places, found, strict=True))
+    estimated = estimate_ratios(base, new, alike, most_apart, by_block)
+    ratios = dict(zip(places, estimated, strict=True))
     effects = []
     for place, (old, fresh) in enumerate(pairs):
         ratio = ratios.get(place)

@@ -175,10 +175,12 @@ def _estimate(
 
     ratios = ratios_with_intervals(logs, errors, error_freedom)
     more = zip(*(column.tolist() for column in (*own, processes, least, most)), strict=True)
-    found = []
+    with_own_errors = []
     for ratio, (error, df, fewest, low, high) in zip(ratios, more, strict=True):
-        found.append(replace(ratio, own=(error, df), processes=int(fewest), blocks=(low, high)))
-    return found
+        with_own_errors.append(
+            replace(ratio, own=(error, df), processes=int(fewest), blocks=(low, high))
+        )
+    return with_own_errors
 
 
 def _errors_of_blocks(
@@ -223,11 +225,7 @@ def wider_error(between: Floats, within: Floats, freedom: Floats) -> tuple[Float
     the one that makes the wider interval. The first, of few degrees of freedom, does so with the
     smaller variance, too.
     """
-    scores = scipy.stats.t.ppf(_UPPER, np.where(freedom > 0, freedom, np.nan))
-    reach = scores * np.sqrt(between)
-    is_within = np.nan_to_num(reach) < scipy.stats.norm.ppf(_UPPER) * np.sqrt(within)
-    errors = np.sqrt(np.where(is_within, within, between))
-    return errors, np.where(is_within, np.inf, freedom)
+    return wider((np.sqrt(between), freedom), (np.sqrt(within), np.full_like(within, np.inf)))
 
 
 def wider(some: tuple[Floats, Floats], others: tuple[Floats, Floats]) -> tuple[Floats, Floats]:

@@ -222,11 +222,11 @@ def _part_in_row(alone: KernelChange, row: KernelChange) -> tuple[float, float]:
     is_pair = row.match in {"role", "replacement"} and row.is_one_kernel
     if not (is_open or is_pair):
         return 0.0, 0.0
-    found = []
+    shares = []
     for other in others:
         if _may_be_one(kernel, other):
-            found.append((part_in(kernel, other), _closeness(kernel.ms, other.ms)))
-    return max(found, default=(0.0, 0.0))
+            shares.append((part_in(kernel, other), _closeness(kernel.ms, other.ms)))
+    return max(shares, default=(0.0, 0.0))
 
 
 def _joined(one: KernelChange, other: KernelChange) -> KernelChange:
@@ -251,9 +251,7 @@ def _closeness(one: float, other: float) -> float:
 
 
 def _has_other_nodes(change: KernelChange) -> bool:
-    """Whether one kernel of each side is known to compute nothing of the other's: each graph
-    numbers its kernels anew.
-    """
+    """Whether one kernel of each side is known to compute nothing of the other's."""
     if not (len(change.base) == len(change.new) == 1):
         return False
     return have_other_nodes(change.base[0], change.new[0])
@@ -261,7 +259,7 @@ def _has_other_nodes(change: KernelChange) -> bool:
 
 def _hands_over(change: KernelChange) -> bool:
     """Whether it is called more or less often, and others may do what it did: they have its
-    purpose, or, of the compiler's, its role, whose numbers are given anew in each graph.
+    purpose, or, of the compiler's, its role, because each graph numbers its kernels by itself.
     """
     if not purpose(change.new[0]) or (change.kind == "triton" and change.match != "name"):
         return False

@@ -24,7 +24,7 @@ _FILL = re.compile(r"^Memset|FillFunctor")
 _ATTENTION_HELPER = re.compile(r"dot_do_o|convert_dq")
 _GRADIENT = re.compile(r"dgrad|wgrad|backward", re.IGNORECASE)
 # With what comes before and after the kernel itself
-_BACKWARD = re.compile(r"bwd|bprop|backward|cutlassB|dot_do_o|convert_dq", re.IGNORECASE)
+_BACKWARD = re.compile(rf"bwd|bprop|backward|cutlassB|{_ATTENTION_HELPER.pattern}", re.IGNORECASE)
 _TRITON_FORM = re.compile(r"^triton_(poi|red|per|tem|for|mm)_")  # pointwise, reduction, …
 _REDUCTIONS = {"red": "reduction", "per": "reduction"}  # in a loop, or persistent
 _FEWEST_NODES = 2  # by which a kernel is known

@@ -1,7 +1,6 @@
 """Which config for how many steps: by hand-made costs whose answer is known."""
 
 import math
-from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -17,9 +16,8 @@ from dashboard.advisor.core.advice_text import (
     verdict_by_steps,
     verdict_by_time,
 )
-from dashboard.comparisons.core.block_effects import Block
-from dashboard.comparisons.core.levels import Level, level_of, merge_levels
-from dashboard.comparisons.core.running_costs import COST_METRICS, Interval, Option
+from dashboard.comparisons.core.levels import Level, level_of
+from dashboard.comparisons.core.running_costs import COST_METRICS, Option
 from dashboard.language.metrics import CHECK_CONFIGS, Start
 
 EAGER_MS = 100.0
@@ -114,23 +112,6 @@ def test_two_starts_that_agree_by_chance_are_no_surer_than_recorded_ones() -> No
 
     assert 1.4 < widths([20.0, 20.1]) < 1.8
     assert widths([20.0, 20.1] * 8) < 1.15
-
-
-def test_starts_of_two_sessions_that_differ_are_two_values() -> None:
-    """What a host and a day do is the same for all starts of a session."""
-
-    def start_of(sessions: Sequence[Sequence[float]]) -> Interval:
-        blocks = [Block("gpu", str(day)) for day in range(len(sessions))]
-        levels = [
-            level_of(values, block=block) for values, block in zip(sessions, blocks, strict=True)
-        ]
-        option = Option("inductor", 1, {**INDUCTOR.levels, "cold_start_s": merge_levels(levels)})
-        return make_advice(option).candidates[-1].start
-
-    early, late = (30.0, 30.5, 31.0, 30.2), (40.0, 40.5, 39.0, 40.1)
-    apart, mixed = start_of([early, late]), start_of([early[:2] + late[:2], early[2:] + late[2:]])
-    assert apart.value == pytest.approx(mixed.value)
-    assert math.log(apart.high / apart.low) > 1.3 * math.log(mixed.high / mixed.low)
 
 
 def test_step_that_may_be_much_shorter_leaves_the_advice_open() -> None:

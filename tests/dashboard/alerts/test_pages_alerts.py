@@ -8,7 +8,6 @@ import pytest
 from django.test import Client
 
 from dashboard.alerts.selectors import alerts
-from dashboard.alerts.selectors.alerts import summarize
 from dashboard.alerts.services.descriptions import describe
 from dashboard.models import AlertEvent, Confirmation, TorchBuild
 from tests.builders import alerting, site
@@ -225,9 +224,6 @@ def test_an_invalid_point_is_not_in_the_figure(reader: Client) -> None:
     assert len(points["x"]) == 3
 
 
-# --- On the overview
-
-
 # --- One size, the setting as the cause, and where the code is
 
 
@@ -308,48 +304,3 @@ def test_summary_names_each_kind_of_evidence_once(reader: Client) -> None:
     variant = {"fact": "variant", "says": "x = 2, y = 4", "supports": "compiler"}
     group = alerting.group(cause="compiler", evidence=[*settings, variant])
     assert "evidence: setting, variant" in text(reader, group.get_absolute_url())
-
-
-# --- Evidence and workflow
-
-
-def test_acknowledged_alert_still_says_how_sure_it_is(reader: Client) -> None:
-    alerting.group(evidence_state="confirmed", workflow_state="acknowledged")
-    shown = text(reader, "/alerts/")
-    assert "</span> confirmed</span>" in shown
-    assert "</span> acknowledged</span>" in shown
-
-
-@pytest.mark.parametrize(
-    ("query", "number"),
-    [
-        ("evidence_state=confirmed", 2),
-        ("workflow_state=acknowledged", 2),
-        ("state=confirmed", 1),
-        ("state=acknowledged", 1),
-        ("state=recovered", 1),
-        ("state=fixed", 1),
-        ("", 2),
-    ],
-)
-def test_both_fields_and_the_old_state_are_filters(reader: Client, query: str, number: int) -> None:
-    alerting.group(state="confirmed")
-    alerting.group(evidence_state="confirmed", workflow_state="acknowledged")
-    alerting.group(evidence_state="recovered", workflow_state="acknowledged")
-    alerting.group(evidence_state="recovered", workflow_state="fixed")
-    page = reader.get(f"/alerts/?{query}").context["page"]
-    assert len(page.object_list) == number
-
-
-def test_page_api_and_messages_say_that_a_confirmed_change_is_smaller(reader: Client) -> None:
-    outcome = {"effect": 2.1, "low": 1.2, "high": 2.9, "unit": "percent", "pairs": 8}
-    group = alerting.group("confirmed")
-    alert = alerting.alert(
-        group, confirmation="confirmed", decision={"confirmation": outcome | {"smaller": True}}
-    )
-    page = " ".join(text(reader, group.get_absolute_url()).split())
-    assert "2.1% slower" in page
-    assert "smaller than first estimated; measured again in 8 rounds" in page
-    (change,) = reader.get(f"/api/v1/alerts/{group.pk}").json()["changes"]
-    assert (change["smaller"], change["effect"], change["first_effect"]) == (True, 2.1, 6.2)
-    assert summarize(alert).sentence.endswith("; first estimated 6.2% slower (5.1 to 7.4%)")

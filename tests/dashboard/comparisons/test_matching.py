@@ -293,8 +293,8 @@ def test_change_that_a_session_has_the_other_way_says_so(elsewhere: float, said:
     scattered = (55.0, 180.0, 70.0, 150.0, 100.0, 60.0, 165.0, 95.0)
     sides = []
     for here, there in ((1.0, 1.0), (2.2, elsewhere)):
-        one = samples(scattered[2:3], factor=there, device="other")
-        sides.append(side({"latency_ms": pool_samples([samples(scattered, factor=here), one])}))
+        single = samples(scattered[2:3], factor=there, device="other")
+        sides.append(side({"latency_ms": pool_samples([samples(scattered, factor=here), single])}))
     base, new = sides
     effect = only(base, new)
     assert (effect.verdict, effect.sessions) == ("worse", said)
