@@ -26,6 +26,7 @@ from dashboard.models import (
     Result,
     TorchBuild,
 )
+from dashboard.results.core import report
 from dashboard.results.core.environments import environment_differences
 from dashboard.results.core.structured_trace import TRACE
 
@@ -133,13 +134,12 @@ def ablation_lines(documents: Sequence[dict[str, Any]]) -> list[str]:
     """What the case did with less of the compiler, of the sides where it failed or drifted."""
     lines = []
     for side, document in zip(("base", "new"), documents, strict=True):
-        outcomes = dict(document.get("ablation") or {})
-        stage = outcomes.pop("stage", "")
-        if outcomes:
+        ablation = report.ablation(document)
+        if ablation.outcomes:
             tried = ", ".join(
-                f"`{name}`: {outcome['status']}" for name, outcome in outcomes.items()
+                f"`{outcome.backend}`: {outcome.status}" for outcome in ablation.outcomes
             )
-            blamed = f"; it blames {stage}" if stage else ""
+            blamed = f"; it blames {ablation.stage}" if ablation.stage else ""
             lines.append(f"Ablation of the compiler on {side}: {tried}{blamed}.")
     return lines
 

@@ -179,9 +179,9 @@ def _fitted(table: CallTable, caller: str, direct: dict[str, float], room: int) 
 
 
 def _scaled(below: Mapping[str, float], most: float) -> dict[str, float]:
-    """The same in proportion, where they are more than ``most`` together."""
-    total = sum(below.values())
-    factor = max(most, 0.0) / total if total > most else 1.0
+    """The same in proportion, where they are more than ``most`` together; none below zero."""
+    total, room = sum(below.values()), max(most, 0.0)
+    factor = room / total if total > room else 1.0
     return {name: calls * factor for name, calls in below.items()}
 
 

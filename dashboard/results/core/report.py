@@ -3,7 +3,7 @@
 Whatever a document lacks is an empty list.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,6 +135,23 @@ class Drift:
 
 
 @dataclass(frozen=True, slots=True)
+class BackendOutcome:
+    """How a case ended with one backend, which has less of the compiler than the next."""
+
+    backend: str
+    status: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ablation:
+    """stage: of the compiler, to blame by the first backend that fails; empty: not known."""
+
+    stage: str = ""
+    outcomes: Sequence[BackendOutcome] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     title: str
     rows: list[tuple[str, str]]
@@ -170,6 +187,21 @@ def absent(document: Document) -> list[tuple[Metric, str]]:
     """
     reasons = document.get("absent", {}).items()
     return [(metric_of(key), why) for key, why in reasons if key != STATUS_METRIC]
+
+
+def ablation(document: Document) -> Ablation:
+    """The ablation of a case that failed; without outcomes where there was none.
+
+    Results of earlier suites have a backend's status alone, without a message.
+    """
+    backends = dict(document.get("ablation") or {})
+    stage = str(backends.pop("stage", ""))
+    outcomes = []
+    for backend, ending in backends.items():
+        fields = ending if isinstance(ending, Mapping) else {"status": ending}
+        status, message = str(fields.get("status", "")), str(fields.get("message", ""))
+        outcomes.append(BackendOutcome(backend, status, message))
+    return Ablation(stage, outcomes)
 
 
 def has_no_judgement(document: Document) -> bool:

@@ -41,6 +41,7 @@ def job_page(job: Job) -> dict[str, Any]:
         "memory": report_bars.memory(document),
         "stages": report_bars.stages(document),
         "drifts": report.drifts(document),
+        "ablation": report.ablation(document),
         "accuracy_not_judged": report.has_no_judgement(document),
         "distances": report.distances(document),
         "environment": report.environment(document),

@@ -107,7 +107,7 @@ def benchmark_lines(
         for line in family.lines:
             rows.append(_line(line, columns, address, escape(toggles[line.row.benchmark])))
             if line.is_open:
-                rows.append(_opened(line, columns, address))
+                rows.append(_opened(line, columns, _trend(line.row, address)))
     return mark_safe("".join(rows))  # noqa: S308 - escaped above and below
 
 

@@ -2,11 +2,15 @@
 
 import lzma
 import re
+from itertools import product
+from random import Random
 from typing import Any
 
 import pytest
 from django.core.files.base import ContentFile
 from django.test import Client
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dashboard.models import Artifact, Job
 from dashboard.results.core.code_diff import UnreadableArchive
@@ -148,6 +152,17 @@ def test_calls_below_a_recursion_are_drawn_once() -> None:
     drawn = frames(table, table, "f")
     assert [frame.change.name for frame in drawn] == ["w", "g", "k"]  # f hands on all to w
     assert frame_of("g", drawn).change.before == 600
+
+
+@given(st.randoms(use_true_random=False))
+def test_every_table_has_a_flame_graph_from_every_function(random: Random) -> None:
+    def counts() -> tuple[int, int]:
+        return random.randint(0, 50), random.randint(0, 50)
+
+    edges = {edge: counts() for edge in product("fghk", repeat=2)}
+    table = read_calls(packed_calls({name: counts() for name in "fghk"}, edges))
+    for name in table.calls:
+        assert all(frame.width >= 0 for frame in frames(table, table, name))
 
 
 def test_labels_are_cut_to_their_frames() -> None:

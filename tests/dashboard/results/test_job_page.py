@@ -13,6 +13,7 @@ from tests.builders.reading import text
 pytestmark = pytest.mark.django_db
 MESSAGE = "Measured, but accuracy was not judged: out of memory"
 NO_REFERENCE = {"status": "no_reference", "reference": "float64 could not be had.", "tensors": {}}
+FAILED = {"status": "fail_to_compile", "message": "LoweringException: aten.foo"}
 SAMPLING = {"stopped_by": "budget", "half_width_percent": 2.5, "pairs": 6}
 
 
@@ -62,3 +63,25 @@ def test_samples_are_pairs_where_eager_was_sampled_too(
 def test_precision_that_was_aimed_at_is_given_in_brackets(reader: Client) -> None:
     page = job_page(reader, sampling=SAMPLING | {"stopped_by": "target"})
     assert "ended by the precision aimed at (±2.50%)" in " ".join(page.split())
+
+
+def test_ablation_says_how_each_backend_ended_and_which_stage_is_to_blame(reader: Client) -> None:
+    passed = {"status": "pass", "message": ""}
+    ablation = {"aot_eager": passed, "inductor": FAILED, "stage": "Inductor"}
+    page = job_page(reader, {}, **FAILED, ablation=ablation)
+    assert "to blame: Inductor" in page
+    assert "<td>LoweringException: aten.foo</td>" in page
+
+
+def test_ablation_of_an_earlier_suite_has_statuses_alone(reader: Client) -> None:
+    ablation = {"aot_eager": "pass", "inductor": "fail_to_compile"}
+    page = job_page(reader, {}, **FAILED, ablation=ablation)
+    assert '<th scope="row">inductor</th>' in page
+    assert "the first backend that fails is to blame" in page
+
+
+def test_error_of_a_job_without_any_metric_is_shown(reader: Client) -> None:
+    error = {"type": "Unsupported", "message": "torchvision::nms is not there"}
+    page = job_page(reader, {}, status="unsupported", message="not there", error=error)
+    assert "torchvision::nms is not there" in page
+    assert "No results" not in page

@@ -1,5 +1,7 @@
 """Benchmarks in a line each: which configs have a column, which is the best, and what is folded."""
 
+import re
+
 import pytest
 from django.test import Client
 
@@ -171,6 +173,13 @@ def test_folded_configs_are_opened_by_the_address(reader: Client) -> None:
     assert "1 more" in folded
     assert "1.20×" not in folded
     assert "1.20×" in text(reader, f"/benchmarks/?open={site.MLP}")
+
+
+@pytest.mark.usefixtures("measured")
+def test_opened_configs_lead_to_their_series(reader: Client) -> None:
+    page = text(reader, f"/benchmarks/?open={site.MLP}")
+    (opened,) = re.findall(r'<tr class="opened">.*?href="(.*?)"', page)
+    assert opened.startswith(f"/series/{site.MLP}/?")
 
 
 @pytest.mark.usefixtures("measured")
