@@ -51,9 +51,12 @@ if urlsplit(SITE_URL).scheme not in {"http", "https"} or not urlsplit(SITE_URL).
 PUBLIC_READ = env.bool("PUBLIC_READ", default=False)  # pages readable without signing in
 # Of schedules and pages
 TIME_ZONE = env.str("TIME_ZONE", default="") or configuration.local_time_zone()
-ALLOWED_HOSTS = env.list(
-    "ALLOWED_HOSTS", default=["localhost", "127.0.0.1", urlsplit(SITE_URL).hostname]
-)
+# The machine itself always: `make up`, its worker and health checks ask for it there
+ALLOWED_HOSTS = [
+    "localhost",
+    "127.0.0.1",
+    *env.list("ALLOWED_HOSTS", default=[urlsplit(SITE_URL).hostname]),
+]
 CSRF_TRUSTED_ORIGINS = [SITE_URL]
 ROOT_URLCONF = "dashboard.urls"
 WSGI_APPLICATION = "dashboard.wsgi.application"

@@ -7,6 +7,7 @@ import shutil
 import socket
 import sys
 import sysconfig
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +28,7 @@ class MachineFacts:
     has_compiler: bool
     has_headers: bool  # Python.h of this Python
     folder: Path  # where .venv goes
+    compiler_folders: tuple[Path, ...]  # torch's libraries, other builds' and the compiled code
     closed_folder: Path | None  # the first of checkout and data folder that cannot be written to
     free_gb: float
     needed_gb: float
@@ -49,6 +51,7 @@ def collect(*, needs_port: bool) -> MachineFacts:
         has_compiler=shutil.which("g++") is not None,
         has_headers=Path(sysconfig.get_path("include"), "Python.h").exists(),
         folder=project.ROOT,
+        compiler_folders=(project.ROOT, project.var_dir(), Path(tempfile.gettempdir())),
         closed_folder=_closed_folder(project.ROOT, project.var_dir()),
         free_gb=shutil.disk_usage(project.ROOT).free / 1e9,
         needed_gb=install.required_disk_gb(),

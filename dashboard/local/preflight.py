@@ -1,6 +1,7 @@
 """Everything that could stop `make up` halfway, checked before it begins."""
 
 import os
+import re
 import subprocess
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from dashboard.local.machine_facts import MachineFacts
 
 MACHINES = ("x86_64", "aarch64")  # the wheels of torch, Postgres and Valkey exist for these
 DATA_GB = 1.0  # an empty database and the logs; environments of other builds take more
+SPLITS_PATHS = re.compile(r"[\s'\"\\]")  # Inductor does not quote every path for the linker
 OLDEST_GLIBC = (2, 28)  # what torch's wheels are built for (manylinux_2_28)
 
 
@@ -121,6 +123,12 @@ def _missing_room(facts: MachineFacts) -> list[Problem]:
         what = f"{facts.closed_folder} cannot be written to"
         remedy = "start as its owner, or clone the project into a folder of your own"
         problems.append(Problem(what, remedy))
+    for folder in facts.compiler_folders:
+        if SPLITS_PATHS.search(str(folder)):
+            what = f"the path “{folder}” has a space or a quote, with which torch.compile fails"
+            remedy = "clone the project into, or set VAR_DIR or TMPDIR to, a path without one"
+            problems.append(Problem(what, remedy))
+            break
     if facts.free_gb < facts.needed_gb:
         what = (
             f"{facts.folder} has {facts.free_gb:.1f} GB free and {facts.needed_gb:.0f} GB are "

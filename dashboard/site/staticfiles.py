@@ -65,5 +65,5 @@ def package_file(package: str, file: str) -> Path:
         if path.is_file():
             return path
     raise ImproperlyConfigured(
-        f"{package} with its file {file} is not installed: run `make install`"
+        f"{package} with its file {file} is not installed: run `make up`, which installs it"
     )

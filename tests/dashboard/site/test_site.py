@@ -132,6 +132,11 @@ def test_machines_time_zone_is_the_default(tmp_path: Path) -> None:
     assert "TIME_ZONE = 'Europe/Lisbon'" in done.stdout
 
 
+def test_machine_itself_is_allowed_next_to_the_named_hosts(tmp_path: Path) -> None:
+    done = manage("diffsettings", tmp_path=tmp_path, ALLOWED_HOSTS="my.name")
+    assert "ALLOWED_HOSTS = ['localhost', '127.0.0.1', 'my.name']" in done.stdout
+
+
 @pytest.mark.django_db
 def test_models_and_the_migrations_agree() -> None:
     out = io.StringIO()
