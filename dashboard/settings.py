@@ -272,7 +272,9 @@ CHART_POLICY = {
     "style-src-attr": [UNSAFE_INLINE],  # Plotly positions its parts with style attributes
 }
 
-# --- Limits of what a worker may send
+# --- Limits of what may be sent
+# Of a call of the API; forms, and workers' calls with their catalogs, have Django's 2.5 MiB
+DOCUMENT_LIMIT_BYTES = 64 * 1024
 RESULT_LIMIT_BYTES = 32 * 1024 * 1024  # unpacked
 ARTIFACT_LIMIT_BYTES = 64 * 1024 * 1024
 ARTIFACTS_PER_JOB = 50

@@ -12,4 +12,5 @@ worker_class = "dashboard.site.web_worker.SharingWorker"  # has its threads
 # 2 s now and then sends into a connection that is just being closed, and reads "connection reset".
 keepalive = 75
 control_socket_disable = True
+forwarder_headers = ""  # no header says which page is asked for, whoever sends it
 loglevel = "warning"

@@ -90,6 +90,17 @@ def test_too_large_body_is_413_and_the_next_request_is_answered(
         assert client.post(WORKER, json={}).status_code == 422
 
 
+@pytest.mark.parametrize("header", ["SCRIPT_NAME", "PATH_INFO", "REMOTE_USER"])
+@pytest.mark.parametrize("value", ["/alerts", "/evil"])
+def test_header_does_not_say_which_page_is_asked_for(
+    site: WebProcess, header: str, value: str
+) -> None:
+    answer = site.client.get("/alerts/", headers={header: value})
+    assert answer.status_code == 200
+    assert "<title>Alerts" in answer.text
+    assert "/alerts/alerts/" not in answer.text
+
+
 @pytest.fixture
 def worker_token(site: WebProcess, database: str) -> str:
     with psycopg.connect(database) as connection:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.urls import URLPattern, re_path
@@ -24,7 +25,7 @@ from dashboard.catalog.api import catalog
 from dashboard.catalog.core.plan import PlanError
 from dashboard.catalog.services.suite_catalog import CatalogError
 from dashboard.comparisons.api import bisections, comparisons, factorials, reports
-from dashboard.language.contracts import Refused, TooLarge
+from dashboard.language.contracts import REPORTED_ERRORS, Refused, TooLarge
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.results.api import jobs, results, worker
 from dashboard.results.core.artifact_store import StoreUnavailable
@@ -66,9 +67,18 @@ class Api(NinjaAPI):
 
 
 class StrictParser(Parser):
-    """JSON without NaN, Infinity, and the NULs that Postgres cannot store. Raises Refused."""
+    """JSON without NaN, Infinity, and the NULs that Postgres cannot store, and not too long.
+
+    Raises Refused.
+    """
 
     def parse_body(self, request: HttpRequest) -> Any:
+        limit = settings.DOCUMENT_LIMIT_BYTES
+        if request.path.startswith(WORKERS_PATH):
+            limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        # Before it is read
+        if int(request.headers.get("Content-Length") or 0) > limit:
+            raise TooLarge(f"longer than {limit // 1024} kB, the limit of this call")
         return parse_json(request.body)
 
 
@@ -83,6 +93,7 @@ ABOUT = (
     'Errors are `{"detail": "what, where, what to do"}`.'
 )
 WORKERS = "worker/"
+WORKERS_PATH = f"/api/v1/{WORKERS}"
 HAVE_UUIDS = ("comparisons", "factorials", "jobs")  # not numbers, as alerts and runs have
 SITE_PAGES = ("docs",)  # read like the site's other pages, after signing in
 api = Api(
@@ -187,15 +198,19 @@ def report_refusal(request: HttpRequest, error: HttpError) -> HttpResponse:
     """With what StrictParser found in a body: ninja only says that it cannot be parsed."""
     reason = error.__cause__
     detail = f"The body is {reason}" if isinstance(reason, Refused) else str(error)
-    return api.create_response(request, {"detail": detail}, status=error.status_code)
+    status = 413 if isinstance(reason, TooLarge) else error.status_code
+    return api.create_response(request, {"detail": detail}, status=status)
 
 
 @api.exception_handler(ValidationError)
 def report_invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    """One sentence for each field, with its path."""
+    """One sentence for each of the first fields, with its path."""
     sentences: list[str] = []
-    for entry in error.errors:
+    for entry in error.errors[:REPORTED_ERRORS]:
         path = ".".join(str(step) for step in entry["loc"])
         is_unknown = entry["type"] == unknown_names.FIELD
-        sentences.append(entry["msg"] if is_unknown else f"{path}: {entry['msg']}")
-    return api.create_response(request, {"detail": "; ".join(sentences)}, status=422)
+        sentences.append(entry["msg"] if is_unknown else f"{path:.200}: {entry['msg']:.300}")
+    detail = "; ".join(sentences)
+    if len(error.errors) > REPORTED_ERRORS:
+        detail += f" (and {len(error.errors) - REPORTED_ERRORS} more)"
+    return api.create_response(request, {"detail": detail}, status=422)

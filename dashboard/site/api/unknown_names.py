@@ -13,7 +13,7 @@ from ninja.errors import ValidationError, ValidationErrorContext
 from ninja.operation import Operation
 
 from dashboard.catalog.core.plan import hint
-from dashboard.language.contracts import Refused
+from dashboard.language.contracts import REPORTED_ERRORS, Refused
 
 FIELD = "extra_forbidden"  # pydantic's word for a field of a body that does not exist
 
@@ -41,9 +41,9 @@ def refuse_parameters(operation: Operation) -> None:
 
 
 def name_fields(error: ValidationError, contexts: Sequence[ValidationErrorContext[Any]]) -> None:
-    """Give the unknown fields of a body a message that names what may be meant."""
+    """Give the first unknown fields of a body a message that names what may be meant."""
     fields = ChainMap(*(context.model.model_fields for context in contexts))
-    for entry in error.errors:
+    for entry in error.errors[:REPORTED_ERRORS]:
         if entry["type"] == FIELD:
             _, parameter, name = entry["loc"]
             body: Any = fields[parameter].annotation

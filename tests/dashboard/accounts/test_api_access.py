@@ -161,8 +161,22 @@ def test_body_that_is_not_json_is_400_with_its_place(
 
 
 def test_body_over_the_limit_is_413_as_json(caller: Caller) -> None:
-    body = {"build": "x" * settings.DATA_UPLOAD_MAX_MEMORY_SIZE}
-    assert "more than 2.5 MiB" in caller.post("runs/plan", body, expect=413)["detail"]
+    body = {"build": "x" * settings.DOCUMENT_LIMIT_BYTES}
+    assert "longer than 64 kB" in caller.post("runs/plan", body, expect=413)["detail"]
+
+
+@pytest.mark.parametrize("path", ["runs/plan", "comparisons/plan", "factorials/plan"])
+def test_error_names_the_first_of_many_unknown_fields(caller: Caller, path: str) -> None:
+    error = caller.post(path, {f"f{number}": 1 for number in range(2_000)}, expect=422)
+    assert "Unknown field 'f0'. Known: " in error["detail"]
+    assert error["detail"].endswith("more)")
+    assert len(error["detail"]) < 2_000
+
+
+def test_error_names_the_first_of_many_wrong_values(caller: Caller) -> None:
+    error = caller.post("runs/plan", {"benchmarks": [1] * 400}, expect=422)
+    assert error["detail"].endswith("more)")
+    assert len(error["detail"]) < 2_000
 
 
 def test_host_that_is_not_the_sites_is_refused_as_json(client: Client) -> None:
