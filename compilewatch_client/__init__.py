@@ -9,7 +9,19 @@ Needs httpx and rich. The gate that measures on this machine also needs the pack
 one.
 """
 
-from compilewatch_client.client import Client
-from compilewatch_client.errors import ApiError, ClientError, NotConfigured, Unreachable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from compilewatch_client.client import Client
+    from compilewatch_client.errors import ApiError, ClientError, NotConfigured, Unreachable
 
 __all__ = ["ApiError", "Client", "ClientError", "NotConfigured", "Unreachable"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import at first use, so that the command can report that httpx is missing."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = "client" if name == "Client" else "errors"
+    return getattr(import_module(f"{__name__}.{module}"), name)

@@ -127,7 +127,7 @@ class Client(Connection):
             content="".join(lines).encode(),
             headers={"Content-Type": "application/x-ndjson"},
         )
-        return cast(ReceiptDocument, response.json())
+        return cast(ReceiptDocument, self._document(response))
 
     def post_file(self, file: Path, **parameters: Any) -> ReceiptDocument:
         """Post a file, the suite's or another tool's.
@@ -137,7 +137,7 @@ class Client(Connection):
         """
         params = {"file": file.name, **parameters}
         response = self._request("POST", "results", params=params, content=file.read_bytes())
-        return cast(ReceiptDocument, response.json())
+        return cast(ReceiptDocument, self._document(response))
 
     # --- Runs
 
@@ -290,4 +290,4 @@ class Client(Connection):
         """
         # Not _post: a field may be null here, as nobody in assign
         response = self._request("POST", f"alerts/{alert}/{action}", json=fields)
-        return cast(AlertDetailDocument, response.json())
+        return cast(AlertDetailDocument, self._document(response))

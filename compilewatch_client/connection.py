@@ -68,25 +68,31 @@ class Connection:
         response = self._request("GET", path, params=params or None, headers=headers)
         if response.status_code == httpx.codes.NOT_MODIFIED:
             return cast(Answer, cached)
-        document = response.json()
+        document = self._document(response)
         if "is_active" in document:  # what is polled has this field
             self._cache[address] = (response.headers.get("ETag", ""), document)
         return cast(Answer, document)
 
     def _post(self, path: str, kind: type[Answer], body: Mapping[str, Any] | None = None) -> Answer:
         fields = {name: value for name, value in (body or {}).items() if value is not None}
-        return cast(Answer, self._request("POST", path, json=fields).json())
+        return cast(Answer, self._document(self._request("POST", path, json=fields)))
 
     def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
         try:
             response = self._http.request(method, path, **options)
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise Unreachable(
                 f"{self.url} did not answer: {error}. Is that its address, and is it up?"
             ) from None
         if response.is_success or response.status_code == httpx.codes.NOT_MODIFIED:
             return response
         raise ApiError(response.status_code, self._detail(response))
+
+    def _document(self, response: httpx.Response) -> Any:
+        try:
+            return response.json()
+        except ValueError:
+            raise ApiError(response.status_code, self._detail(response)) from None
 
     def _detail(self, response: httpx.Response) -> str:
         try:

@@ -130,23 +130,24 @@ def measure(
     device: str,
     settings: Document,
     out: Path,
-    report: Callable[[str], None],
+    report: Callable[[int, int, str], None],
 ) -> dict[SideName, list[Path]]:
     """The result files of each side, in the order in which they were measured.
 
     settings: of the measurement, as the suite's job has them. report: is called after each job
-    with how it ended.
+    with how many of how many are done, and how it ended.
     """
     results: dict[SideName, list[Path]] = {side.name: [] for side in sides}
     with ExitStack() as stack:
         suites = {}
         for side in sides:
             suites[side.name] = stack.enter_context(_SuiteProcess(side, out / side.name))
-        for case, name in interleave(cases, repeats):
+        processes = list(interleave(cases, repeats))
+        for done, (case, name) in enumerate(processes, 1):
             job = {**case._asdict(), "device": device, "measure": settings}
             result, status = suites[name].run(job)
             results[name].append(result)
-            report(f"{name}: {case.benchmark} {case.config}: {status}")
+            report(done, len(processes), f"{name}: {case.benchmark} {case.config}: {status}")
     return results
 
 

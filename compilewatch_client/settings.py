@@ -8,11 +8,13 @@ The variables are COMPILEWATCH_URL and COMPILEWATCH_TOKEN. The file is
 """
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+
+import httpx
 
 from compilewatch_client.errors import NotConfigured
 
@@ -30,7 +32,7 @@ class ClientSettings:
 def read_settings(
     url: str = "", token: str = "", environment: Mapping[str, str] = os.environ
 ) -> ClientSettings:
-    """Raises NotConfigured: no address, or a file that cannot be read."""
+    """Raises NotConfigured: no address, an unreadable file, or what cannot be a token."""
     path = settings_file(environment)
     file = _read_file(path)
     url = url or environment.get("COMPILEWATCH_URL", "") or file.get("url", "")
@@ -38,10 +40,23 @@ def read_settings(
     hint = _HINT.format(path=path)
     if not url:
         raise NotConfigured(f"Which site? {hint}.")
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    if not _is_address(url):
         raise NotConfigured(f"{url!r} is not the address of a site: {hint}.")
+    token = token.strip()
+    if not re.fullmatch(r"[!-~]*", token):
+        raise NotConfigured(
+            "The token has characters that no token has: copy it from the site again, and set "
+            f"COMPILEWATCH_TOKEN or write it into {path}."
+        )
     return ClientSettings(url.rstrip("/"), token)
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = httpx.URL(url)
+    except httpx.InvalidURL:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.host)
 
 
 def settings_file(environment: Mapping[str, str] = os.environ) -> Path:
@@ -57,7 +72,7 @@ def _read_file(path: Path) -> dict[str, str]:
             values = tomllib.load(file)
     except FileNotFoundError:
         return {}
-    except (OSError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise NotConfigured(
             f"{path} cannot be read: {error}. Fix it, or set COMPILEWATCH_URL."
         ) from None

@@ -1,18 +1,21 @@
 """What the command shows: tables and progress for people, JSON for programs.
 
 Answers go to stdout; progress and errors to stderr, so that a pipe gets the answer alone.
+What a site sends was written by many: it is printed without mark-up and control characters.
 """
 
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from compilewatch_client.api_types import (
     BisectionDocument,
@@ -20,25 +23,21 @@ from compilewatch_client.api_types import (
     FactorialDocument,
     RunDocument,
 )
+from dashboard.language.plain_text import plain, plain_json
 
 Followed = TypeVar(
     "Followed", RunDocument, ComparisonDocument, BisectionDocument, FactorialDocument
 )
 
+ShowProgress = Callable[[int, int, str], None]
+
 POLL_INTERVAL_S = 2.0
 PIPE_WIDTH = 200  # columns, where there is no terminal to ask
 
 
-def _stdout() -> Console:
-    return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
-
-
-def _stderr() -> Console:
-    return Console(stderr=True, highlight=False)
-
-
 def print_json(document: Any) -> None:
-    sys.stdout.write(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    text = json.dumps(document, indent=1, ensure_ascii=False)
+    sys.stdout.write(plain_json(text) + "\n")
 
 
 def print_table(
@@ -49,18 +48,19 @@ def print_table(
     for name in header:
         table.add_column(name, justify="right" if name in numbers else "left", overflow="fold")
     for row in rows:
-        table.add_row(*row)
-    _stdout().print(table)
+        table.add_row(*(Text(plain(cell)) for cell in row))
+    width = None if sys.stdout.isatty() else PIPE_WIDTH
+    Console(width=width, highlight=False).print(table)
 
 
 def print_text(text: str) -> None:
-    """A line of the answer, without mark-up."""
-    _stdout().print(text, markup=False, soft_wrap=True)
+    """A line of the answer."""
+    sys.stdout.write(f"{plain(text)}\n")
 
 
 def print_note(text: str) -> None:
-    """An error, or an address to look at meanwhile."""
-    _stderr().print(text, markup=False, soft_wrap=True)
+    """How far it is, or an address to look at meanwhile."""
+    sys.stderr.write(f"{plain(text)}\n")
 
 
 def format_number(value: float | None, unit: str = "") -> str:
@@ -75,29 +75,48 @@ def format_time(text: str | None) -> str:
     return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def progress_bar() -> Progress:
-    """On stderr."""
-    return Progress(
-        TextColumn("{task.description}"),
+@contextmanager
+def progress(description: str) -> Iterator[ShowProgress]:
+    """A function that shows how many of how many are done, and a note, on stderr: as a bar on a
+    terminal, else in a line whenever one more is done.
+    """
+    if not sys.stderr.isatty():
+        yield _progress_lines(description)
+        return
+    columns = [
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TextColumn("{task.fields[note]}"),
-        console=_stderr(),
-        transient=not sys.stderr.isatty(),
-    )
+        TextColumn("{task.fields[note]}", markup=False),
+    ]
+    with Progress(*columns, console=Console(stderr=True, highlight=False)) as bar:
+        task = bar.add_task(plain(description), total=None, note="")
+        yield lambda done, total, note: bar.update(
+            task, completed=done, total=total, note=plain(note)
+        )
+
+
+def _progress_lines(description: str) -> ShowProgress:
+    shown = 0
+
+    def show(done: int, total: int, note: str) -> None:
+        nonlocal shown
+        if done > shown:
+            shown = done
+            print_note(f"{description}, {done} of {total}: {note}".removesuffix(": "))
+
+    return show
 
 
 def follow(fetch: Callable[[], Followed], sleep: Callable[[float], None] = time.sleep) -> Followed:
-    """Fetch again until it has ended, with a bar. Ctrl-C stops looking, not measuring."""
-    with progress_bar() as bar:
-        document = fetch()
-        total = document["jobs"]["total"]
-        task = bar.add_task(document["label"] or "measuring", total=total, note="")
+    """Fetch again until it has ended, and show how far it is."""
+    document = fetch()
+    with progress(document["label"] or "measuring") as show:
         while True:
             jobs = document["jobs"]
             ended = jobs["passed"] + jobs["failed"] + jobs["cancelled"]
-            bar.update(task, completed=ended, total=jobs["total"], note=_note(document))
+            show(ended, jobs["total"], _note(document))
             if not document["is_active"]:
                 return document
             sleep(POLL_INTERVAL_S)

@@ -127,8 +127,7 @@ def _measure(
     repeats: int,
     out: Path,
 ) -> dict[SideName, list[Path]]:
-    with terminal.progress_bar() as bar:
-        task = bar.add_task("measuring", total=2 * repeats * len(cases), note="")
+    with terminal.progress("measuring") as show:
         return measure(
             sides,
             cases,
@@ -136,5 +135,5 @@ def _measure(
             device=options.device,
             settings={"budget_s": options.budget_s},
             out=out,
-            report=lambda note: bar.update(task, advance=1, note=note),
+            report=show,
         )
