@@ -130,7 +130,7 @@ class KernelDiffOut(Schema):
 
 
 @router.get("jobs", response=list[JobOut])
-@paginate(Pages, ordering=("-planned_at", "pk"))
+@paginate(Pages, ordering=("-planned_at", "-pk"))
 def listing(request: HttpRequest, chosen: Query[JobFilter]) -> QuerySet[Job]:
     """Jobs, those planned last first."""
     related = ("run__build", "run__machine", "benchmark", "config", "worker")

@@ -5,16 +5,21 @@ from typing import Any
 import pydantic
 from django.core.exceptions import ValidationError as DjangoValidationError
 from django.db import DataError
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from ninja.errors import HttpError, ValidationError
 from ninja.pagination import CursorPagination
 
 MOST = 1_000  # rows in one answer
+SEPARATOR = "\n"
 
 
 class Pages(CursorPagination):
-    """`?cursor=…&page_size=…`; `next` is the address of the next page, null on the last one."""
+    """`?cursor=…&page_size=…`; `next` is the address of the next page, null on the last one.
+
+    ordering: names of at most two columns which, together, only one row of the list has. A cursor
+    holds both: ninja's own has the first alone and counts rows that share it, at most 99.
+    """
 
     def __init__(
         self, *, ordering: tuple[str, ...] = ("-pk",), page_size: int = 100, **options: Any
@@ -42,3 +47,22 @@ class Pages(CursorPagination):
                 "begin again without one, and follow `next`.",
             ) from None
         return answer
+
+    def _get_position(self, item: Any) -> str:
+        return SEPARATOR.join(str(getattr(item, column.lstrip("-"))) for column in self.ordering)
+
+    def _find_position(
+        self, queryset: QuerySet[Any], cursor: CursorPagination.Cursor
+    ) -> QuerySet[Any]:
+        """The rows from the cursor's position on, itself included."""
+        if cursor.p is None:
+            return queryset
+        values = cursor.p.split(SEPARATOR, len(self.ordering) - 1)
+        beyond = Q()
+        for column, value in zip(self.ordering, values, strict=True):
+            name = column.lstrip("-")
+            comparison = "lt" if column.startswith("-") != cursor.r else "gt"
+            # The condition on the first column alone, too: an index serves it
+            queryset = queryset.filter(beyond | Q(**{f"{name}__{comparison}e": value}))
+            beyond = Q(**{f"{name}__{comparison}": value})
+        return queryset
