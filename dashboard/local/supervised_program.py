@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,10 +13,9 @@ from pathlib import Path
 
 from dashboard.local.console import print_error, print_info
 from dashboard.local.processes import spawn, terminate
+from dashboard.local.restarts import Restarts
 
 LOG_BYTES, LOG_GENERATIONS = 10_000_000, 2
-FIRST_DELAY_S, MAX_DELAY_S = 1.0, 30.0  # before a restart; doubled each time
-HEALTHY_S = 60.0  # a program that ran for this long is taken to have started well
 
 
 @dataclass(frozen=True)
@@ -47,9 +45,7 @@ class SupervisedProgram:
         file = logs / f"{program.name}.log"
         self._log = RotatingFileHandler(file, "a", LOG_BYTES, LOG_GENERATIONS, delay=True)
         self._reader: threading.Thread | None = None
-        self._began = 0.0
-        self._restart_at = 0.0
-        self._delay = FIRST_DELAY_S
+        self._restarts = Restarts()
 
     @property
     def log(self) -> Path:
@@ -58,7 +54,7 @@ class SupervisedProgram:
 
     def start(self) -> None:
         """Start the process, from the thread that lives longest: the process ends with it."""
-        self._began = time.monotonic()
+        self._restarts.begin()
         self.process = spawn(
             self.program.command,
             output=subprocess.PIPE,
@@ -75,11 +71,18 @@ class SupervisedProgram:
 
     def restart_if_ended(self) -> None:
         """Restart the process after a growing delay when it has ended by itself. Call it often."""
-        now = time.monotonic()
         if self.process is not None and self.process.poll() is not None:
-            self._schedule_restart(self.process.returncode, now)
-        elif self.process is None and now >= self._restart_at:
-            self.start()
+            exit_code = self.process.returncode
+            self._finish()
+            end = f"ended with exit code {exit_code}"
+            if exit_code < 0:
+                end = f"was killed by {signal.Signals(-exit_code).name}"
+            self._plan_restart(end)
+        elif self._restarts.is_due:
+            try:
+                self.start()
+            except OSError as error:
+                self._plan_restart(f"could not be started ({error})")
 
     def stop(self) -> None:
         """Stop the process and what it started: signal by signal, then by force."""
@@ -101,17 +104,8 @@ class SupervisedProgram:
             self._reader.join(timeout=1)  # a process of another group may still hold the pipe
             self.process = None
 
-    def _schedule_restart(self, exit_code: int, now: float) -> None:
-        self._finish()
-        if now - self._began > HEALTHY_S:
-            self._delay = FIRST_DELAY_S
-        end = f"ended with exit code {exit_code}"
-        if exit_code < 0:
-            end = f"was killed by {signal.Signals(-exit_code).name}"
-        restart = f"starting it again in {self._delay:.0f} s (log: {self.log})"
-        print_error(f"{self.program.name} {end}; {restart}")
-        self._restart_at = now + self._delay
-        self._delay = min(self._delay * 2, MAX_DELAY_S)
+    def _plan_restart(self, why: str) -> None:
+        print_error(f"{self.program.name} {why}; {self._restarts.plan(self.log)}")
 
     def _read(self, process: subprocess.Popen[bytes]) -> None:
         for raw in process.stdout or ():

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from dashboard.local.console import print_error, print_info
-from dashboard.local.embedded import EmbeddedServer
+from dashboard.local.embedded import EmbeddedServer, ServerError
+from dashboard.local.restarts import Restarts
 from dashboard.local.supervised_program import SupervisedProgram
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -18,14 +19,15 @@ class Watcher:
     """To be used from the main thread alone: children end with the thread that started them."""
 
     def __init__(self) -> None:
-        self._servers: list[EmbeddedServer] = []
+        self._servers: dict[EmbeddedServer, Restarts] = {}
         self._programs: list[SupervisedProgram] = []
         for number in SIGNALS:
             signal.signal(number, self._interrupt)
 
     def start_server(self, server: EmbeddedServer) -> str:
         """Start a server and watch over it; its address. Raises ServerError."""
-        self._servers.append(server)
+        restarts = self._servers[server] = Restarts()
+        restarts.begin()
         return server.start()
 
     def start(self, program: SupervisedProgram) -> None:
@@ -36,11 +38,9 @@ class Watcher:
     def watch(self, done: Callable[[], bool] = lambda: False) -> None:
         """Restart what ends by itself, until `done` or a signal raises KeyboardInterrupt."""
         while not done():
-            for server in self._servers:
+            for server, restarts in self._servers.items():
                 if server.ended():
-                    restart = f"starting it again (log: {server.log})"
-                    print_error(f"{server.home.name} ended by itself; {restart}")
-                    server.start()
+                    _restart(server, restarts)
             for program in self._programs:
                 program.restart_if_ended()
             time.sleep(POLL_S)
@@ -72,3 +72,18 @@ class Watcher:
         print_info("ending everything at once")
         for program in self._programs:
             program.kill()
+
+
+def _restart(server: EmbeddedServer, restarts: Restarts) -> None:
+    """Start a server that ended, when its pause is over: a full disk ends it at each start."""
+    why = "ended by itself"
+    if restarts.is_planned:
+        if not restarts.is_due:
+            return
+        restarts.begin()
+        try:
+            server.start()
+            return
+        except (ServerError, OSError) as failure:
+            why = f"could not be started: {failure}"
+    print_error(f"{server.home.name} {why}; {restarts.plan(server.log)}")

@@ -166,6 +166,23 @@ def test_kill_9_of_the_watcher_leaves_no_process_behind(
     assert processes.wait_until(lambda: not broker.running(), 10)
 
 
+def test_watcher_outlives_a_broker_that_cannot_start(
+    watcher: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    children(watcher)
+    broker = EmbeddedBroker(tmp_path / "broker")
+    [manifest] = broker.home.glob("*/*.manifest")
+    intact = manifest.read_text()
+    manifest.write_text("cut short, as on a full disk")
+    os.kill(broker._listener(), signal.SIGKILL)
+    assert watcher.stdout is not None
+    lines = iter(watcher.stdout.readline, "")
+    assert any("broker could not be started" in line for line in lines)
+    assert any("starting it again in 4 s" in line for line in lines)
+    manifest.write_text(intact)
+    assert processes.wait_until(broker.running, 15)
+
+
 DEAF = "import signal as s, time; s.signal(s.SIGTERM, s.SIG_IGN); print('deaf'); time.sleep(600)"
 SUPERVISOR_OF_DEAF = """
 import signal, sys, time
