@@ -87,13 +87,35 @@ def lock_device(lock_dir: Path, name: str, tick: Callable[[float], None]) -> Ite
     holder. While another holds it, `tick(seconds waited)` is called about twice a second; it may
     raise to give up.
     """
-    descriptor = _open(lock_dir / f"compilewatch-{re.sub(r'[^A-Za-z0-9]', '-', name)}.lock")
+    descriptor = _open(_lock_path(lock_dir, name))
     try:
         wait_for_lock(descriptor, tick)
         yield descriptor
     finally:
         # Not LOCK_UN, which would unlock it under a process of the job that still lives
         os.close(descriptor)
+
+
+def lock_holder(lock_dir: Path, names: Iterable[str]) -> str:
+    """Who holds the lock of one of the devices: "process 77 in /srv/other", as far as it is seen.
+
+    The kernel lists the process that took it; one in another container, or that has ended and left
+    the lock to its children, has no folder.
+    """
+    paths = [_lock_path(lock_dir, name) for name in names]
+    inodes = [str(path.stat().st_ino) for path in paths if path.exists()]
+    for line in Path("/proc/locks").read_text().splitlines():
+        kind, _, _, process, place = line.partition(" ")[2].split()[:5]
+        is_ours = process == str(os.getpid())
+        if kind == "FLOCK" and place.rpartition(":")[2] in inodes and not is_ours:
+            with suppress(OSError):
+                return f"process {process} in {Path(f'/proc/{process}/cwd').readlink()}"
+            return f"process {process}"
+    return "another process"
+
+
+def _lock_path(lock_dir: Path, name: str) -> Path:
+    return lock_dir / f"compilewatch-{re.sub(r'[^A-Za-z0-9]', '-', name)}.lock"
 
 
 def _open(path: Path) -> int:

@@ -13,7 +13,7 @@ import structlog
 
 from runner import job_folder
 from runner.commands import CommandRunner, JobStopped
-from runner.device import lock_devices
+from runner.device import lock_devices, lock_holder
 from runner.disk_room import missing_room_behind, wait_for_room
 from runner.environments.adopted import SuiteEnvironment
 from runner.environments.provisioning import EnvironmentUnavailable, provide_environment
@@ -97,18 +97,18 @@ def _run_on_device(worker: Worker, job_id: str, attempt: int) -> str:
     while not worker.greeted.wait(0.5):
         _drop_if_stopping(worker)
 
-    def while_waiting(waited_s: float) -> None:
+    def while_waiting(waited_s: float, held_by: str = "") -> None:
         _drop_if_stopping(worker)
         if waited_s % ASK_EVERY_S == 0:
-            _drop_if_unwanted(worker, job_id, attempt)
+            _drop_if_unwanted(worker, job_id, attempt, held_by)
 
     def while_locked(waited_s: float) -> None:
-        while_waiting(waited_s)
+        holder = ""
+        if waited_s % ASK_EVERY_S == 0:
+            holder = lock_holder(worker.settings.lock_dir, worker.device_ids)
         if waited_s % 60 == 0:
-            logger.warning(
-                "the device is in use by another worker, or by what is left of a job; waiting",
-                waited_s=waited_s,
-            )
+            logger.warning("waiting for the device", held_by=holder, waited_s=waited_s)
+        while_waiting(waited_s, holder)
 
     wait_for_room(worker.settings, while_waiting)
     with lock_devices(worker.settings.lock_dir, worker.device_ids, while_locked) as locks:
@@ -122,10 +122,10 @@ def _run_on_device(worker: Worker, job_id: str, attempt: int) -> str:
         return _run_claimed(worker, JobContext(job_id, attempt, claim, folder, locks, log))
 
 
-def _drop_if_unwanted(worker: Worker, job_id: str, attempt: int) -> None:
+def _drop_if_unwanted(worker: Worker, job_id: str, attempt: int, held_by: str) -> None:
     """Raises StaleAttempt for a job that was cancelled, say, while it waits for the device."""
     try:
-        worker.site.waiting(job_id, attempt, str(worker.boot_id))
+        worker.site.waiting(job_id, attempt, str(worker.boot_id), held_by=held_by)
     except StaleAttempt:
         raise
     except SiteError as error:  # the claim asks again, with patience

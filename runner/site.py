@@ -175,13 +175,14 @@ class Site:
         return _parse(Claim.read, answer)
 
     def waiting(
-        self, job_id: str, attempt: int, boot_id: str, patience_s: float = 0
+        self, job_id: str, attempt: int, boot_id: str, patience_s: float = 0, held_by: str = ""
     ) -> float | None:
         """Ask whether a claim would be answered now. StaleAttempt: no, drop the job.
 
+        held_by: who has the device that the job waits for.
         Returns the seconds that the job is expected to take; None: not known.
         """
-        body = {"attempt": attempt, "boot_id": boot_id}
+        body = {"attempt": attempt, "boot_id": boot_id, "held_by": held_by[:300]}
         answer = self._call(_job_path(job_id, "waiting"), patience_s, json=body)
         expected_s = answer.get("expected_s")  # an older site has none
         return None if expected_s is None else float(expected_s)

@@ -19,6 +19,8 @@ class Worker(models.Model):
     paused = models.BooleanField(default=False)
     # Which disk has no room for a job, as it reports: it begins none until there is room again
     full_disk = models.CharField(max_length=300, blank=True, db_default="", default="")
+    # Who has the device for which a job of its waits, as it reports: "process 77 in /srv/other"
+    device_holder = models.CharField(max_length=300, blank=True, db_default="", default="")
     created_at = models.DateTimeField(auto_now_add=True)
     last_seen = models.DateTimeField(null=True, blank=True)
 
@@ -27,6 +29,13 @@ class Worker(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def obstacle(self) -> str:
+        """Why it begins no job; empty where nothing keeps it from that."""
+        if self.full_disk or not self.device_holder:
+            return self.full_disk
+        return f"Waits for the device, held by {self.device_holder}."
 
     @property
     def queue(self) -> str:

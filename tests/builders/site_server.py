@@ -38,6 +38,7 @@ class SiteJob:
     bodies: list[dict[str, Any]] = field(default_factory=list)
     artifacts: dict[str, bytes] = field(default_factory=dict)
     expected_s: float | None = None
+    held_by: str = ""  # who has the device, as its worker said
     requirements: str = ""  # the set that was agreed on
     handed_back: list[bool] = field(default_factory=list)  # whether the attempt counts
 
@@ -191,6 +192,7 @@ class SiteServer:
     def _wait(self, job: SiteJob, body: dict[str, Any]) -> Response:
         if job.state != "queued":
             return 409, {"detail": f"the job is {job.state}"}
+        job.held_by = body["held_by"]
         return 200, {"state": job.state, "expected_s": job.expected_s}
 
     def _take_back(self, job: SiteJob, body: dict[str, Any]) -> Response:

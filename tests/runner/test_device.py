@@ -9,8 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from runner.device import DeviceError, WorkerDevice, gpu_info, lock_device, lock_devices
+from runner.device import (
+    DeviceError,
+    WorkerDevice,
+    gpu_info,
+    lock_device,
+    lock_devices,
+    lock_holder,
+)
 from runner.locks import try_lock
+from tests.builders.waiting import wait_for
 
 
 def give_up(waited_s: float) -> None:
@@ -142,3 +150,14 @@ def test_living_process_of_killed_worker_keeps_device_locked(tmp_path: Path) -> 
         assert try_lock(probe)
     finally:
         os.close(probe)
+
+
+def test_holder_of_a_device_is_named_with_its_folder(tmp_path: Path) -> None:
+    lock = tmp_path / "compilewatch-cpu.lock"
+    holder = subprocess.Popen(["flock", "--no-fork", lock, "sleep", "60"], cwd=tmp_path)
+    name = f"process {holder.pid} in {tmp_path}"
+    try:
+        wait_for(lambda: lock.exists() and lock_holder(tmp_path, ["cpu"]) == name)
+    finally:
+        holder.kill()
+        holder.wait()

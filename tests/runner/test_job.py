@@ -187,6 +187,15 @@ def test_cancelled_job_does_not_wait_for_the_device(
         assert not thread.is_alive()
 
 
+def test_site_learns_who_holds_the_device(worker: Worker, site: SiteServer) -> None:
+    waiting = site.add("job", config="eager")
+    with lock_devices(worker.settings.lock_dir, worker.device_ids, lambda waited_s: None):
+        thread = threading.Thread(target=job.run, args=(worker, "job", 1))
+        thread.start()
+        wait_for(lambda: waiting.held_by == "another process")
+    thread.join(30)
+
+
 def test_job_of_a_stale_attempt_is_stopped_and_dropped(worker: Worker, site: SiteServer) -> None:
     lost, thread = start(worker, site, "sleep")
     lost.attempt = 2

@@ -20,6 +20,7 @@ from dashboard.models import (
     Run,
     Schedule,
     Severity,
+    Worker,
     WorkflowState,
 )
 from dashboard.results.selectors.rollup import (
@@ -191,7 +192,7 @@ def open_alerts(since: datetime, machine: int | None) -> OpenAlerts:
 class WorkerLine:
     """A worker and its machine, or a machine without a worker.
 
-    state: a word of templatetags' signs. waiting: jobs.
+    state: a word of templatetags' signs. waiting: jobs. obstacle: why it begins none.
     """
 
     machine: str
@@ -200,6 +201,7 @@ class WorkerLine:
     last_seen: datetime | None
     state: str
     waiting: int
+    obstacle: str = ""
 
 
 def fleet(now: datetime) -> list[WorkerLine]:
@@ -213,17 +215,22 @@ def fleet(now: datetime) -> list[WorkerLine]:
         waiting=Coalesce(Subquery(per_machine.values("number")), Value(0)), busy=Exists(busy)
     )
     rows = rows.exclude(hidden=True, workers=None).order_by("key", "workers__name")
-    worker = [f"workers__{name}" for name in ("name", "device", "last_seen", "paused", "full_disk")]
+    names = ("name", "device", "last_seen", "paused", "full_disk", "device_holder")
+    columns = ["key", "busy", "waiting", *(f"workers__{name}" for name in names)]
     lines: list[WorkerLine] = []
-    for key, name, device, seen, paused, full_disk, is_busy, number in rows.values_list(
-        "key", *worker, "busy", "waiting"
-    ):
-        state = ""  # of a machine without a worker
-        if name:
-            alive = seen is not None and now - seen <= ALIVE
-            has_no_room = bool(full_disk)
-            state = worker_state(alive=alive, paused=paused, full_disk=has_no_room, busy=is_busy)
-        lines.append(WorkerLine(key, name or "", device or "", seen, state, number))
+    for key, is_busy, waiting_jobs, *values in rows.values_list(*columns):
+        if values[0] is None:
+            lines.append(WorkerLine(key, "", "", None, "", waiting_jobs))
+            continue
+        worker = Worker(**dict(zip(names, values, strict=True)))
+        seen, obstacle = worker.last_seen, worker.obstacle
+        alive = seen is not None and now - seen <= ALIVE
+        state = worker_state(
+            alive=alive, paused=worker.paused, blocked=bool(obstacle), busy=is_busy
+        )
+        lines.append(
+            WorkerLine(key, worker.name, worker.device, seen, state, waiting_jobs, obstacle)
+        )
     return lines
 
 

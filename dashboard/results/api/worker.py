@@ -79,6 +79,10 @@ class Claim(Boot):
     attempt: int = Field(ge=1)
 
 
+class WaitingJob(Claim):
+    held_by: str = Field("", max_length=300, description="Who has the device that it waits for.")
+
+
 class Claimed(Schema):
     job: dict[str, Any]
     environment: dict[str, Any]
@@ -192,7 +196,7 @@ def report_environments(request: HttpRequest, body: ReportedEnvironments) -> dic
 
 
 @router.post("jobs/{uuid:job_id}/waiting", response=Waiting)
-def waiting(request: HttpRequest, job_id: UUID, body: Claim) -> dict[str, Any]:
+def waiting(request: HttpRequest, job_id: UUID, body: WaitingJob) -> dict[str, Any]:
     """Whether a claim would be answered now, and how long the job is expected to take."""
     job = leases.check_waiting(job_id=job_id, worker=worker_of(request), **body.model_dump())
     return {"state": "queued", "expected_s": expected_job_seconds(job)}

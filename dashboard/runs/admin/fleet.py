@@ -18,7 +18,15 @@ class WorkerAdmin(ModelAdmin):
     list_display = ("name", "machine", "device", "paused", "can_sign_in", "last_seen")
     list_filter = ("machine", "paused", "last_seen")
     search_fields = ("name", "machine__key", "device")
-    readonly_fields = ("device", "full_disk", "boot_id", "facts", "last_seen", "created_at")
+    readonly_fields = (
+        "device",
+        "full_disk",
+        "device_holder",
+        "boot_id",
+        "facts",
+        "last_seen",
+        "created_at",
+    )
     actions = ("pause", "resume", "renew", "revoke")
 
     def get_fields(self, request: HttpRequest, obj: Worker | None = None) -> Any:

@@ -56,6 +56,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
         "counts": progress.counts,
         "is_active": progress.is_active,
         "workers": progress.workers,
+        "obstacle": progress.obstacle,
         "seconds_left": progress.seconds_left,
         # Asked for where somebody may
         "can_retry": run.jobs.filter(state__in=runs.RETRYABLE).exists,

@@ -45,19 +45,19 @@ class WorkerRow:
         return worker_state(
             alive=self.alive,
             paused=self.worker.paused,
-            full_disk=bool(self.worker.full_disk),
+            blocked=bool(self.worker.obstacle),
             busy=self.job is not None,
         )
 
 
-def worker_state(*, alive: bool, paused: bool, full_disk: bool, busy: bool) -> str:
+def worker_state(*, alive: bool, paused: bool, blocked: bool, busy: bool) -> str:
     """A word of templatetags' signs."""
     if not alive:
         return "silent"
     if paused:
         return "paused"
-    if full_disk:
-        return "full_disk"
+    if blocked:
+        return "blocked"
     return "measuring" if busy else "idle"
 
 

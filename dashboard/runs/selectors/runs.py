@@ -82,12 +82,14 @@ class Progress:
     """How far a run is.
 
     seconds_left: None while nothing is known or nobody works, and once it has ended.
+    obstacle: why a worker of its machine begins no job, while none of the run is measured.
     """
 
     counts: JobCounts
     is_active: bool
     seconds_left: float | None
     workers: int = 0  # that take its jobs; of a run that has ended 0
+    obstacle: str = ""
 
 
 def progress(run: Run, now: datetime) -> Progress:
@@ -104,7 +106,15 @@ def progress(run: Run, now: datetime) -> Progress:
         return Progress(counts, False, None)
     workers = workers_alive(run.machine_id, now)
     left = _seconds_left_of(run, timed, took_in_all.total_seconds(), workers, now)
-    return Progress(counts, True, left, workers)
+    obstacle = "" if counts.running else _obstacle(run.machine_id, now)
+    return Progress(counts, True, left, workers, obstacle)
+
+
+def _obstacle(machine_id: int, now: datetime) -> str:
+    """Why the first of the machine's living workers that begins no job does not; else empty."""
+    alive = Worker.objects.filter(machine=machine_id, last_seen__gte=now - ALIVE)
+    blocked = alive.exclude(full_disk="", device_holder="").first()
+    return f"{blocked}: {blocked.obstacle}" if blocked else ""
 
 
 def active_runs() -> list[RunRow]:

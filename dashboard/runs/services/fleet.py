@@ -77,7 +77,8 @@ def hello(
         worker.device = device
         worker.facts = dict(facts)
         worker.full_disk = full_disk
-        worker.save(update_fields=["boot_id", "device", "facts", "full_disk"])
+        worker.device_holder = ""
+        worker.save(update_fields=["boot_id", "device", "facts", "full_disk", "device_holder"])
 
         sync_catalog(catalog=without_repositories(catalog), machine=worker.machine)
         record_own_models(machine=worker.machine, catalog=catalog)

@@ -42,6 +42,7 @@ def claim(*, job_id: UUID, attempt: int, worker: Worker, boot_id: str) -> Job:
     """
     job = find_job(job_id)
     check_claim(job, worker, boot_id)
+    note_device_holder(worker, "")
     if job.bound_to_id is None and (job.run.session or job.run.confirmation_id):
         # This worker may have come, or come back, after the message was sent to the machine's queue
         bind_cases(machine_id=worker.machine_id)
@@ -66,16 +67,28 @@ def claim(*, job_id: UUID, attempt: int, worker: Worker, boot_id: str) -> Job:
     return job
 
 
-def check_waiting(*, job_id: UUID, attempt: int, worker: Worker, boot_id: str) -> Job:
+def check_waiting(
+    *, job_id: UUID, attempt: int, worker: Worker, boot_id: str, held_by: str = ""
+) -> Job:
     """The job that waits. Raises Stale where a claim would: the worker need not wait for its device
     then.
+
+    held_by: who has the device; empty where the job does not wait for it.
     """
     job = find_job(job_id)
     check_claim(job, worker, boot_id)
-    is_due = job.attempt == attempt and job.state == JobState.QUEUED
-    if not is_due or job.bound_to_id not in (None, worker.pk):
+    is_queued = job.attempt == attempt and job.state == JobState.QUEUED
+    is_due = is_queued and job.bound_to_id in (None, worker.pk)
+    note_device_holder(worker, held_by if is_due else "")
+    if not is_due:
         raise Stale(why_stale(job, attempt, worker))
     return job
+
+
+def note_device_holder(worker: Worker, holder: str) -> None:
+    if worker.device_holder != holder:
+        worker.device_holder = holder
+        worker.save(update_fields=["device_holder"])
 
 
 def check_claim(job: Job, worker: Worker, boot_id: str) -> None:

@@ -39,7 +39,7 @@ _SIGNS = {
     "queued": ("quiet", "○"),
     "planned": ("quiet", "○"),
     "paused": ("warn", "‖"),
-    "full_disk": ("bad", "‖"),
+    "blocked": ("warn", "‖"),
     "cancelled": ("quiet", "–"),
     "unsupported": ("quiet", "–"),
     "timeout": ("warn", "!"),

@@ -130,6 +130,24 @@ def test_worker_that_waits_for_its_device_learns_of_the_cancellation(api: Api) -
     assert api.post(f"jobs/{job.pk}/waiting", claim).status_code == 409
 
 
+def test_holder_of_the_device_is_noted_until_the_job_is_claimed(api: Api) -> None:
+    job = site.queued_job()
+    claim = {"attempt": 1, "boot_id": site.BOOT}
+    api.post(f"jobs/{job.pk}/waiting", {**claim, "held_by": "process 77 in /srv/other"})
+    assert Worker.objects.get().device_holder == "process 77 in /srv/other"
+    api.post(f"jobs/{job.pk}/claim", claim)
+    assert Worker.objects.get().device_holder == ""
+
+
+def test_holder_of_the_device_is_forgotten_with_a_job_that_is_cancelled(api: Api) -> None:
+    job = site.queued_job()
+    waiting = {"attempt": 1, "boot_id": site.BOOT, "held_by": "process 77"}
+    api.post(f"jobs/{job.pk}/waiting", waiting)
+    cancel_run(run=job.run)
+    api.post(f"jobs/{job.pk}/waiting", waiting)
+    assert Worker.objects.get().device_holder == ""
+
+
 def test_heartbeat_learns_of_the_cancellation(api: Api) -> None:
     job = claimed(api)
     beat = {"attempt": 1, "phase": "starts", "log_tail": ""}

@@ -92,9 +92,18 @@ def test_full_disk_of_a_worker_is_shown_with_what_is_free(reader: Client) -> Non
     site.living_worker()
     Worker.objects.update(full_disk="The disk under /work has 3 MB free, and 1000 are needed")
     page = page_text(reader.get("/fleet/"))
-    assert "</span> full disk" in page
-    assert "takes no job: The disk under /work has 3 MB free" in " ".join(page.split())
-    assert "</span> full disk" in page_text(reader.get("/"))
+    assert "</span> blocked" in page
+    assert "The disk under /work has 3 MB free" in page
+    assert "</span> blocked" in page_text(reader.get("/"))
+
+
+@pytest.mark.parametrize("address", ["/", "/fleet/", "/runs/{run}/"])
+def test_worker_that_waits_for_its_device_says_who_has_it(reader: Client, address: str) -> None:
+    site.living_worker()
+    run = site.queued_job().run_id
+    Worker.objects.update(device_holder="process 77 in /srv/other")
+    page = page_text(reader.get(address.format(run=run)))
+    assert "Waits for the device, held by process 77 in /srv/other." in page
 
 
 def test_worker_without_disk_facts_is_shown_without(reader: Client) -> None:

@@ -283,7 +283,8 @@ def test_crash_is_in_the_trend_of_latency() -> None:
     [
         ({}, "idle"),
         ({"paused": True}, "paused"),
-        ({"full_disk": "The disk under / has 3 MB free."}, "full_disk"),
+        ({"full_disk": "The disk under / has 3 MB free."}, "blocked"),
+        ({"device_holder": "process 77"}, "blocked"),
         ({"last_seen": NOW - timedelta(hours=1)}, "silent"),
     ],
 )
