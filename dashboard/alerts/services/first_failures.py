@@ -149,12 +149,16 @@ def _raise(series: Series, failed: Datum) -> None:
 
 
 def _end_alerts(series: Series, passed: Datum) -> None:
-    """A case that passes on the build on which it had failed is not to blame any more."""
+    """A case that passes on the build on which it had failed is not to blame any more.
+
+    Of a case that had passed the detector notices that, unless the plain build, which a variant is
+    compared with, passed in between.
+    """
     alerts = Alert.objects.filter(
         OF_STANDING_GROUP,
+        Q(base=None) | Q(new__label__contains="~"),
         series=series,
         kind=Kind.STATUS,
-        base=None,
         new=passed.build_id,
         recovered_at=None,
     )

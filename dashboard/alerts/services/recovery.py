@@ -3,9 +3,12 @@
 It is not an improvement of its own: nothing got better than it had been. The detector reports a
 change back only when it knows the new level well; what is fixed soon after it was seen is back
 before that (`close_recovered`).
+
+An alert ends by results of its own kind alone: with the settings of its build, and of its version
+of the benchmark. A run of the plain build fixes no variant, and a new revision not the one before.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from statistics import fmean, median
 from typing import Any
@@ -16,10 +19,25 @@ from dashboard.alerts.selectors.alerts import OF_OPEN_GROUP, WITHDRAWN
 from dashboard.alerts.services import triage
 from dashboard.alerts.services.changes import LevelChange
 from dashboard.alerts.services.descriptions import describe, name_of
+from dashboard.catalog.core.versions import variant_of
 from dashboard.detection import Settings, compare_levels
 from dashboard.language.wording import metric_of
-from dashboard.models import Alert, AlertGroup, AlertState, Direction, Kind, Series
-from dashboard.results.core.series_points import LEVEL_POINTS, judged_value, settings_of
+from dashboard.models import (
+    Alert,
+    AlertGroup,
+    AlertState,
+    Datum,
+    Direction,
+    Kind,
+    Series,
+    TorchBuild,
+)
+from dashboard.results.core.series_points import (
+    LEVEL_POINTS,
+    SeriesPoint,
+    judged_value,
+    settings_of,
+)
 from dashboard.results.selectors import history
 
 BACK = 1 / 3
@@ -31,7 +49,8 @@ _EVER = datetime.min.replace(tzinfo=UTC)
 
 
 def undoes(*, change: LevelChange) -> bool:
-    """Whether the change undoes the last alert of its series, which then ends.
+    """Whether the change undoes the last alert of its series, which then ends if the change is of
+    its own kind.
 
     A regression that gets better again; and what a trade-off had won, if what it had cost is going
     back as well.
@@ -39,10 +58,11 @@ def undoes(*, change: LevelChange) -> bool:
     earlier = Alert.objects.filter(series=change.series, planned_at__lt=change.first.at)
     standing = earlier.exclude(WITHDRAWN)
     # A point that was judged again may have an alert of either direction: the newer one holds
-    alert = standing.order_by("-planned_at", "-pk").select_related("group").first()
+    newest_first = standing.order_by("-planned_at", "-pk")
+    alert = newest_first.select_related("group", "series", "new").first()
     if alert is None or not _may_undo(change, alert) or not _is_back(alert, change):
         return False
-    if alert.recovered_at is None:
+    if alert.recovered_at is None and _own(alert, [change.first]):
         alert.recovered_at = change.first.at
         mark_recovered(alert=alert)
     return True
@@ -61,24 +81,41 @@ def _is_given_back(group: AlertGroup, after: datetime) -> bool:
     """Whether something got worse in a group, and all of it is nearer to its old level after this
     moment.
     """
-    worse = list(group.alerts.filter(direction=Direction.REGRESSION).select_related("series"))
+    worse = list(
+        group.alerts.filter(direction=Direction.REGRESSION).select_related("series", "new")
+    )
     still_worse = [alert for alert in worse if alert.recovered_at is None]
     return bool(worse) and all(_is_nearer_to_old(alert, after) for alert in still_worse)
 
 
 def _is_nearer_to_old(alert: Alert, after: datetime) -> bool:
-    newest = [value for _, value in _values(alert.series, after)]
+    newest = [value for _, value in _values(alert, after)]
     if not newest or "points" not in alert.decision:
         return False
     old, bad = map(median, _levels(alert))
     return abs(median(newest) - old) < abs(median(newest) - bad)
 
 
-def _values(series: Series, after: datetime) -> list[tuple[datetime, float]]:
-    """The data of a series after a moment that have a value, with when they were planned."""
-    settings = settings_of(metric_of(series.metric))
+def _own(alert: Alert, readings: Iterable[SeriesPoint]) -> list[SeriesPoint]:
+    """The readings that can end the alert."""
+    first = Datum.objects.filter(series=alert.series, planned_at=alert.planned_at).first()
+    version = first.benchmark_version if first else None
+    current = [reading for reading in readings if version in (None, reading.version)]
+    labels = TorchBuild.objects.filter(pk__in={reading.build for reading in current})
+    variant = variant_of(alert.new.label) if alert.new else ""
+    builds = {
+        build for build, label in labels.values_list("pk", "label") if variant_of(label) == variant
+    }
+    return [reading for reading in current if reading.build in builds]
+
+
+def _values(alert: Alert, after: datetime) -> list[tuple[datetime, float]]:
+    """The data after a moment that can end the alert and have a value, with when they were
+    planned.
+    """
+    settings = settings_of(metric_of(alert.series.metric))
     values = []
-    for reading in history.readings(series, after):
+    for reading in _own(alert, history.readings(alert.series, after)):
         value = judged_value(reading, settings)
         if value is not None:
             values.append((reading.at, value))
@@ -97,8 +134,8 @@ def close_recovered(*, series: Series) -> None:
         direction=Direction.REGRESSION,
         decision__has_key="points",
     )
-    for alert in alerts.select_related("group"):
-        since = _values(series, alert.seen_at)
+    for alert in alerts.select_related("group", "series", "new"):
+        since = _values(alert, alert.seen_at)
         newest = [value for _, value in since]
         count = _points_back(alert, newest, settings_of(metric_of(series.metric)))
         if count:

@@ -87,3 +87,56 @@ def test_change_after_a_track_returns_to_a_build_opens_its_own_group() -> None:
     traded(range(16, 24), 1, 1.5, "2.15.0")
     traded(range(24, 26), 1, 1.8, "2.14.0")
     assert AlertGroup.objects.count() == 2
+
+
+SLOW = "2.13.0~slow-1a2b3c4d"
+
+
+def test_plain_build_does_not_end_the_alert_of_a_variant() -> None:
+    measured(noise(30))
+    measured(noise(6, 130, seed=1), first=30, build=SLOW)
+    measured(noise(12, seed=2), first=36)
+    detection.detect_due()
+    alert = Alert.objects.get()
+    assert alert.group.is_open
+    assert alert.recovered_at is None
+
+
+def test_variant_that_is_back_at_the_level_before_ends_its_alert() -> None:
+    measured(noise(30))
+    measured(noise(6, 130, seed=1), first=30, build=SLOW)
+    detection.detect_due()
+    measured(noise(6, seed=2), first=36, build=SLOW)
+    detection.detect_due()
+    assert AlertGroup.objects.get().state == "recovered"
+
+
+def test_variant_does_not_end_the_alert_of_a_plain_build() -> None:
+    measured(noise(30))
+    measured(noise(6, 130, seed=1), first=30, build="2.14.0")
+    detection.detect_due()
+    measured(noise(12, seed=2), first=36, build="2.14.0~fast-1a2b3c4d")
+    detection.detect_due()
+    assert AlertGroup.objects.get().is_open
+
+
+def test_new_revision_of_a_benchmark_does_not_end_the_alert_of_the_one_before() -> None:
+    measured(noise(30))
+    measured(noise(6, 130, seed=1), first=30, build="2.14.0")
+    detection.detect_due()
+    series = measured(noise(12, seed=2), first=36, build="2.14.0")
+    series.data.filter(planned_at__gte=FIRST + timedelta(hours=36)).update(benchmark_version=2)
+    detection.detect_due()
+    assert AlertGroup.objects.get().is_open
+
+
+def test_failure_of_a_variant_ends_when_the_variant_passes() -> None:
+    measure({"latency_ms": 1.0}, 0)
+    measure(None, 1, build=SLOW)
+    detection.detect_due()
+    measure({"latency_ms": 1.0}, 2)
+    detection.detect_due()
+    assert AlertGroup.objects.get().is_open
+    measure({"latency_ms": 1.0}, 3, build=SLOW)
+    detection.detect_due()
+    assert AlertGroup.objects.get().state == "recovered"
