@@ -287,20 +287,27 @@ def _label(at: int, text: str) -> dict[str, Any]:
 
 
 def pairs_figure(processes: Sequence[Process], metric: Metric) -> Figure:
-    """Each process of a confirmation in the order measured, as change from base's mean, and each
-    mean as a line.
+    """Each process of a confirmation in the order measured, and the mean of each build as a line.
+
+    As change in percent from base's geometric mean, whose ratio is what the confirmation reports.
+    Counts, status words and values of 0 have no ratio: they are drawn in their own unit.
     """
-    base = [process for process in processes if process.arm == "base"]
-    new = [process for process in processes if process.arm == "new"]
-    level = _mean(base) or _mean(new)
-    if not level:
+    arms = {}
+    for name in ("base", "new"):
+        of_arm = [process for process in processes if process.arm == name]
+        if any(not process.warms_up for process in of_arm):
+            arms[name] = of_arm
+    if not arms:
         return {"data": [], "layout": {}}
-    traces, means = [], []
-    for name, of_arm in (("base", base), ("new", new)):
-        if of_arm:
-            percent = 100 * ((_mean(of_arm) or level) / level - 1)
-            means.append(_level(f"mean of {name}", _SLOTS[name], (1, len(processes)), percent))
-            traces.append(_arm(name, of_arm, metric, level))
+    is_ratio = min(process.value for process in processes) > 0
+    is_ratio = is_ratio and metric.aggregate not in ("sum", "share")
+    means = {name: _mean(of_arm, is_ratio) for name, of_arm in arms.items()}
+    level = means.get("base", means.get("new")) if is_ratio else None
+    lines, marks = [], []
+    for name, of_arm in arms.items():
+        mean = means[name] if level is None else 100 * (means[name] / level - 1)
+        lines.append(_level(f"mean of {name}", _SLOTS[name], (1, len(processes)), mean))
+        marks.append(_arm(name, of_arm, metric, level))
     layout = {
         "hovermode": "closest",
         "showlegend": True,
@@ -311,25 +318,23 @@ def pairs_figure(processes: Sequence[Process], metric: Metric) -> Figure:
             "dtick": max(1, len(processes) // 12),
         },
         "yaxis": {
-            "title": {"text": "change from base, %"},
+            "title": {"text": "change from base, %" if is_ratio else axis_title(metric)},
             "automargin": True,
-            "ticksuffix": "%",
+            "ticksuffix": "%" if is_ratio else "",
         },
     }
-    return {"data": [*means, *traces], "layout": layout}
+    return {"data": [*lines, *marks], "layout": layout}
 
 
-def _mean(processes: Iterable[Process]) -> float | None:
-    """The geometric mean, whose ratio is what the confirmation reports; else the plain one."""
+def _mean(processes: Iterable[Process], is_ratio: bool) -> float:
     values = [process.value for process in processes if not process.warms_up]
-    if not values:
-        return None
-    if min(values) <= 0:
-        return fmean(values)
-    return geometric_mean(values)
+    return geometric_mean(values) if is_ratio else fmean(values)
 
 
-def _arm(name: str, processes: Sequence[Process], metric: Metric, level: float) -> dict[str, Any]:
+def _arm(
+    name: str, processes: Sequence[Process], metric: Metric, level: float | None
+) -> dict[str, Any]:
+    """The marks of one build. level: what they are percent of; None: they have their own unit."""
     values = np.array([process.value for process in processes])
     texts, opacities = [], []
     for process in processes:
@@ -341,7 +346,7 @@ def _arm(name: str, processes: Sequence[Process], metric: Metric, level: float) 
         "mode": "markers",
         "name": f"{name}: {processes[0].build}",
         "x": [process.place for process in processes],
-        "y": percent_of(values, level),
+        "y": values if level is None else percent_of(values, level),
         "customdata": [process.job for process in processes],
         "text": texts,
         "marker": {"size": 10, "symbol": _SYMBOLS[name], "opacity": opacities},

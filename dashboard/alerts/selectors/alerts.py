@@ -189,8 +189,9 @@ class AlertSummary:
     first: the detector's first estimate, where another one has replaced it.
     levels: the two that the first estimate lies between: "from 17.31 to 18.38 ms"; empty where not
         known.
-    again: how it changed in the confirmation's processes; None where they do not say.
-    rounds: how many processes of each build that were.
+    again: how it changed in the confirmation's processes; None where they do not say, and of a
+        status.
+    rounds: how many processes of each build that were; 0: it was not measured again.
     """
 
     alert: Alert
@@ -251,18 +252,17 @@ class AlertSummary:
 
 def summarize(alert: Alert) -> AlertSummary:
     metric = metric_of(alert.series.metric)
+    outcome = alert.decided.get("confirmation")
+    rounds = outcome["pairs"] if outcome else 0
     if words := alert.decided.get("words"):
-        return AlertSummary(alert, metric, None, words)
+        return AlertSummary(alert, metric, None, words, rounds=rounds)
     between = levels(metric, *alert.levels) if alert.levels else ""
     change = change_size.in_words(metric, alert.effect, alert.low, alert.high, alert.unit)
-    outcome = alert.decided.get("confirmation")
     if not outcome:
         return AlertSummary(alert, metric, change, levels=between)
     measured = (outcome["effect"], outcome["low"], outcome["high"], outcome["unit"])
     again = change_size.in_words(metric, *measured)
-    summary = AlertSummary(
-        alert, metric, change, levels=between, again=again, rounds=outcome["pairs"]
-    )
+    summary = AlertSummary(alert, metric, change, levels=between, again=again, rounds=rounds)
     if alert.confirmation != EvidenceState.CONFIRMED:
         return summary
     return replace(summary, change=again, first=change)

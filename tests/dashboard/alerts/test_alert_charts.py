@@ -153,5 +153,17 @@ def test_pairs_are_percent_of_the_mean_of_base_in_the_order_measured() -> None:
     assert np.allclose(new["y"], [10, 12])
 
 
+@pytest.mark.parametrize(
+    ("metric", "base", "new"),
+    [("passed", 1.0, 0.0), ("graph_breaks", 0.0, 3.0), ("drift", 1e-6, 0.0), ("speedup", 2.0, 1.0)],
+)
+def test_line_of_each_build_passes_through_its_marks(metric: str, base: float, new: float) -> None:
+    made = []
+    for place, (arm, value) in enumerate([("base", base), ("new", new)] * 5, 1):
+        made.append(Process(place, arm, arm, value, "j"))
+    *lines, marks_of_base, marks_of_new = pairs_figure(made, METRICS[metric])["data"]
+    assert [line["y"][0] for line in lines] == [marks_of_base["y"][0], marks_of_new["y"][0]]
+
+
 def test_without_processes_there_is_nothing_to_draw() -> None:
     assert pairs_figure([], LATENCY)["data"] == []

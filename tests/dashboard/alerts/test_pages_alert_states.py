@@ -51,3 +51,19 @@ def test_page_api_and_messages_say_that_a_confirmed_change_is_smaller(reader: Cl
     (change,) = reader.get(f"/api/v1/alerts/{group.pk}").json()["changes"]
     assert (change["smaller"], change["effect"], change["first_effect"]) == (True, 2.1, 6.2)
     assert summarize(alert).sentence.endswith("; first estimated 6.2% slower (5.1 to 7.4%)")
+
+
+def test_confirmed_status_says_in_how_many_rounds_it_was_measured_again(reader: Client) -> None:
+    outcome = {"effect": -1.0, "low": -1.0, "high": -1.0, "unit": "difference", "pairs": 5}
+    group = alerting.group("confirmed")
+    words = ["pass", "fail_accuracy"]
+    alerting.alert(
+        group,
+        metric="passed",
+        kind="status",
+        confirmation="confirmed",
+        decision={"words": words, "confirmation": outcome},
+    )
+    page = " ".join(text(reader, group.get_absolute_url()).split())
+    assert "measured again in 5 rounds" in page
+    assert "not measured again" not in page
