@@ -10,7 +10,8 @@ import torch
 
 from benchmarks_suite.harness import diagnostic_start, records
 from dashboard.results.core import structured_trace
-from dashboard.results.core.code_diff import archived_files
+from dashboard.results.core.structured_trace import MOST_BYTES
+from dashboard.results.core.untrusted import archived_files
 from tests.builders.measured_jobs import MLP, run
 
 ENTRY = b'V1124 22:40:01.123456 1 x.py:1] {"has_payload": "0"}\n'
@@ -108,7 +109,7 @@ def artifact(folder: Path, name: str) -> bytes:
 @pytest.mark.compiles
 def test_graphs_can_be_read_from_the_trace(folder: Path, result: dict[str, Any]) -> None:
     assert result["status"] == "pass"
-    traces = archived_files(artifact(folder, records.TRACE))
+    traces = archived_files(artifact(folder, records.TRACE), "trace", MOST_BYTES)
     graphs = structured_trace.graph_files(traces.values())
     kinds = {name.partition("/")[0] for name in graphs}
     assert {"dynamo_output_graph", "aot_inference_graph", "inductor_post_grad_graph"} <= kinds
@@ -147,7 +148,7 @@ def test_case_that_does_not_compile_leaves_its_trace(tmp_path: Path) -> None:
     measured = run(tmp_path, "benchmarks_suite", **case, measure={"starts": ["diagnostic"]})
     start = measured["starts"]["diagnostic"]
     assert (measured["status"], start["status"]) == ("fail_to_compile", "fail_to_compile")
-    traces = archived_files(artifact(tmp_path, records.TRACE))
+    traces = archived_files(artifact(tmp_path, records.TRACE), "trace", MOST_BYTES)
     assert "dynamo_start" in "".join(traces.values())
     assert "graph_break" in lzma.decompress(artifact(tmp_path, records.LOG)).decode()
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
-from dashboard.results.core.code_diff import UnreadableArchive
+from dashboard.language.contracts import Refused
 
 MANIFEST = "MANIFEST.json"
 _ROOM_FOR_MANIFEST = 64 * 1024  # bytes
@@ -16,7 +16,7 @@ _MIB = 2**20
 
 @dataclass(frozen=True, slots=True)
 class BundleFile:
-    """A file of the archive. read: its bytes; may raise OSError or UnreadableArchive.
+    """A file of the archive. read: its bytes; may raise OSError or Refused.
 
     what: in words.
     job: whose it is; empty for what is made of both sides.
@@ -69,7 +69,7 @@ def pack(
         for file in files:
             try:
                 bodies = _bodies(file)
-            except (OSError, UnreadableArchive) as error:
+            except (OSError, Refused) as error:
                 absent.append(Missing(file.name, str(error)))
                 continue
             for name, body in bodies.items():

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from dashboard.alerts.selectors.alert_data import AroundChange, around
+from dashboard.language.contracts import Refused
 from dashboard.models import Alert, Artifact
 from dashboard.results.core.code_diff import (
     ARCHIVE,
     FileDiff,
-    UnreadableArchive,
     file_diffs,
     normalized_files,
 )
@@ -76,6 +76,6 @@ def change_of(alert: Alert) -> CodeChange:
         old, new = (
             normalized_files(archive_bytes(artifact)) for artifact in (sides.before, sides.after)
         )
-    except (UnreadableArchive, OSError) as error:
+    except (Refused, OSError) as error:
         return CodeChange(sides, [], str(error))
     return CodeChange(sides, file_diffs(old, new))

@@ -2,7 +2,6 @@
 structured trace, its FX graphs and how they differ, tlparse's pages of it, and the compiler's log.
 """
 
-import lzma
 import re
 import shutil
 import subprocess
@@ -15,8 +14,9 @@ from typing import Any
 
 from dashboard.alerts.core.evidence_bundle import BundleFile, BundleFolder, Content, Missing
 from dashboard.alerts.selectors.evidence_jobs import Side
+from dashboard.language.contracts import Refused
 from dashboard.models import Artifact, Result
-from dashboard.results.core.code_diff import UnreadableArchive, archived_files, diff_text
+from dashboard.results.core.code_diff import diff_text
 from dashboard.results.core.structured_trace import (
     LOG,
     MOST_BYTES,
@@ -25,6 +25,7 @@ from dashboard.results.core.structured_trace import (
     graph_diff,
     graph_files,
 )
+from dashboard.results.core.untrusted import archived_files, unpack
 from dashboard.results.selectors.generated_code import archive_bytes
 
 NAMES = (TRACE, LOG)
@@ -44,19 +45,17 @@ class Trace:
 
     @cached_property
     def files(self) -> dict[str, str]:
-        """File name -> text, the largest first. Raises OSError, UnreadableArchive."""
+        """File name -> text, the largest first. Raises OSError, Refused."""
         texts = archived_files(archive_bytes(self.artifact), "structured trace", MOST_BYTES)
-        if not texts:
-            raise UnreadableArchive("The archive of the structured trace is empty.")
         for name in texts:
             # A worker's archive may say anything; a name must not lead out of the folder
             if not _PLAIN_NAME.fullmatch(name):
-                raise UnreadableArchive(f"The structured trace has a file called {name[:100]!r}.")
+                raise Refused(f"The structured trace has a file called {name[:100]!r}.")
         return texts
 
     @cached_property
     def graphs(self) -> dict[str, str]:
-        """File name -> text. Raises OSError, UnreadableArchive."""
+        """File name -> text. Raises OSError, Refused."""
         return graph_files(self.files.values())
 
 
@@ -135,10 +134,9 @@ def _add_log(side: str, artifact: Artifact, files: list[Content]) -> None:
 
 def _log_text(artifact: Artifact) -> bytes:
     try:
-        text = lzma.LZMADecompressor().decompress(archive_bytes(artifact), _MOST_LOG_BYTES)
-    except lzma.LZMAError as error:
-        raise UnreadableArchive(f"The compiler's log cannot be read: {error}") from None
-    return text
+        return unpack(archive_bytes(artifact), _MOST_LOG_BYTES, "it")
+    except Refused as error:
+        raise Refused(f"The compiler's log cannot be read: {error}.") from None
 
 
 def _graph_diff(before: Trace, after: Trace) -> bytes:

@@ -45,7 +45,8 @@ from dashboard.models import (
     Worker,
 )
 from dashboard.results.core.code_diff import ARCHIVE
-from dashboard.results.core.result_format import ResultDocument, parse_json, parse_result, unpack
+from dashboard.results.core.result_format import ResultDocument, parse_result
+from dashboard.results.core.untrusted import parse_json, unpack
 from dashboard.results.services.artifacts import store_artifact
 from dashboard.results.services.import_rows import build_of, machine_of
 from dashboard.results.services.imports import ImportSource

@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 
 from dashboard.language.contracts import Refused
 from dashboard.models import Job, RefusedResult
-from dashboard.results.core.result_format import unpack
+from dashboard.results.core.untrusted import unpack
 from dashboard.ui.admin.base import ReadOnlyAdmin
 
 SHOWN_BYTES = 20_000

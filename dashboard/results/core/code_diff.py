@@ -6,13 +6,12 @@ each new one is compared with the old one that it is most like.
 """
 
 import difflib
-import io
-import lzma
 import re
-import tarfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from dashboard.results.core.untrusted import archived_files
 
 ARCHIVE = "generated-code.tar.xz"
 MOST_BYTES = 32 * 2**20  # unpacked, of each side
@@ -21,17 +20,14 @@ _MOST_LINES = 400  # of one file's difference
 _MOST_COMPARED = 5000  # lines of one file: the time that a comparison takes grows with their square
 _CONTEXT = 3
 _NOISE = (
-    (re.compile(r"^\s*(#|//).*$", re.M), ""),
-    (re.compile(r"^\s*\.(loc|file|section)\b.*$", re.M), ""),
+    # Blanks of one line: over several, the time would grow with the square of empty lines
+    (re.compile(r"^[^\S\n]*(#|//).*$", re.M), ""),
+    (re.compile(r"^[^\S\n]*\.(loc|file|section)\b.*$", re.M), ""),
     (re.compile(r"/[\w.+-]+(?:/[\w.+-]+)+"), "PATH"),
     (re.compile(r"\bc[a-z2-7]{51}\b|\b[0-9a-fA-F]{32,64}\b|\b[A-Z2-7]{52}\b"), "HASH"),
     (re.compile(r"\b0x[0-9a-f]{8,}\b"), "ADDRESS"),
     (re.compile(r"\n\s*\n+"), "\n"),
 )
-
-
-class UnreadableArchive(ValueError):
-    """The archive cannot be read; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,32 +43,14 @@ class FileDiff:
     left_out: int
 
 
+def code_files(archive: bytes) -> dict[str, str]:
+    """File name -> text of the generated code. Raises Refused."""
+    return archived_files(archive, "generated code", MOST_BYTES)
+
+
 def normalized_files(archive: bytes) -> dict[str, str]:
-    """As `archived_files`, without comments, paths and hashes. Raises UnreadableArchive."""
-    return {name: normalized(text) for name, text in archived_files(archive).items()}
-
-
-def archived_files(
-    archive: bytes, what: str = "generated code", most_bytes: int = MOST_BYTES
-) -> dict[str, str]:
-    """File name -> text of an archive. Raises UnreadableArchive.
-
-    what: what the archive has, in words. most_bytes: unpacked.
-    """
-    texts = {}
-    room = most_bytes
-    try:
-        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:xz") as files:
-            for entry in files:
-                room -= entry.size + tarfile.BLOCKSIZE  # the block, so that many empty files end
-                if room < 0:
-                    raise UnreadableArchive(f"The {what} is larger than {most_bytes // 2**20} MiB.")
-                body = files.extractfile(entry) if entry.isfile() else None
-                if body is not None:
-                    texts[entry.name] = body.read().decode(errors="replace")
-    except (tarfile.TarError, lzma.LZMAError, EOFError, OSError) as error:
-        raise UnreadableArchive(f"The archive of the {what} cannot be read: {error}") from None
-    return texts
+    """As `code_files`, without comments, paths and hashes. Raises Refused."""
+    return {name: normalized(text) for name, text in code_files(archive).items()}
 
 
 def normalized(text: str) -> str:
@@ -84,10 +62,10 @@ def normalized(text: str) -> str:
 
 def file_diffs(old: dict[str, str], new: dict[str, str]) -> list[FileDiff]:
     """What differs between two sides, changed files first, wrappers before kernels."""
-    kinds = {name.partition("/")[0] for name in [*old, *new]}
+    olds, news = _by_kind(old), _by_kind(new)
     diffs: list[FileDiff] = []
-    for kind in sorted(kinds, key=lambda kind: (kind != "wrapper", kind)):
-        before, after = Counter(_of_kind(old, kind)), Counter(_of_kind(new, kind))
+    for kind in sorted({*olds, *news}, key=lambda kind: (kind != "wrapper", kind)):
+        before, after = olds[kind], news[kind]
         same = before & after
         removed, added = [*(before - same).elements()], [*(after - same).elements()]
         diffs += _kind_diffs(kind, removed, added)
@@ -102,8 +80,11 @@ def diff_text(diff: FileDiff) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _of_kind(texts: dict[str, str], kind: str) -> list[str]:
-    return [text for name, text in texts.items() if name.partition("/")[0] == kind]
+def _by_kind(texts: dict[str, str]) -> defaultdict[str, Counter[str]]:
+    kinds: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for name, text in texts.items():
+        kinds[name.partition("/")[0]][text] += 1
+    return kinds
 
 
 def _kind_diffs(kind: str, old: list[str], new: list[str]) -> list[FileDiff]:

@@ -5,18 +5,18 @@ each caller apart (benchmarks_suite/harness/call_counts.py). Names have no line 
 function of two releases has one name.
 """
 
-import json
-import lzma
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from dashboard.language.contracts import Refused
 from dashboard.language.wording import grouped
-from dashboard.results.core.code_diff import UnreadableArchive
+from dashboard.results.core.untrusted import count, parse_json, unpack
 
 CALLS = "compile-calls.json.xz"
-MOST_BYTES = 64 * 2**20  # unpacked, of each side
+MOST_BYTES = 8 * 2**20  # unpacked, of each side: seven times the largest recorded
+MOST_FUNCTIONS = 50_000  # five times the most recorded
 # Where work came or went. A caller runs about as often on both sides: by at most this factor
 _ABOUT_AS_OFTEN = 2
 _MUCH_MORE_OFTEN = 10  # and calls something by at least this factor more often on one
@@ -92,19 +92,20 @@ class CallSite:
 
 
 def read_calls(packed: bytes) -> CallTable:
-    """The table of a job's artifact. Raises UnreadableArchive."""
+    """The table of a job's artifact. Raises Refused."""
     try:
-        text = lzma.LZMADecompressor().decompress(packed, MOST_BYTES)
-        document = json.loads(text)
+        document = parse_json(unpack(packed, MOST_BYTES, "it"))
         calls, below = Counter[str](), Counter[str]()
         for name, function_calls, calls_below in document["functions"]:
-            calls[str(name)], below[str(name)] = int(function_calls), int(calls_below)
+            calls[str(name)], below[str(name)] = count(function_calls), count(calls_below)
         names = list(calls)
+        if len(names) > MOST_FUNCTIONS:
+            raise Refused(f"it has {len(names)} functions")
         callees: defaultdict[str, dict[str, Edge]] = defaultdict(dict)
         for caller, callee, edge_calls, edge_below in document["edges"]:
-            callees[names[caller]][names[callee]] = Edge(int(edge_calls), int(edge_below))
-    except (lzma.LZMAError, ValueError, KeyError, TypeError, IndexError) as error:
-        raise UnreadableArchive(f"The table of calls cannot be read: {error}") from None
+            callees[names[caller]][names[callee]] = Edge(count(edge_calls), count(edge_below))
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise Refused(f"The table of calls cannot be read: {error}") from None
     return CallTable(calls, below, dict(callees))
 
 

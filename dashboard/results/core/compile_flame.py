@@ -19,6 +19,7 @@ _LEAST_SHARE = 0.004  # of all calls: a narrower frame is left out,
 _LEAST_DIFFERENCE = 0.002  # unless its sides differ by this share
 _PASSED_ON = 0.97  # a function that hands on so much to one other has no frame of its own
 _DEEPEST = 40  # rows
+_LONGEST_PATH = 1000  # functions, as Python's own limit: the time grows with the square
 _SHADES = (0.001, 0.003, 0.01)  # shares of all calls from which a difference is shade 1, 2, 3
 
 
@@ -109,7 +110,7 @@ class _Drawing:
         self, name: str, weight: Weight, path: tuple[str, ...], x: float, depth: int
     ) -> Iterator[Frame]:
         below = self._callees(name, weight, path)
-        while heir := _heir(below, weight):
+        while len(path) < _LONGEST_PATH and (heir := _heir(below, weight)):
             path = (*path, name)
             name, weight = heir, below[heir]
             below = self._callees(name, weight, path)

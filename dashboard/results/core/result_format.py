@@ -15,11 +15,10 @@ import jsonschema_rs
 import numpy as np
 import orjson
 
-from dashboard.language.contracts import Document, Refused, TooLarge, check_schema, read_schema
+from dashboard.language.contracts import Document, Refused, check_schema, read_schema
+from dashboard.results.core.untrusted import parse_json, unpack
 
 Array = np.ndarray[tuple[int], np.dtype[Any]]
-GZIP_MAGIC = b"\x1f\x8b"
-GZIP_WINDOW = 31  # zlib's way to say "with a gzip header"
 FLOATS, INTEGERS = "<f8", "<i4"
 YEARS = (2016, 2100)  # a moment outside comes from a broken clock
 LARGEST = 1e18  # of a number that was measured: squares and sums of it stay finite
@@ -118,37 +117,6 @@ class JobDelivery:
     attempt: int
     outcome: ProcessOutcome
     result: ResultDocument | None
-
-
-def unpack(body: bytes, limit: int) -> bytes:
-    """The bytes inside a gzip stream (or `body` itself where it is not one), at most `limit`.
-
-    Stops as soon as the limit is passed, however large the stream would become. Raises TooLarge,
-    Refused.
-    """
-    unpacked = _gunzip(body, limit) if body.startswith(GZIP_MAGIC) else body
-    if len(unpacked) > limit:
-        raise TooLarge(f"the body unpacks to more than {limit // 2**20} MiB, the limit")
-    return unpacked
-
-
-def _gunzip(body: bytes, limit: int) -> bytes:
-    stream = zlib.decompressobj(wbits=GZIP_WINDOW)
-    try:
-        unpacked = stream.decompress(body, limit + 1)
-    except zlib.error as error:
-        raise Refused(f"the body is not gzip: {error}") from None
-    if len(unpacked) <= limit and not stream.eof:
-        raise Refused("the gzip stream ends too early: it was cut on its way")
-    return unpacked
-
-
-def parse_json(body: bytes) -> Any:
-    """The JSON value in `body`; NULs become U+FFFD, as Postgres requires. Raises Refused."""
-    try:
-        return orjson.loads(body.replace(b"\\u0000", b"\\ufffd"))
-    except orjson.JSONDecodeError as error:
-        raise Refused(f"not JSON (NaN and Infinity are not either): {error}") from None
 
 
 def parse_delivery(body: bytes) -> JobDelivery:

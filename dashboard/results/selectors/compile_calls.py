@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dashboard.language.contracts import Refused
 from dashboard.models import Artifact, Job
 from dashboard.results.core import compile_diff, compile_flame
-from dashboard.results.core.code_diff import UnreadableArchive
 from dashboard.results.core.compile_diff import CallChange, CallTable
 from dashboard.results.core.known_changes import in_calls
 from dashboard.results.selectors import jobs
@@ -85,7 +85,7 @@ def _tables(first: Job, second: Job) -> TwoTables:
     try:
         old = compile_diff.read_calls(archive_bytes(artifacts[first.pk]))
         new = compile_diff.read_calls(archive_bytes(artifacts[second.pk]))
-    except (UnreadableArchive, OSError) as error:
+    except (Refused, OSError) as error:
         return TwoTables(problem=str(error))
     return TwoTables(old, new)
 

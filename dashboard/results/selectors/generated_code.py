@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dashboard.language.contracts import Refused
 from dashboard.models import Artifact, Job
-from dashboard.results.core.code_diff import ARCHIVE, UnreadableArchive, archived_files
+from dashboard.results.core.code_diff import ARCHIVE, code_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +23,8 @@ def of_job(job: Job) -> GeneratedCode:
     if artifact is None:
         return GeneratedCode({}, "This job left no generated code, or it is no longer kept.")
     try:
-        return GeneratedCode(dict(sorted(archived_files(archive_bytes(artifact)).items())))
-    except (UnreadableArchive, OSError) as error:
+        return GeneratedCode(dict(sorted(code_files(archive_bytes(artifact)).items())))
+    except (Refused, OSError) as error:
         return GeneratedCode({}, str(error))
 
 

@@ -1,19 +1,22 @@
 """Result documents in files, folders and archives."""
 
 import gzip
-import tarfile
+import zlib
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
 from django.conf import settings
 
+from dashboard.language.contracts import Refused
+from dashboard.results.core.untrusted import tar_files
 from dashboard.results.services.imports import ImportSource
 
 OURS = b'"result.v1"'
 # How `batch` and the worker name what they write in a job's folder
 JOB, RESULT, ARTIFACTS = "job.json", "result.json", "artifacts"
 _READ_IN_ARCHIVES = (".json", ".csv", ".js")
+_MOST_BYTES = 4 * 2**30  # that an archive unpacks to
 IN_ARCHIVES = (
     f"In an archive, files that end in {', '.join(_READ_IN_ARCHIVES)} are read: results of "
     "benchmarks_suite, or another tool's."
@@ -41,7 +44,7 @@ def sources_in(path: Path) -> Iterator[ImportSource]:
             with path.open("rb") as document:
                 body = document.read(settings.RESULT_LIMIT_BYTES + 1)
             yield ImportSource(str(path), body, tuple(artifacts))
-    except (OSError, EOFError, tarfile.TarError) as error:
+    except (OSError, EOFError, zlib.error, Refused) as error:
         raise UnreadableFile(f"{path} cannot be read: {error}") from None
 
 
@@ -56,14 +59,10 @@ def _may_be_results(file: Path) -> bool:
 
 
 def _in_archive(path: Path) -> Iterator[ImportSource]:
-    with tarfile.open(path) as archive:
-        for member in archive:
-            if not member.isfile() or not member.name.endswith(_READ_IN_ARCHIVES):
-                continue
-            file = archive.extractfile(member)
-            if file is not None:
-                body = file.read(settings.RESULT_LIMIT_BYTES + 1)
-                yield ImportSource(f"{path}:{member.name}", body)
+    with gzip.open(path) as archive:
+        for name, body in tar_files(archive, _MOST_BYTES, settings.RESULT_LIMIT_BYTES):
+            if name.endswith(_READ_IN_ARCHIVES):
+                yield ImportSource(f"{path}:{name}", body)
 
 
 def _in_lines(path: Path) -> Iterator[ImportSource]:

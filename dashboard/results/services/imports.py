@@ -26,7 +26,8 @@ from dashboard.models import (
     Result,
     Run,
 )
-from dashboard.results.core.result_format import ResultDocument, parse_result, unpack
+from dashboard.results.core.result_format import ResultDocument, parse_result
+from dashboard.results.core.untrusted import unpack
 from dashboard.results.formats import NO_HINTS, Hints, ParsedFile, parse_file
 from dashboard.results.services import judged_imports
 from dashboard.results.services.artifacts import store_imported_artifact

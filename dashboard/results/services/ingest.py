@@ -20,8 +20,8 @@ from dashboard.results.core.result_format import (
     ResultDocument,
     attempt_of,
     parse_delivery,
-    unpack,
 )
+from dashboard.results.core.untrusted import unpack
 from dashboard.results.services.store import JobResult, store_results
 from dashboard.runs.services.leases import Stale, is_held, no_job, why_stale
 from dashboard.runs.services.partitions import ensure_partitions

@@ -29,7 +29,7 @@ from dashboard.language.contracts import REPORTED_ERRORS, Refused, TooLarge
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.results.api import jobs, results, worker
 from dashboard.results.core.artifact_store import StoreUnavailable
-from dashboard.results.core.result_format import parse_json
+from dashboard.results.core.untrusted import parse_json
 from dashboard.runs.api import runs, schedules
 from dashboard.runs.services.leases import Stale
 from dashboard.site.api import description, search, unknown_names

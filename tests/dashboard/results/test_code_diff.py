@@ -7,10 +7,10 @@ from django.contrib.auth.models import User
 from django.core.files.base import ContentFile
 from django.test import Client, override_settings
 
+from dashboard.language.contracts import Refused
 from dashboard.models import Artifact, Job
 from dashboard.results.core.code_diff import (
     ARCHIVE,
-    UnreadableArchive,
     file_diffs,
     normalized,
     normalized_files,
@@ -62,12 +62,12 @@ def test_long_difference_is_cut_and_counted() -> None:
 
 @pytest.mark.parametrize("archive", [b"", b"no archive", packed({"a": KERNEL})[:100]])
 def test_damaged_archive_is_unreadable(archive: bytes) -> None:
-    with pytest.raises(UnreadableArchive):
+    with pytest.raises(Refused):
         normalized_files(archive)
 
 
 def test_archive_that_unpacks_to_too_much_is_refused() -> None:
-    with pytest.raises(UnreadableArchive, match="larger than 32 MiB"):
+    with pytest.raises(Refused, match="more than 32 MiB"):
         normalized_files(packed({"kernels/0": "0" * (33 * 2**20)}))
 
 

@@ -12,8 +12,8 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboard.language.contracts import Refused
 from dashboard.models import Artifact, Job
-from dashboard.results.core.code_diff import UnreadableArchive
 from dashboard.results.core.compile_diff import (
     CALLS,
     CallChange,
@@ -176,7 +176,7 @@ def test_labels_are_cut_to_their_frames() -> None:
     "packed", [b"", b"garbage", lzma.compress(b"{}"), lzma.compress(b"[1]"), compilation(1)[:80]]
 )
 def test_damaged_table_is_unreadable(packed: bytes) -> None:
-    with pytest.raises(UnreadableArchive, match="cannot be read"):
+    with pytest.raises(Refused, match="cannot be read"):
         read_calls(packed)
 
 

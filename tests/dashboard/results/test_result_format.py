@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from dashboard.language.contracts import Refused
 from dashboard.models import Status, Worker
-from dashboard.results.core.result_format import parse_delivery, parse_result, unpack
+from dashboard.results.core.result_format import parse_delivery, parse_result
+from dashboard.results.core.untrusted import unpack
 from dashboard.results.services.ingest import ingest
 from dashboard.runs.selectors.runs import ACTIVE
 from tests.builders import site
