@@ -1,26 +1,29 @@
 """Schedules: what is triggered by itself, and when."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 from zoneinfo import available_timezones
 
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
+from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.utils import timezone
+from django.utils.html import format_html
+from unfold.decorators import action
 from unfold.widgets import (
     UnfoldAdminIntegerFieldWidget,
     UnfoldAdminSelect2Widget,
     UnfoldAdminSelectWidget,
 )
 
-from dashboard.catalog.core.plan import Case
+from dashboard.catalog.core.plan import Case, PlanError
 from dashboard.language.durations import duration
-from dashboard.models import Schedule
+from dashboard.models import Machine, Schedule
 from dashboard.runs.core.timing import EVERY_DAY, HOURS, WEEKDAYS, Timing
 from dashboard.runs.forms import (
     BenchmarksField,
@@ -30,8 +33,9 @@ from dashboard.runs.forms import (
     plan_or_error,
 )
 from dashboard.runs.selectors.offers import track_warning
+from dashboard.runs.selectors.runs import workers_alive
 from dashboard.runs.selectors.schedules import due_after, in_words, next_run, timing_of_row
-from dashboard.runs.services.schedules import delete_schedule, save_schedule
+from dashboard.runs.services.schedules import delete_schedule, save_schedule, trigger_now
 from dashboard.runs.services.tracks import no_build_warning
 from dashboard.ui.admin.base import (
     PlainChoicesAdmin,
@@ -114,6 +118,8 @@ class ScheduleForm(WithoutHiddenForm):
         if "how_often" not in self.fields:  # a viewer who may not change it
             return
         self.initial.setdefault("time_zone", settings.TIME_ZONE)
+        if not self.instance.pk and not self.is_bound:
+            self.fields["time_zone"].widget.attrs["data-own-zone"] = ""  # admin.js
         if self.instance.crontab_id:
             self._show_timing()
 
@@ -182,14 +188,21 @@ class ScheduleForm(WithoutHiddenForm):
             due = next_run(self.timing, timezone.now())
             facts.append(f"{self.timing}. {_next_in_words(due)}")
         machine, track = cleaned.get("machine"), cleaned.get("track")
+        warnings = []
         if machine:
             facts.append(f"Each time: {cost_text(self.cases, {})}")
-        warnings = []
+            warnings.append(no_worker_warning(machine))
         if track:
             warnings.append(no_build_warning(track, timezone.now()))
             if machine:
                 warnings.append(track_warning(track, machine))
         return Sentences(facts, list(filter(None, warnings)))
+
+
+def no_worker_warning(machine: Machine) -> str:
+    if workers_alive(machine.pk, timezone.now()):
+        return ""
+    return f"No worker is alive on {machine}: its runs wait until one is."
 
 
 def when_in_words(schedule: Schedule) -> str:
@@ -206,19 +219,21 @@ def _next_in_words(due: datetime) -> str:
 @admin.register(Schedule)
 class ScheduleAdmin(PlainChoicesAdmin):
     form = ScheduleForm
-    list_display = ("name", "enabled", "when", "next_run", "track", "machine", "problem")
+    list_display = ("name", "enabled", "when", "next_run", "track", "machine", "problem_now")
     list_filter = ("enabled", "machine", "track")
     list_select_related = ("crontab", "track", "machine")
     search_fields = ("name",)
-    readonly_fields = ("when", "problem")
+    readonly_fields = ("when", "problem_now")
+    actions = ("run_now",)
+    actions_submit_line = ("save_and_run_now",)
 
     def get_fieldsets(self, request: HttpRequest, obj: Schedule | None = None) -> Any:
         timing: tuple[str, ...] = ("how_often", "at", "every_hours", "weekdays", "time_zone")
         state: tuple[str, ...] = ("name", "enabled")
         if obj is not None and not self.has_change_permission(request, obj):
             timing = ("when",)
-        if obj is not None and obj.problem:
-            state = (*state, "problem")
+        if obj is not None and self.problem_now(obj):
+            state = (*state, "problem_now")
         return (
             (None, {"fields": state}),
             ("When", {"fields": timing}),
@@ -236,6 +251,36 @@ class ScheduleAdmin(PlainChoicesAdmin):
             return "switched off"
         now = timezone.now()
         return f"in {duration((due_after(schedule.crontab, now) - now).total_seconds())}"
+
+    @admin.display(description="Problem")
+    def problem_now(self, schedule: Schedule) -> str:
+        """Why it triggered nothing when it was last due, else why nothing would measure it."""
+        return schedule.problem or (no_worker_warning(schedule.machine) if schedule.enabled else "")
+
+    def has_run_permission(self, request: HttpRequest, pk: str | None = None) -> bool:
+        return request.user.has_perm("dashboard.add_run")
+
+    @admin.action(description="Run now", permissions=["run"])
+    def run_now(self, request: HttpRequest, schedules: QuerySet[Schedule]) -> None:
+        for schedule in schedules:
+            try:
+                run = trigger_now(schedule=schedule, user=cast(User, request.user))
+            except PlanError as reason:
+                messages.error(request, f"{schedule}: {reason}")
+                continue
+            link = format_html('<a href="{}">{}</a>', reverse("run", args=[run.pk]), run)
+            messages.success(request, format_html("{}: triggered {}.", schedule, link))
+
+    @action(description="Save and run now", permissions=["run"])
+    def save_and_run_now(self, request: HttpRequest, schedule: Schedule) -> None:
+        self.run_now(request, Schedule.objects.filter(pk=schedule.pk))
+
+    def response_change(self, request: HttpRequest, obj: Schedule) -> HttpResponse:
+        """Run now what the form says: only by now its benchmarks and configs are stored."""
+        if "dashboard_schedule_save_and_run_now" in request.POST:
+            self.save_and_run_now(request, obj)
+        response: HttpResponse = super().response_change(request, obj)
+        return response
 
     def changeform_view(
         self,

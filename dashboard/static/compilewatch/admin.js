@@ -91,6 +91,10 @@ document.addEventListener("DOMContentLoaded", () => {
     findByWords($.fn.select2);
     $(() => namePickers($));
   }
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  for (const select of document.querySelectorAll("select[data-own-zone]")) {
+    if ([...select.options].some(({ value }) => value === timeZone)) select.value = timeZone;
+  }
   const form = document.querySelector("#content-main form[id$=_form]");
   if (form) followForm(form);
 });

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django_celery_beat.models import CrontabSchedule, PeriodicTask
 
-from dashboard.models import Schedule, Track
+from dashboard.models import Run, Schedule, Track
 from dashboard.runs.core.timing import Timing
 from dashboard.runs.selectors.schedules import timing_of_row
 from dashboard.runs.services.schedules import (
@@ -18,6 +18,7 @@ from dashboard.runs.services.schedules import (
     delete_schedule,
     ensure_nightly,
     save_schedule,
+    trigger_now,
 )
 from tests.builders import site
 from tests.builders.admin_pages import run_now_form
@@ -239,3 +240,39 @@ def test_preview_of_a_change_knows_the_schedule(admin_client: Client) -> None:
     schedule = added(admin_client)
     address = f"{reverse('admin:schedule_preview')}?schedule={schedule.pk}"
     assert "Next: " in admin_client.post(address, form()).text
+
+
+def test_schedule_is_run_now_from_the_list(admin_client: Client) -> None:
+    schedule = nightly()
+    chosen = {"action": "run_now", "_selected_action": schedule.pk}
+    page = admin_client.post(LIST, chosen, follow=True)
+    run = Run.objects.get(schedule=schedule)
+    assert run.created_by is not None
+    assert f'href="{run.get_absolute_url()}"' in page.text
+
+
+def test_schedule_is_run_now_from_its_page_with_what_the_form_says(admin_client: Client) -> None:
+    schedule = added(admin_client)
+    change(admin_client, schedule, dashboard_schedule_save_and_run_now="1", name="Renamed")
+    assert Run.objects.get().label == "Renamed"
+
+
+def test_schedule_that_cannot_run_now_says_why(admin_client: Client) -> None:
+    schedule = nightly()
+    trigger_now(schedule=schedule)
+    chosen = {"action": "run_now", "_selected_action": schedule.pk}
+    page = admin_client.post(LIST, chosen, follow=True)
+    assert "of this schedule has not ended" in page.text
+    assert Run.objects.count() == 1
+
+
+def test_schedule_that_nobody_would_run_says_so(admin_client: Client) -> None:
+    nightly()
+    assert "No worker is alive on cpu-2c" in page_text(admin_client.get(LIST))
+    site.living_worker("w2")
+    assert "No worker is alive" not in page_text(admin_client.get(LIST))
+
+
+def test_preview_warns_that_no_worker_is_alive(admin_client: Client) -> None:
+    preview = admin_client.post(reverse("admin:schedule_preview"), form())
+    assert "No worker is alive on cpu-2c: its runs wait until one is." in page_text(preview)
