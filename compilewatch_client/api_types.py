@@ -431,6 +431,15 @@ class GateFindingDocument(TypedDict):
     which_part: str
 
 
+class GraphBreakDocument(TypedDict):
+    benchmark: str
+    config: str
+    # file:line in function; empty: not known.
+    location: str
+    # As the compiler reports it.
+    reason: str
+
+
 class NotComparedDocument(TypedDict):
     benchmark: str
     config: str
@@ -442,7 +451,7 @@ class GateDocument(TypedDict):
     """May this change go in? What is suspected or open is neither a regression nor a pass."""
 
     state: Literal["passed", "regression", "unknown"]
-    # Code for a shell: 0 passed, 1 a regression, 3 not known yet.
+    # Code for a shell: 0 passed, 1 a regression, 2 measurement not possible, 3 not known yet.
     exit_code: int
     # The answer in a line.
     sentence: str
@@ -461,6 +470,10 @@ class GateDocument(TypedDict):
     unchanged: int
     # Cases that fail now and passed on the base.
     broken: list[str]
+    # Of cases with more graph breaks: those that the base does not have.
+    new_graph_breaks: list[GraphBreakDocument]
+    # Cases for which one side lacks torch, a library or a device, with why.
+    not_measured: list[str]
     # Cases that only one side has.
     not_compared: list[NotComparedDocument]
     # How much has ended, while it is measured; else empty.

@@ -9,8 +9,9 @@ from dashboard.catalog.core.plan import PlanError, require_known
 from dashboard.catalog.core.versions import flavour_note, flavour_of
 from dashboard.comparisons.core import gate as gating
 from dashboard.comparisons.core.judgement import JUDGED_METRICS
+from dashboard.comparisons.core.matching import Key
 from dashboard.comparisons.core.sides import side_from_results
-from dashboard.language.contracts import Refused
+from dashboard.language.contracts import Document, Refused
 from dashboard.language.metrics import METRICS
 from dashboard.results.core.result_format import ResultDocument, parse_json, parse_result
 
@@ -25,6 +26,9 @@ def decide_gate(results: Paths, metrics: Sequence[str] = ()) -> dict[str, Any]:
     """
     base, new = (list(map(read_result, results[name])) for name in SIDES)
     gate = _decide(base, new, metrics)
+    keys = [row.case.key for row in gating.rows_with_graph_breaks(gate)]
+    before, after = _compile_sections(base), _compile_sections(new)
+    gate = gating.with_graph_breaks(gate, {key: (before[key], after[key]) for key in keys})
     names = label("base", base), label("new", new)
     markdown = gating.markdown(
         gate,
@@ -52,6 +56,16 @@ def _decide(
     except PlanError as error:
         raise LocalError(str(error)) from None
     return gating.decide(side_from_results(base), side_from_results(new), metrics)
+
+
+def _compile_sections(results: Sequence[ResultDocument]) -> dict[Key, Document]:
+    """Of the newest result of each case that passed."""
+    sections = {}
+    for result in results:
+        if result.status == "pass":
+            key = Key(result.benchmark["name"], result.job["config"])
+            sections[key] = result.document.get("compile", {})
+    return sections
 
 
 def read_result(path: Path) -> ResultDocument:

@@ -8,6 +8,8 @@ both sides alike.
 import importlib.util
 import json
 import os
+import re
+import signal
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
@@ -20,6 +22,7 @@ from compilewatch_client.errors import ClientError
 
 SideName = Literal["base", "new"]
 SUITE = "benchmarks_suite"
+ENDING_S = 20.0  # of an interrupted suite, before it is killed
 
 
 class LocalError(ClientError):
@@ -67,9 +70,14 @@ def suite_environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path}
 
 
-def select_cases(side: LocalSide, selection: LocalSelection) -> list[LocalCase]:
-    """The cases of the selection that the side's interpreter offers. Raises LocalError: none."""
-    benchmarks = _list_benchmarks(side)
+def select_cases(sides: Sequence[LocalSide], selection: LocalSelection) -> list[LocalCase]:
+    """The cases of the selection that the first side's interpreter offers.
+
+    Raises LocalError: there are none, an interpreter has no torch or does not run the suite, or a
+    file of own models cannot be used.
+    """
+    offered = [_list_benchmarks(each) for each in sides]
+    side, benchmarks = sides[0], offered[0]
     cases = []
     for benchmark in benchmarks:
         if _is_selected(benchmark, selection, side):
@@ -85,19 +93,57 @@ def select_cases(side: LocalSide, selection: LocalSelection) -> list[LocalCase]:
 
 
 def _list_benchmarks(side: LocalSide) -> list[Document]:
-    command = [side.python, "-m", SUITE, "list", "--json"]
+    _output_of(side, "-c", "import torch")
+    arguments = ["-m", SUITE, "list", "--json"]
     for path in side.sources:
-        command += ["--from", path]
+        arguments += ["--from", path]
     try:
-        output = subprocess.check_output(
-            command, env=suite_environment(), stderr=subprocess.PIPE, text=True
-        )
-    except (OSError, subprocess.CalledProcessError) as error:
-        message = getattr(error, "stderr", "").strip() or str(error)
-        reason = message.splitlines()[-1]
-        raise LocalError(f"{side.python} cannot run the suite: {reason}") from None
-    benchmarks: list[Document] = json.loads(output)["benchmarks"]
+        catalog = json.loads(_output_of(side, *arguments))
+        benchmarks: list[Document] = catalog["benchmarks"]
+        sources: list[Document] = catalog["sources"]
+    except (ValueError, TypeError, KeyError):
+        raise LocalError(
+            f"{side.python} cannot run the suite: it did not print the benchmarks. Is it a Python?"
+        ) from None
+    for path in side.sources:
+        _require_usable(Path(path).absolute(), sources)
     return benchmarks
+
+
+def _output_of(side: LocalSide, *arguments: str) -> str:
+    """What the side's interpreter prints. Raises LocalError with its last words."""
+    try:
+        return subprocess.run(
+            [side.python, *arguments],
+            env=suite_environment(),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=True,
+        ).stdout
+    except OSError as error:
+        reason = str(error)
+    except subprocess.CalledProcessError as error:
+        reason = (error.stderr.strip() or str(error)).splitlines()[-1]
+    raise LocalError(
+        f"The {side.name} side cannot be measured: {side.python} cannot run the suite: {reason}"
+    )
+
+
+def _require_usable(path: Path, sources: Sequence[Document]) -> None:
+    """Raise LocalError where this file, or one in this folder, offers less than was meant."""
+    offered = 0
+    for source in sources:
+        name, problem = source["source"], source["problem"]
+        if path not in {Path(name), *Path(name).parents}:
+            continue
+        if problem:
+            lines = re.findall(rf'File "{re.escape(name)}", (line \d+)', problem)
+            where = ": ".join([name, *lines[-1:]])
+            raise LocalError(f"{where}: {problem.splitlines()[-1]}")
+        offered += source["benchmarks"]
+    if not offered:
+        raise LocalError(f"{path}: no file there defines a function benchmark_NAME")
 
 
 def _is_selected(benchmark: Document, selection: LocalSelection, side: LocalSide) -> bool:
@@ -171,12 +217,20 @@ class _SuiteProcess:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
+                start_new_session=True,  # Ctrl-C reaches us alone
             )
         return self
 
-    def __exit__(self, *_: object) -> None:
-        with suppress(BrokenPipeError):  # it is gone already
-            self._process.communicate()  # it ends when its list does
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind:
+            # It ends the job that it measures
+            self._process.send_signal(signal.SIGINT)
+        try:
+            with suppress(BrokenPipeError):  # it is gone already
+                self._process.communicate(timeout=ENDING_S if kind else None)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
     def run(self, job: Document) -> tuple[Path, str]:
         """The result file, and the status word. Raises LocalError with what the suite said."""

@@ -63,6 +63,8 @@ def _add_local_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
+    if options.markdown:
+        options.markdown.open("a").close()  # before hours are spent
     if _is_path(options.base) != _is_path(options.new):
         raise ClientError(
             "One of --base and --new is a path and the other is not: give two interpreters, or "
@@ -82,6 +84,8 @@ def run(options: Namespace) -> int:
         terminal.print_json(gate)
     else:
         terminal.print_text(gate["markdown"])
+    if gate["not_measured"] and gate["state"] != "regression":
+        raise ClientError(f"Not measured: {gate['not_measured'][0]}")
     return int(gate["exit_code"])
 
 
@@ -90,6 +94,8 @@ def _is_path(text: str) -> bool:
 
 
 def _local_gate(options: Namespace) -> Mapping[str, Any]:
+    if options.repeats < 1:
+        raise ClientError("--repeats is the number of processes: give 1 or more.")
     if options.family:
         raise ClientError(
             "--family is for the site: on this machine choose by --model, --benchmark and --config."
@@ -110,7 +116,7 @@ def _measure_both(options: Namespace, out: Path) -> dict[SideName, list[Path]]:
     selection = LocalSelection(options.model, options.benchmark, options.config, size)
     base = LocalSide("base", options.base, [*options.sources, *options.base_from])
     new = LocalSide("new", options.new, [*options.sources, *options.new_from])
-    cases = select_cases(base, selection)
+    cases = select_cases([base, new], selection)
     results = _measure(options, [base, new], cases, options.repeats, out)
     if again := cases_to_measure_again(results, options.metric):
         repeats = max(1, CERTAIN_PROCESSES - options.repeats)

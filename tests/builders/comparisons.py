@@ -1,6 +1,7 @@
 """A comparison and a search on the machine cpu-2c, and results for their jobs."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from dashboard.catalog.core.plan import Selection
 from dashboard.comparisons.selectors.factorial_plan import plan_factorial
@@ -59,15 +60,21 @@ def comparison_jobs(comparison: Comparison) -> list[Job]:
     return list(jobs.select_related("run__build", "config"))
 
 
-def deliver_result(job: Job, latency: float) -> None:
-    """The job's result, as its worker delivers it."""
+def deliver_result(
+    job: Job, latency: float, values: Mapping[str, float] | None = None, **fields: Any
+) -> None:
+    """The job's result, as its worker delivers it. values: of other metrics. fields: of the
+    document.
+    """
     worker = Worker.objects.get()
     Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
     job = site.claim(job, worker)
     ingest(
         job_id=job.pk,
         worker=worker,
-        body=site.delivery(job, site.result(job, {"latency_ms": latency})),
+        body=site.delivery(
+            job, site.result(job, {"latency_ms": latency, **(values or {})}, **fields)
+        ),
     )
 
 

@@ -2,7 +2,12 @@
 
 import re
 import shlex
+import signal
+import subprocess
 import sys
+import venv
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,7 +21,8 @@ from compilewatch_client.local_measurement import (
     select_cases,
 )
 from tests.builders.docker_files import ROOT
-from tests.client.conftest import RunCommand
+from tests.builders.waiting import wait_for
+from tests.client.conftest import CommandResult, RunCommand
 
 MODEL = """
 import torch
@@ -64,17 +70,119 @@ def test_both_sides_come_first_equally_often() -> None:
     assert sides == ["base", "new", "new", "base", "new", "base", "base", "new"]
 
 
-def test_interpreter_that_cannot_run_the_suite_is_named() -> None:
-    with pytest.raises(LocalError, match="/bin/false cannot run the suite"):
-        select_cases(LocalSide("base", "/bin/false"), DEFAULT)
+SCRIPTS = {
+    "exits with 1": "exit 1",
+    "says nothing": "exit 0",
+    "prints what is not a list": "echo '[1, \"a\"]'",
+    "prints what is not text": "printf '\\377\\376'",
+    "ends by a signal": "kill -SEGV $$",
+}
+FILES = {
+    "empty.py": b"",
+    "syntax.py": b"import torch\n\ndef benchmark_a(:\n",
+    "import_error.py": b"import no_such_library\n\ndef benchmark_a():\n    pass\n",
+    "raises.py": b"def benchmark_a():\n    pass\n\n\nraise ValueError('no\\nweights')\n",
+    "no_default.py": b"def benchmark_a(batch_size):\n    pass\n",
+    "undecodable.py": b"\xff\xfe = 1\n",
+    "zeros.py": b"\0\0",
+}
+PLACES = {"syntax.py": "line 3", "import_error.py": "line 1", "raises.py": "line 5"}
+
+
+@pytest.fixture
+def interpreter(tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    """One that cannot measure."""
+    path = tmp_path / "python"
+    if request.param == "is a folder":
+        path.mkdir()
+    elif request.param == "has no torch":
+        venv.create(path, with_pip=False)
+        return str(path / "bin" / "python")
+    elif request.param != "is missing":
+        path.write_text(f"#!/bin/sh\n{SCRIPTS.get(request.param, '')}\n")
+        path.chmod(0o644 if request.param == "is not executable" else 0o755)
+    return str(path)
+
+
+def assert_not_possible(result: CommandResult) -> None:
+    assert result.code == 2, result
+    assert result.out == ""
+    assert result.err.startswith("compilewatch: ")
+    assert result.err.count("\n") == 1, result.err
+
+
+@pytest.mark.parametrize(
+    "interpreter",
+    ["is missing", "is a folder", "is not executable", "has no torch", *SCRIPTS],
+    indirect=True,
+)
+def test_interpreter_that_cannot_measure_is_not_a_regression(
+    compilewatch: RunCommand, interpreter: str
+) -> None:
+    result = compilewatch("gate", "--base", interpreter, "--new", sys.executable)
+    assert_not_possible(result)
+    assert interpreter in result.err
+
+
+@pytest.mark.parametrize("interpreter", ["has no torch"], indirect=True)
+def test_new_side_is_looked_at_before_the_base_is_measured(
+    compilewatch: RunCommand, interpreter: str
+) -> None:
+    result = compilewatch("gate", "--base", sys.executable, "--new", interpreter)
+    assert_not_possible(result)
+    assert result.err.startswith("compilewatch: The new side cannot be measured: ")
+    assert result.err.endswith("No module named 'torch'\n")
+
+
+@pytest.mark.parametrize("name", ["missing.py", "folder", *FILES])
+def test_file_without_a_usable_model_is_not_a_regression(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    if name == "folder":
+        path.mkdir()
+    elif name in FILES:
+        path.write_bytes(FILES[name])
+    with pytest.raises(LocalError) as error:
+        select_cases([LocalSide("base", sys.executable, [str(path)])], DEFAULT)
+    assert str(error.value).startswith(str(path))
+    assert PLACES.get(name, "") in str(error.value)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_ends_the_gate_and_what_it_measures(tmp_path: Path, number: int) -> None:
+    write_model(tmp_path / "model.py", 1)
+    gate = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "compilewatch_client", "gate", "--base", sys.executable),
+            *("--new", sys.executable, "--from", str(tmp_path / "model.py"), "--config", "eager"),
+            *("--budget-s", "300", "--out", str(tmp_path / "out")),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+    log = tmp_path / "out" / "base" / "warm_processes.log"
+    wait_for(log.exists, 120)
+    gate.send_signal(number)
+    out, err = gate.communicate(timeout=60)
+    assert gate.returncode == 128 + number
+    assert out == ""
+    assert err == "compilewatch: stopped; what a site was asked to measure goes on\n"
+    assert not any(str(tmp_path) in line for line in command_lines())
+
+
+def command_lines() -> Iterator[str]:
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # it has ended
+            yield path.read_text()
 
 
 def test_unknown_model_is_refused_with_a_list_of_models() -> None:
     with pytest.raises(LocalError, match=r"Models: .*gpt2"):
-        select_cases(LocalSide("base", sys.executable), LocalSelection(["gtp2"], [], [], "smoke"))
+        select_cases([LocalSide("base", sys.executable)], LocalSelection(["gtp2"], [], [], "smoke"))
 
 
 def test_without_options_the_default_selection_of_the_size_is_measured() -> None:
-    cases = select_cases(LocalSide("base", sys.executable), DEFAULT)
+    cases = select_cases([LocalSide("base", sys.executable)], DEFAULT)
     assert ("mlp.smoke.inference.float32.static.b64", "inductor") in cases
     assert {case.benchmark.split(".")[1] for case in cases} == {"smoke"}

@@ -179,6 +179,13 @@ class GateFinding(Schema):
     which_part: str = Field(description="Whether eager moved as well, or the compiled part alone.")
 
 
+class GraphBreak(Schema):
+    benchmark: str
+    config: str
+    location: str = Field(description="file:line in function; empty: not known.")
+    reason: str = Field(description="As the compiler reports it.")
+
+
 class NotCompared(Schema):
     benchmark: str
     config: str
@@ -190,7 +197,8 @@ class GateOut(Schema):
 
     state: State
     exit_code: int = Field(
-        description="Code for a shell: 0 passed, 1 a regression, 3 not known yet."
+        description="Code for a shell: 0 passed, 1 a regression, 2 measurement not "
+        "possible, 3 not known yet."
     )
     sentence: str = Field(description="The answer in a line.")
     advice: str = Field(description="What would make known what is not; empty where all is known.")
@@ -203,6 +211,12 @@ class GateOut(Schema):
     improvements: list[GateFinding] = Field(description="What got better, significantly.")
     unchanged: int = Field(description="Number of results that are no worse than the bound.")
     broken: list[str] = Field(description="Cases that fail now and passed on the base.")
+    new_graph_breaks: list[GraphBreak] = Field(
+        description="Of cases with more graph breaks: those that the base does not have."
+    )
+    not_measured: list[str] = Field(
+        description="Cases for which one side lacks torch, a library or a device, with why."
+    )
     not_compared: list[NotCompared] = Field(description="Cases that only one side has.")
     so_far: str = Field(description="How much has ended, while it is measured; else empty.")
     markdown: str = Field(description="The answer for a pull request.")
@@ -245,6 +259,7 @@ def gate(request: HttpRequest, uuid: UUID, chosen: Query[Gated]) -> dict[str, An
     metrics = {*PART_METRICS, *chosen.metric}
     base, new = comparisons_read.sides(comparison, metrics)
     decision = gating.decide(base, new, chosen.metric)
+    decision = comparisons_read.with_graph_breaks(comparison, decision)
     address = absolute(comparison.get_absolute_url())
     so_far = comparisons_read.so_far(comparison)
     text = gating.markdown(

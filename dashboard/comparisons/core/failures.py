@@ -3,11 +3,12 @@
 from typing import NamedTuple
 
 from dashboard.comparisons.core.failure_words import describe
-from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Side
+from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key, Side
 
 # How a job ends on a machine that is loaded, or whose device somebody else uses as well: one of
 # them proves nothing
 ACCIDENTS = frozenset({"timeout", "crashed", "oom"})
+UNSUPPORTED = "unsupported"  # torch, a library or a device is missing
 WRONG = "fail_accuracy"  # by which a result is wrong, in one process or in all
 # Processes of each side, before accidents on all of one and none of the other are its own
 MIN_PROCESSES = 2
@@ -61,3 +62,18 @@ def _is_certain(failing: CaseMeasurements, passing: CaseMeasurements) -> bool:
 
 def _passes(measured: CaseMeasurements) -> int:
     return max(sum(each.n for each in samples) for samples in measured.samples.values())
+
+
+def not_measured(base: Side, new: Side) -> dict[Key, str]:
+    """Cases that one side measured and the other had no torch, library or device for, with why; all
+    such cases where neither side measured anything.
+    """
+    nothing = not any(measured.samples for side in (base, new) for measured in side.values())
+    reasons = {}
+    for name, side, other in (("base", base, new), ("new", new, base)):
+        for key, measured in side.items():
+            counterpart = nothing or (key in other and other[key].samples)
+            if counterpart and not measured.samples and measured.failures.keys() == {UNSUPPORTED}:
+                why = measured.messages.get(UNSUPPORTED, "not supported")
+                reasons[key] = f"{key.benchmark} {key.config} on the {name} side: {why}"
+    return reasons

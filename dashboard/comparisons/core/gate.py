@@ -7,10 +7,12 @@ gate says how many processes should settle it.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from textwrap import shorten
+from typing import Any, TypedDict
 
+from dashboard.comparisons.core.failures import not_measured
 from dashboard.comparisons.core.judgement import (
     JUDGED_METRICS,
     Finding,
@@ -18,24 +20,38 @@ from dashboard.comparisons.core.judgement import (
     State,
     judge_sides,
 )
-from dashboard.comparisons.core.matching import Side
+from dashboard.comparisons.core.matching import ComparisonRow, Key, Side
 from dashboard.comparisons.core.metric_effects import CERTAIN_PROCESSES
+from dashboard.language.contracts import Document
 from dashboard.language.exports import markdown_table
 from dashboard.language.wording import quantity
+from dashboard.results.core.job_pairs import added_graph_breaks
 
 EXIT_CODES: dict[State, int] = {"passed": 0, "regression": 1, "unknown": 3}
+NOT_MEASURED = 2
 MAX_PROCESSES = 20  # worth advising; a change that needs more lies on the bound
-_TITLES: dict[State, str] = {
-    "passed": "no regression found",
-    "regression": "regression",
-    "unknown": "not known yet",
+_TITLES = {
+    0: "no regression found",
+    1: "regression",
+    2: "measurement not possible",
+    3: "not known yet",
 }
 _HEADER = ("Benchmark", "Config", "Metric", "Base", "New", "Change", "Part that changed")
 _MAX_ROWS = 40
+_MAX_REASON = 300  # characters
 _METHOD = (
     "Intervals are 95%, over processes measured in turn on one device; significant: false "
     "discovery rate 5% over all cases and metrics."
 )
+
+
+class NewGraphBreak(TypedDict):
+    """location: file:line in function; may be empty."""
+
+    benchmark: str
+    config: str
+    location: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +60,24 @@ class Gate:
 
     processes: how many for each case and build should make the unknown known; None where nothing is
         unknown, or where it is not more data that is missing.
+    not_measured: cases that an environment kept from being measured, with why.
+    graph_breaks: of cases with more of them, those that the base does not have.
     """
 
     judgement: Judgement
     processes: int | None
+    not_measured: list[str]
+    graph_breaks: Sequence[NewGraphBreak] = ()
 
     @property
     def state(self) -> State:
-        return self.judgement.state
+        state = self.judgement.state
+        return "unknown" if self.not_measured and state == "passed" else state
 
     @property
     def exit_code(self) -> int:
+        if self.not_measured and self.state == "unknown":
+            return NOT_MEASURED
         return EXIT_CODES[self.state]
 
     @property
@@ -78,8 +101,32 @@ class Gate:
 def decide(base: Side, new: Side, metrics: Sequence[str] = JUDGED_METRICS) -> Gate:
     """Judge `metrics` of every case. Sides must bring them and PART_METRICS."""
     judgement = judge_sides(base, new, metrics, is_complete=True)
+    unmeasured = not_measured(base, new)
+    breaks = [failure for failure in judgement.breaks if failure.case.key not in unmeasured]
     unknown = judgement.of_kind("suspected") + judgement.of_kind("open")
-    return Gate(judgement, _processes_needed(unknown))
+    return Gate(
+        replace(judgement, breaks=breaks), _processes_needed(unknown), [*unmeasured.values()]
+    )
+
+
+def rows_with_graph_breaks(gate: Gate) -> list[ComparisonRow]:
+    """Cases with more graph breaks, of which `graph_breaks` can say where."""
+    findings = gate.regressions + gate.unknown
+    return [finding.row for finding in findings if finding.metric.key == "graph_breaks"]
+
+
+def with_graph_breaks(gate: Gate, compiled: Mapping[Key, tuple[Document, Document]]) -> Gate:
+    """The gate with the graph breaks of these cases. compiled: the section `compile` of a result of
+    the base, and of one of the new side.
+    """
+    graph_breaks = list[NewGraphBreak]()
+    for (benchmark, config), sections in compiled.items():
+        for each in added_graph_breaks(*sections):
+            location, reason = each.get("location", ""), each["reason"]
+            graph_breaks.append(
+                NewGraphBreak(benchmark=benchmark, config=config, location=location, reason=reason)
+            )
+    return replace(gate, graph_breaks=graph_breaks)
 
 
 def _processes_needed(unknown: Sequence[Finding]) -> int | None:
@@ -112,6 +159,8 @@ def processes_needed(finding: Finding) -> int:
 
 def advice(gate: Gate) -> str:
     """What would make known what is not; empty where all is known."""
+    if gate.exit_code == NOT_MEASURED:
+        return "Fix what kept cases from being measured, below, and measure again."
     if gate.state != "unknown":
         return ""
     if not gate.judgement.findings:
@@ -148,7 +197,7 @@ def sentence(gate: Gate) -> str:
         "unchanged": gate.unchanged,
     }
     summary = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-    return f"{_TITLES[gate.state].capitalize()}: {summary or 'nothing was compared'}."
+    return f"{_TITLES[gate.exit_code].capitalize()}: {summary or 'nothing was compared'}."
 
 
 def markdown(
@@ -158,13 +207,13 @@ def markdown(
     know of the numbers first.
     """
     parts = [
-        f"### {base} → {new} on {machine}: {_TITLES[gate.state]}",
+        f"### {base} → {new} on {machine}: {_TITLES[gate.exit_code]}",
         *notes,
         sentence(gate),
         advice(gate),
     ]
-    for title, failures in _failures(gate.judgement):
-        parts += [title, "\n".join(f"- {failure}" for failure in failures[:_MAX_ROWS])]
+    for title, lines in _lists(gate):
+        parts += [title, "\n".join(f"- {line}" for line in lines[:_MAX_ROWS])]
     if means := gate.judgement.means_of("worse"):
         worse = ", ".join(f"{mean.name} {mean.change.text}" for mean in means)
         parts.append(f"**Worse on average**: {worse}")
@@ -180,17 +229,20 @@ def markdown(
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _failures(judgement: Judgement) -> list[tuple[str, list[str]]]:
-    """Titles, each with the cases under it."""
+def _lists(gate: Gate) -> list[tuple[str, list[str]]]:
+    """Titles, each with the lines under it."""
+    graph_breaks = []
+    for each in gate.graph_breaks:
+        place = each["location"] or "place unknown"
+        reason = shorten(each["reason"], _MAX_REASON, placeholder=" …")
+        graph_breaks.append(f"{each['benchmark']} {each['config']}: `{place}`: {reason}")
     titled = {
-        "**Fails now, passed on the base**": judgement.breaks,
-        "**Failed, which proves nothing yet**": judgement.undecided,
+        "**Not measured**": gate.not_measured,
+        "**Fails now, passed on the base**": [each.text for each in gate.judgement.breaks],
+        "**Failed, which proves nothing yet**": [each.text for each in gate.judgement.undecided],
+        "**New graph breaks**": graph_breaks,
     }
-    return [
-        (title, [failure.text for failure in failures])
-        for title, failures in titled.items()
-        if failures
-    ]
+    return [(title, lines) for title, lines in titled.items() if lines]
 
 
 def _findings(title: str, findings: Sequence[Finding]) -> list[str]:
@@ -226,6 +278,8 @@ def document(gate: Gate) -> dict[str, Any]:
         "improvements": list(map(_finding_document, gate.improvements)),
         "unchanged": gate.unchanged,
         "broken": [failure.text for failure in gate.judgement.breaks],
+        "new_graph_breaks": gate.graph_breaks,
+        "not_measured": gate.not_measured,
         "not_compared": not_compared,
     }
 

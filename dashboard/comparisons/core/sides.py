@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from dashboard.comparisons.core.block_effects import Block, block_of
 from dashboard.comparisons.core.case_samples import CaseSamples
+from dashboard.comparisons.core.failures import UNSUPPORTED
 from dashboard.comparisons.core.levels import Level, level_of, merge_levels
 from dashboard.comparisons.core.libraries import Libraries
 from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key
@@ -19,6 +20,8 @@ from dashboard.results.core.sessions import Sessions
 
 # Libraries that make a benchmark's model, as in level_sql.py
 MODEL_LIBRARIES = ("diffusers", "transformers")
+# Stages in which torch and libraries are imported: what ends there says nothing of the model
+BEFORE_MODEL = {"job", "import"}
 INTERVAL_WIDTH = 3.919928  # of a 95% interval, in standard errors
 
 
@@ -40,8 +43,11 @@ def side_from_results(results: Iterable[ResultDocument]) -> dict[Key, CaseMeasur
         case = _case(result, len(side))
         measured = side.setdefault(case.key, CaseMeasurements(case))
         if result.status != "pass":
-            measured.failures[result.status] = measured.failures.get(result.status, 0) + 1
-            measured.messages[result.status] = result.message
+            status = result.status
+            if result.document.get("stage") in BEFORE_MODEL:
+                status = UNSUPPORTED
+            measured.failures[status] = measured.failures.get(status, 0) + 1
+            measured.messages[status] = result.message
             continue
         job = str(result.job["job_id"])
         gpu = str(result.environment["machine"].get("gpu", ""))

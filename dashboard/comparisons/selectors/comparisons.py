@@ -8,6 +8,7 @@ from datetime import datetime
 from django.db.models import QuerySet
 
 from dashboard.catalog.selectors.flavours import compared_build, other_differences
+from dashboard.comparisons.core import gate as gating
 from dashboard.comparisons.core.case_table import ReportWithTable, report_with_table
 from dashboard.comparisons.core.libraries import Libraries, libraries_text
 from dashboard.comparisons.core.matching import Side, measured_with
@@ -15,6 +16,7 @@ from dashboard.comparisons.core.sides import MODEL_LIBRARIES
 from dashboard.comparisons.core.upgrade_groups import REPORT_METRICS, UpgradeReport, build_report
 from dashboard.comparisons.core.upgrade_report import CaseKernels, ReportSubject
 from dashboard.comparisons.selectors import case_kernels, versions
+from dashboard.comparisons.selectors.case_jobs import jobs_of_cases
 from dashboard.comparisons.selectors.versions import MeasuredSide, SideSource
 from dashboard.language.metrics import Metric
 from dashboard.language.wording import plural
@@ -22,6 +24,7 @@ from dashboard.models import (
     Comparison,
     InstalledEnvironment,
     Job,
+    Result,
     Run,
     RunState,
     TorchBuild,
@@ -156,6 +159,18 @@ def sides(of: Comparison, metrics: Iterable[str]) -> tuple[Side, Side]:
     source = SideSource(of.machine_id, comparison=of.pk)
     by_build = versions.by_build(source, [of.base_id, of.new_id], metrics)
     return by_build[of.base_id], by_build[of.new_id]
+
+
+def with_graph_breaks(of: Comparison, gate: gating.Gate) -> gating.Gate:
+    """The gate, which says where the new build's graph breaks are. Two queries where it has any."""
+    jobs = jobs_of_cases(gating.rows_with_graph_breaks(gate), *measured_sides(of), "graph_breaks")
+    every = [job for each in jobs.values() for job in (each.base, each.new)]
+    results = Result.objects.filter(pk__in=every)
+    sections = dict(results.values_list("pk", "document__compile")) if every else {}
+    compiled = {}
+    for key, each in jobs.items():
+        compiled[key] = sections[each.base] or {}, sections[each.new] or {}
+    return gating.with_graph_breaks(gate, compiled)
 
 
 def report(of: Comparison) -> UpgradeReport:

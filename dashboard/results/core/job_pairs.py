@@ -1,5 +1,6 @@
 """Two jobs side by side: what each measured, and what the compiler did differently. Pure."""
 
+from collections import Counter
 from dataclasses import dataclass, replace
 
 from dashboard.language.contracts import Document
@@ -55,6 +56,27 @@ def code_kinds(first: Document, second: Document) -> list[tuple[str, bool]]:
     old = first.get("compile", {}).get("fingerprints") or {}
     new = second.get("compile", {}).get("fingerprints") or {}
     return [(kind, old[kind] == new[kind]) for kind in old if old[kind] and new.get(kind)]
+
+
+def added_graph_breaks(base: Document, new: Document) -> list[Document]:
+    """Graph breaks of a job's `compile` section that the other's has not.
+
+    Lines shift when a file is edited, and the two sides' files may have two names: the same are
+    those with the same reason in a function of the same name.
+    """
+    remaining = Counter(map(_reason_and_function, base.get("graph_breaks", ())))
+    added = []
+    for graph_break in new.get("graph_breaks", ()):
+        identity = _reason_and_function(graph_break)
+        if remaining[identity]:
+            remaining[identity] -= 1
+        else:
+            added.append(graph_break)
+    return added
+
+
+def _reason_and_function(graph_break: Document) -> tuple[str, str]:
+    return graph_break["reason"], graph_break.get("location", "").rpartition(" in ")[2]
 
 
 def break_reasons(document: Document) -> list[str]:

@@ -219,6 +219,22 @@ def test_api_says_so_far_until_it_has_ended(operator: Client, part: str) -> None
     assert "So far" not in text(operator, address)
 
 
+def test_gate_says_where_a_new_graph_break_is(operator: Client) -> None:
+    comparison = started_comparison()
+    place = {"reason": "call of print", "location": "model.py:7 in forward", "count": 1}
+    for job in comparison_jobs(comparison):
+        breaks = [place] if job.run.build == comparison.new else []
+        deliver_result(
+            job, 2.0, {"graph_breaks": float(len(breaks))}, compile={"graph_breaks": breaks}
+        )
+    gate = operator.get(f"/api/v1/comparisons/{comparison.uuid}/gate").json()
+    assert gate["exit_code"] == 1
+    assert {(each["config"], each["location"]) for each in gate["new_graph_breaks"]} == {
+        ("eager", "model.py:7 in forward"),
+        ("inductor", "model.py:7 in forward"),
+    }
+
+
 def test_page_and_command_say_which_build_is_being_installed(reader: Client) -> None:
     comparison = started_comparison()
     assert progress(comparison, timezone.now()).installing == []

@@ -13,12 +13,15 @@ from dashboard.comparisons.core.gate import (
     decide,
     document,
     markdown,
+    rows_with_graph_breaks,
     sentence,
+    with_graph_breaks,
 )
 from dashboard.comparisons.core.levels import level_of
 from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key
 from dashboard.comparisons.core.metric_effects import CERTAIN_PROCESSES
 
+B = Key("b.smoke", "inductor")
 NOISE = (0.999, 1.0, 1.001, 1.0005, 0.9995, 1.0)
 
 
@@ -86,6 +89,64 @@ def test_case_that_fails_on_both_sides_is_reported_and_decides_nothing() -> None
     gate = decide(both, both, ["latency_ms"])
     assert gate.state == "passed"
     assert [out.why for out in gate.judgement.absent] == ["failed"]
+
+
+def without_library(why: str = "No module named 'timm'") -> dict[Key, CaseMeasurements]:
+    """A side whose model b lacks a library."""
+    measured = side("b", latency_ms=latency(10))
+    measured[B].failures, measured[B].messages = {"unsupported": 3}, {"unsupported": why}
+    return measured
+
+
+def test_case_that_lacks_a_library_was_not_measured() -> None:
+    gate = decide(side(latency_ms=latency(10)), without_library(), ["latency_ms"])
+    assert gate.exit_code == 2
+    assert gate.not_measured == ["b.smoke inductor on the new side: No module named 'timm'"]
+    assert "No module named 'timm'" in markdown(gate, base="a", new="b", machine="m")
+
+
+def test_base_that_lacks_a_library_was_not_measured_either() -> None:
+    gate = decide(without_library(), side(latency_ms=latency(10)), ["latency_ms"])
+    assert gate.exit_code == 2
+
+
+def test_regression_of_another_case_stays_one() -> None:
+    gate = decide(side(latency_ms=latency(5)), without_library(), ["latency_ms"])
+    assert gate.exit_code == 1
+
+
+def test_case_that_lacks_a_library_on_both_sides_decides_nothing() -> None:
+    assert decide(without_library(), without_library(), ["latency_ms"]).exit_code == 0
+
+
+def test_nothing_measured_on_either_side_is_not_possible() -> None:
+    only_b = {B: without_library()[B]}
+    assert decide(only_b, only_b, ["latency_ms"]).exit_code == 2
+
+
+def graph_breaks(*places: str) -> dict[str, list[dict[str, str]]]:
+    breaks = [{"reason": "call of\n  print", "location": place} for place in places]
+    return {"graph_breaks": breaks}
+
+
+def test_new_graph_breaks_are_reported_with_their_places() -> None:
+    base, new = side(graph_breaks=[0.0, 0.0]), side(graph_breaks=[1.0, 1.0])
+    gate = decide(base, new, ["graph_breaks"])
+    assert [row.case.key for row in rows_with_graph_breaks(gate)] == [*base]
+    gate = with_graph_breaks(gate, {B: (graph_breaks(), graph_breaks("after.py:7 in forward"))})
+    line = "- b.smoke inductor: `after.py:7 in forward`: call of print"
+    assert line in markdown(gate, base="a", new="b", machine="m").splitlines()
+    [document_of_break] = document(gate)["new_graph_breaks"]
+    assert document_of_break["location"] == "after.py:7 in forward"
+
+
+def test_graph_break_that_only_moved_is_not_a_new_one() -> None:
+    sections = (
+        graph_breaks("before.py:7 in forward"),
+        graph_breaks("after.py:9 in forward", "after.py:12 in loss"),
+    )
+    gate = with_graph_breaks(gate_of(latency(10)), {B: sections})
+    assert [each["location"] for each in gate.graph_breaks] == ["after.py:12 in loss"]
 
 
 def test_large_change_in_one_process_each_is_not_known() -> None:
