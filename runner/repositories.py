@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
 import tarfile
 import tempfile
 import threading
@@ -30,6 +31,7 @@ from runner.worker import Worker
 
 FETCH_S, LIST_S = 600.0, 600.0
 MAX_BYTES = 256 * 1024**2  # of the files of a commit
+TAR_BLOCK = 512  # bytes: what a file takes at least
 READABLE = 0o755
 # No other transport, no question, no program of the repository's own
 SAFE_CONFIG = (
@@ -65,6 +67,7 @@ def export(pinned: Mapping[str, Any], cache: Path, target: Path, commands: Comma
     try:
         with exclusive_lock(cache / f"{bare.name}.lock"):
             _fetch(git, url, commit, bare, commands)
+            _require_small([git, "--git-dir", str(bare)], commit)
             commands.run([*git_archive, commit], FETCH_S)
         _unpack(archive, target)
     except (CommandFailed, OSError, tarfile.TarError) as error:
@@ -83,6 +86,8 @@ def _fetch(git: str, url: str, commit: str, bare: Path, commands: CommandRunner)
         safe_git += ["-c", setting]
     if not bare.exists():
         commands.run([*safe_git, "init", "--quiet", "--bare", str(bare)], FETCH_S)
+        # Nothing is put into the files while they are exported: they would become larger
+        (bare / "info" / "attributes").write_text("* -export-subst\n")
     safe_git += ["--git-dir", str(bare)]
     fetch = [*safe_git, "fetch", "--quiet", "--no-tags"]
     try:
@@ -97,14 +102,29 @@ def _fetch(git: str, url: str, commit: str, bare: Path, commands: CommandRunner)
         commands.run([*fetch, "--", url, *everything], FETCH_S)
 
 
+def _require_small(git: Sequence[str], commit: str) -> None:
+    """Raises OSError where the commit's files take too many bytes, before any of them is written.
+
+    Git packs zeros to nothing, and a folder that is in many others once: trees count, too.
+    """
+    size = 0
+    listing = [*git, "ls-tree", "-r", "-t", "--long", commit]
+    with subprocess.Popen(listing, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            file_size = line.split(maxsplit=4)[3]  # after mode, type and object; "-": not a file
+            size += TAR_BLOCK + (int(file_size) if file_size.isdigit() else 0)
+            if size > MAX_BYTES:
+                process.kill()
+                raise OSError(
+                    f"its files take more than {MAX_BYTES // 1024**2} MB: keep weights and data "
+                    "out of it"
+                )
+
+
 def _unpack(archive: Path, target: Path) -> None:
-    """Raises tarfile.FilterError for a file outside of `target`, OSError for too many bytes."""
+    """Raises tarfile.FilterError for a file outside of `target`."""
     with tarfile.open(archive) as tar:
-        if sum(member.size for member in tar) > MAX_BYTES:
-            raise OSError(
-                f"its files take more than {MAX_BYTES // 1024**2} MB: keep weights and data out "
-                "of it"
-            )
         tar.extractall(target, filter="data")
     target.chmod(READABLE)
 

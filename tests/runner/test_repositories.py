@@ -1,5 +1,6 @@
 """Git repositories of own models: a real git, real repositories on this disk, the real suite."""
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -86,6 +87,26 @@ def test_failed_fetch_is_an_error_in_the_words_of_git(
     pinned = commit(tmp_path / "origin", model=MODEL)
     with pytest.raises(NotFetched, match=message):
         export({**pinned, **change}, tmp_path / "cache", tmp_path / "models", commands)
+
+
+def test_small_pack_of_many_zeros_is_refused_before_a_file_is_written(
+    tmp_path: Path, commands: CommandRunner
+) -> None:
+    origin = tmp_path / "origin"
+    commit(origin, model=MODEL)
+    (origin / "zeros").touch()
+    os.truncate(origin / "zeros", 5 * 1024**2)
+    entry = f"100644 blob {git(origin, 'hash-object', '-w', 'zeros')}"
+    for _ in range(2):  # a folder of eight folders of eight files
+        entries = "".join(f"{entry}\t{name}\n" for name in "abcdefgh")
+        command = ["git", "-C", str(origin), "mktree"]
+        entry = f"040000 tree {subprocess.check_output(command, input=entries, text=True).strip()}"
+    bomb = git(origin, "commit-tree", "-m", "x", entry.split()[2])
+    git(origin, "branch", "bomb", bomb)
+    pinned = commit(origin, model="x") | {"commit": bomb}
+    with pytest.raises(NotFetched, match="more than 256 MB"):
+        export(pinned, tmp_path / "cache", tmp_path / "models", commands)
+    assert not list(tmp_path.rglob("models*"))
 
 
 def test_link_out_of_the_folder_is_refused(tmp_path: Path, commands: CommandRunner) -> None:
