@@ -34,6 +34,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
     )
     search_fields = ("answer", "event__group__title")
     actions = ("send_again",)
+    list_before_template = "notifications/deliveries_note.html"
 
     @admin.display(description="About")
     def about(self, delivery: Delivery) -> str:

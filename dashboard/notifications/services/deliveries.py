@@ -6,9 +6,9 @@
    its rule. Release candidates have a module of their own (candidates.py).
 3. `send`: the message is made, one conditional UPDATE claims the delivery, and only then is the
    channel asked, outside of any transaction. A channel that refuses is asked again, at longer and
-   longer intervals; one that will never accept is switched off, with the reason. A delivery whose
-   sender failed or was killed while sending is not sent again: whether it arrived is unknown, and
-   nobody is notified twice.
+   longer intervals; one that will never accept is switched off, with the reason. Where the sender
+   failed or was killed while sending, whether the message arrived is unknown. Our own webhook gets
+   it again: its receiver knows the delivery's id. People are not notified twice.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,7 +22,7 @@ from django.urls import reverse
 
 from dashboard.alerts.selectors.triage_report import DAYS, build_report
 from dashboard.models import AlertEvent, Channel, Delivery, Rule, Subject
-from dashboard.notifications.core.kinds import REPORT, TEST
+from dashboard.notifications.core.kinds import REPORT, TEST, WEBHOOK_PREFIX
 from dashboard.notifications.core.rules import When, last_due, selects
 from dashboard.notifications.selectors import candidates, messages
 from dashboard.notifications.services.own_channels import own_channels
@@ -37,10 +37,9 @@ SENDING_S = (
     300  # longer than that: a delivery that has been "sending" for longer has lost its sender
 )
 EVENTS_AT_ONCE = 200
-KILLED = (
-    "The sender was stopped while it sent: whether the message arrived is unknown. "
-    "It is not sent again, so that nobody is notified twice."
-)
+KILLED = "The sender was stopped while it sent: whether the message arrived is unknown. "
+NOT_AGAIN = f"{KILLED}It is not sent again, so that nobody is notified twice."
+AGAIN = f"{KILLED}It is sent again, under the same delivery id."
 FAULT = (
     "The site failed with {} while it sent: whether the message arrived is unknown. "
     "The site's log has the details."
@@ -127,9 +126,14 @@ def _digest_events(rule: Rule, start: datetime, end: datetime) -> list[AlertEven
 
 
 def due(*, now: datetime) -> list[int]:
-    """Deliveries that can be sent now, oldest first; those that lost their sender are ended."""
+    """Deliveries that can be sent now, oldest first; those that lost their sender are ended, or
+    wait again.
+    """
     lost = Delivery.objects.filter(state=Delivery.State.SENDING, next_at__lte=now)
-    lost.update(state=Delivery.State.FAILED, answer=KILLED)
+    webhooks = Channel.objects.filter(url__startswith=WEBHOOK_PREFIX)
+    repeatable = lost.filter(channel__in=webhooks, attempts__lte=len(RETRY_AFTER_S))
+    repeatable.exclude(digest__startswith=TEST).update(state=Delivery.State.WAITING, answer=AGAIN)
+    lost.update(state=Delivery.State.FAILED, answer=NOT_AGAIN)
     waiting = Delivery.objects.filter(
         state=Delivery.State.WAITING, next_at__lte=now, channel__enabled=True
     )
@@ -160,8 +164,8 @@ def send(*, delivery_id: int, now: datetime, transport: Send = channels.send) ->
         return False
     if not _claim(delivery, now):
         return False
+    channel = delivery.channel
     try:
-        channel = delivery.channel
         address = Address(channel.url, channel.secret, settings.ALLOW_PRIVATE_WEBHOOKS)
         answer = transport(address, message, str(delivery.pk))
     except NotSent as refusal:
@@ -170,7 +174,11 @@ def send(*, delivery_id: int, now: datetime, transport: Send = channels.send) ->
     except Exception as error:  # a fault of this site, not an answer of the channel
         # Its text may hold the channel's address: that is for the log alone
         logger.exception("could not be sent", delivery=delivery_id)
-        _end(delivery, state=Delivery.State.FAILED, answer=FAULT.format(type(error).__name__))
+        answer = FAULT.format(type(error).__name__)
+        if channel.url.startswith(WEBHOOK_PREFIX) and _may_retry(delivery):
+            _retry_later(delivery, answer, now)
+        else:
+            _end(delivery, state=Delivery.State.FAILED, answer=answer)
         return False
     _end(delivery, state=Delivery.State.SENT, sent_at=now, answer=answer)
     return True
@@ -204,18 +212,25 @@ def _not_sent(delivery: Delivery, refusal: NotSent, now: datetime) -> None:
     logger.warning(
         "not sent", channel=delivery.channel.name, delivery=delivery.pk, why=str(refusal)
     )
-    tried = delivery.attempts  # before this try
-    # No second try of a test: a person waits for the answer
-    may_retry = not refusal.permanent and not _is_test(delivery)
-    if may_retry and tried < len(RETRY_AFTER_S):
-        retry_at = now + timedelta(seconds=RETRY_AFTER_S[tried])
-        _end(delivery, state=Delivery.State.WAITING, next_at=retry_at, answer=str(refusal))
+    if not refusal.permanent and _may_retry(delivery):
+        _retry_later(delivery, str(refusal), now)
         return
     with transaction.atomic():
         _end(delivery, state=Delivery.State.FAILED, answer=str(refusal))
         if not _is_test(delivery):
-            problem = f"Switched off {now:%Y-%m-%d %H:%M} UTC, after {tried + 1} tries: {refusal}"
+            tries = delivery.attempts + 1
+            problem = f"Switched off {now:%Y-%m-%d %H:%M} UTC, after {tries} tries: {refusal}"
             Channel.objects.filter(pk=delivery.channel_id).update(enabled=False, problem=problem)
+
+
+def _may_retry(delivery: Delivery) -> bool:
+    """Whether tries are left. A test has no second one: a person waits for the answer."""
+    return not _is_test(delivery) and delivery.attempts < len(RETRY_AFTER_S)
+
+
+def _retry_later(delivery: Delivery, answer: str, now: datetime) -> None:
+    retry_at = now + timedelta(seconds=RETRY_AFTER_S[delivery.attempts])
+    _end(delivery, state=Delivery.State.WAITING, next_at=retry_at, answer=answer)
 
 
 def _end(delivery: Delivery, **fields: object) -> None:

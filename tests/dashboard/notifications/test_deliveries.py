@@ -166,18 +166,39 @@ def test_delivery_waits_while_its_channel_is_off() -> None:
     assert deliveries.due(now=NOW) == [delivery.pk]
 
 
+def killed(to: Address, message: Message, key: str) -> str:
+    raise KeyboardInterrupt
+
+
 def test_delivery_of_a_killed_sender_is_not_sent_twice() -> None:
     delivery = waiting()
-
-    def killed(to: Address, message: Message, key: str) -> str:
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
         deliveries.send(delivery_id=delivery.pk, now=NOW, transport=killed)
     assert state_of(delivery) == "sending"
     assert deliveries.due(now=NOW + timedelta(seconds=deliveries.SENDING_S)) == []
     assert state_of(delivery) == "failed"
-    assert delivery.answer == deliveries.KILLED
+    assert delivery.answer == deliveries.NOT_AGAIN
+
+
+def test_webhook_of_a_killed_sender_is_sent_again_under_its_id(hook: Receiver) -> None:
+    delivery = waiting(channel=channel(hook.url))
+    with pytest.raises(KeyboardInterrupt):
+        deliveries.send(delivery_id=delivery.pk, now=NOW, transport=killed)
+    later = NOW + timedelta(seconds=deliveries.SENDING_S)
+    assert deliveries.due(now=later) == [delivery.pk]
+    assert deliveries.send(delivery_id=delivery.pk, now=later)
+    assert hook.requests[0][0]["X-Compilewatch-Delivery"] == str(delivery.pk)
+
+
+def test_webhook_whose_sender_is_always_killed_is_given_up() -> None:
+    delivery = waiting(channel=channel("webhook+https://hooks.example.org"))
+    now = NOW
+    while pks := deliveries.due(now=now):
+        with pytest.raises(KeyboardInterrupt):
+            deliveries.send(delivery_id=pks[0], now=now, transport=killed)
+        now += timedelta(seconds=deliveries.SENDING_S)
+    assert state_of(delivery) == "failed"
+    assert delivery.attempts == len(deliveries.RETRY_AFTER_S) + 1
 
 
 def test_sender_is_killed_before_its_delivery_counts_as_lost() -> None:
@@ -186,12 +207,18 @@ def test_sender_is_killed_before_its_delivery_counts_as_lost() -> None:
     assert limit_s < deliveries.SENDING_S
 
 
+def broken(to: Address, message: Message, key: str) -> str:
+    raise UnicodeError("https://hooks.example.org/secret-path")
+
+
+def test_webhook_is_sent_again_after_an_error_of_the_site() -> None:
+    delivery = waiting(channel=channel("webhook+https://hooks.example.org"))
+    assert not deliveries.send(delivery_id=delivery.pk, now=NOW, transport=broken)
+    assert state_of(delivery) == "waiting"
+
+
 def test_error_of_the_site_ends_the_delivery_and_says_where_to_look() -> None:
     delivery = waiting()
-
-    def broken(to: Address, message: Message, key: str) -> str:
-        raise UnicodeError("https://hooks.example.org/secret-path")
-
     assert not deliveries.send(delivery_id=delivery.pk, now=NOW, transport=broken)
     assert state_of(delivery) == "failed"
     assert "UnicodeError" in delivery.answer
@@ -208,7 +235,7 @@ def test_end_that_somebody_wrote_in_between_stays() -> None:
 
     deliveries.send(delivery_id=delivery.pk, now=NOW, transport=late)
     assert state_of(delivery) == "failed"
-    assert delivery.answer == deliveries.KILLED
+    assert delivery.answer == deliveries.NOT_AGAIN
 
 
 def test_message_is_sent_outside_of_a_transaction() -> None:
