@@ -3,6 +3,8 @@
 from django.conf import settings
 from django.db import models
 
+from dashboard.models.fields import JSONField
+
 
 class Scope(models.TextChoices):
     """What a token may be used for. It never allows more than its owner may."""
@@ -22,7 +24,7 @@ class ApiToken(models.Model):
     name = models.CharField(max_length=80)  # where it is used
     # SHA-256, as with Worker
     token_hash = models.CharField(max_length=64, unique=True, editable=False)
-    scopes = models.JSONField()  # words of Scope, in their order
+    scopes = JSONField()  # words of Scope, in their order
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True, blank=True)

@@ -22,6 +22,7 @@ from dashboard.models.alert_words import (
     Severity,
     WorkflowState,
 )
+from dashboard.models.fields import JSONField
 
 
 class DetectorState(models.Model):
@@ -32,7 +33,7 @@ class DetectorState(models.Model):
     )
     # Of the detector that wrote it; "" = nothing judged yet
     version = models.CharField(max_length=40, blank=True)
-    state = models.JSONField(default=dict)  # alerts/services/detection.py writes it
+    state = JSONField(default=dict)  # alerts/services/detection.py writes it
     planned_at = models.DateTimeField(null=True)  # of the last datum that it has seen
     # There is something to judge; set in the transaction that brought it
     due = models.BooleanField(default=False)
@@ -69,7 +70,7 @@ class AlertGroup(models.Model):
     # Of a track whose imported results are judged (Track.judges_imports): never measured again
     from_imports = models.BooleanField(default=False, db_default=False)
     # [{"fact", "says", "supports": cause, "url"}], the argument of the page
-    evidence = models.JSONField(default=list)
+    evidence = JSONField(default=list)
     machine = models.ForeignKey(
         "dashboard.Machine", null=True, on_delete=models.PROTECT, related_name="alert_groups"
     )
@@ -178,7 +179,7 @@ class Alert(models.Model):
     confirmation = models.CharField(max_length=20, blank=True)
     recovered_at = models.DateTimeField(null=True)
     detector_version = models.CharField(max_length=40)
-    decision = models.JSONField(default=dict)  # points, settings, verdict: enough to decide again
+    decision = JSONField(default=dict)  # points, settings, verdict: enough to decide again
 
     class Meta:
         ordering = ["-planned_at"]
@@ -246,7 +247,7 @@ class AlertEvent(models.Model):
     state = models.CharField(max_length=20, choices=AlertState)  # after it
     text = models.TextField(blank=True)
     # Accounts that it concerns: they are notified in person, whatever the rules say
-    people = models.JSONField(default=list, db_default=[], blank=True)
+    people = JSONField(default=list, db_default=[], blank=True)
     # When the rules decided who is notified; null = not yet
     considered_at = models.DateTimeField(null=True)
 
@@ -300,7 +301,7 @@ class Confirmation(models.Model):
     state = models.CharField(max_length=20, choices=State, default=State.RUNNING)
     alerts = models.ManyToManyField(Alert, related_name="confirmations")  # the representatives
     # The drawn order of builds: ["base", "new", "new", "base", …]
-    order = models.JSONField(default=list)
+    order = JSONField(default=list)
     # The base build cannot be installed any more: weaker
     only_new = models.BooleanField(default=False)
     message = models.TextField(blank=True)

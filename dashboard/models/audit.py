@@ -3,6 +3,8 @@
 from django.conf import settings
 from django.db import models
 
+from dashboard.models.fields import JSONField
+
 
 class Change(models.Model):
     """A request of a person that was not only reading, and how it ended: accounts/audit.py."""
@@ -15,7 +17,7 @@ class Change(models.Model):
     with_token = models.BooleanField(default=False)  # over the API, not in a browser
     method = models.CharField(max_length=10)
     path = models.CharField(max_length=300)
-    asked = models.JSONField(default=dict)  # what was sent, secrets left out
+    asked = JSONField(default=dict)  # what was sent, secrets left out
     status = models.PositiveSmallIntegerField()  # of the answer
     address = models.GenericIPAddressField(null=True)
 

@@ -4,6 +4,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 
 from dashboard.language.metrics import EAGER
+from dashboard.models.fields import JSONField
 
 TRACK_KEY = RegexValidator(
     r"^[a-z0-9][a-z0-9._-]*$", "Use lower-case letters, digits and . _ - as in pinned-2.11."
@@ -80,7 +81,7 @@ class Benchmark(models.Model):
     # Its place in the registry: cheap, informative ones first
     position = models.PositiveIntegerField(default=0)
     # Configs that a default run measures; [] = not in it
-    default_configs = models.JSONField(default=list)
+    default_configs = JSONField(default=list)
     # Not in the registry (any more): never planned; its history stays
     retired = models.BooleanField(default=False)
     brought_by = described_by()
@@ -91,7 +92,7 @@ class Benchmark(models.Model):
     repository = models.ForeignKey(
         ModelRepository, null=True, blank=True, on_delete=models.SET_NULL, related_name="benchmarks"
     )
-    machines = models.JSONField(default=list, blank=True)
+    machines = JSONField(default=list, blank=True)
 
     class Meta:
         ordering = ["position", "name"]
@@ -197,7 +198,7 @@ class TorchBuild(models.Model):
         "self", null=True, blank=True, on_delete=models.PROTECT, related_name="variants"
     )
     # job.v1's `variant`: env, inductor; {} for a plain build
-    variant = models.JSONField(default=dict, blank=True)
+    variant = JSONField(default=dict, blank=True)
     git_sha = models.CharField(max_length=80, blank=True)
     cuda = models.CharField(max_length=40, blank=True)
     triton = models.CharField(max_length=40, blank=True)
@@ -210,7 +211,7 @@ class TorchBuild(models.Model):
     adopted = models.BooleanField(default=False)  # the worker found it there and never installs it
     # File -> SHA-256 of the wheels that a release candidate is: the index replaces them under one
     # name
-    wheel_hashes = models.JSONField(default=dict, db_default={}, blank=True, editable=False)
+    wheel_hashes = JSONField(default=dict, db_default={}, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -241,7 +242,7 @@ class Track(models.Model):
     # Of release candidates: where they are compared, and of which families. Empty: on every machine
     # with a worker, the default selection
     machines = models.ManyToManyField(Machine, blank=True, related_name="+")
-    families = models.JSONField(default=list, db_default=[], blank=True)
+    families = JSONField(default=list, db_default=[], blank=True)
     hidden = models.BooleanField(
         default=False,
         db_default=False,

@@ -6,6 +6,8 @@ from django.conf import settings
 from django.db import models
 from django.urls import reverse
 
+from dashboard.models.fields import JSONField
+
 
 class Factorial(models.Model):
     """One case in every combination of two or three factors' levels, measured in turn.
@@ -22,11 +24,11 @@ class Factorial(models.Model):
     config = models.ForeignKey("dashboard.Config", on_delete=models.PROTECT, related_name="+")
     repeats = models.PositiveIntegerField(default=3)  # rounds: processes of each arm
     # [{"name": "torch", "levels": ["2.11.0", "2.13.0"]}]; the others are compared with the first
-    factors = models.JSONField(default=list)
+    factors = JSONField(default=list)
     # [{"cell": [0, 1], "build": label, "libraries": as Run.libraries}]
-    arms = models.JSONField(default=list)
+    arms = JSONField(default=list)
     # [{"cell": [1, 1], "why": "..."}], combinations that cannot be measured
-    excluded = models.JSONField(default=list)
+    excluded = JSONField(default=list)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )

@@ -2,6 +2,8 @@
 
 from django.db import models
 
+from dashboard.models.fields import JSONField
+
 
 class Worker(models.Model):
     """One process that owns one device. It signs in with a token of which only the hash is kept."""
@@ -15,7 +17,7 @@ class Worker(models.Model):
     # New with each process: its old claims are void
     boot_id = models.CharField(max_length=64, blank=True)
     device = models.CharField(max_length=40, blank=True)  # cpu, cuda:0
-    facts = models.JSONField(default=dict)  # what it reported of itself: host, versions, devices
+    facts = JSONField(default=dict)  # what it reported of itself: host, versions, devices
     paused = models.BooleanField(default=False)
     # Which disk has no room for a job, as it reports: it begins none until there is room again
     full_disk = models.CharField(max_length=300, blank=True, db_default="", default="")

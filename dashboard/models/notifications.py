@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 
 from dashboard.models.alert_words import Severity
+from dashboard.models.fields import JSONField
 
 
 class Subject(models.TextChoices):
@@ -57,16 +58,16 @@ class Rule(models.Model):
     enabled = models.BooleanField(default=True)
     channels = models.ManyToManyField(Channel, related_name="rules")
     # Of Subject; [] = alerts alone
-    subjects = models.JSONField(default=list, db_default=[], blank=True)
-    families = models.JSONField(default=list, blank=True)
-    model_names = models.JSONField(default=list, blank=True)
-    metric_keys = models.JSONField(default=list, blank=True)
+    subjects = JSONField(default=list, db_default=[], blank=True)
+    families = JSONField(default=list, blank=True)
+    model_names = JSONField(default=list, blank=True)
+    metric_keys = JSONField(default=list, blank=True)
     machines = models.ManyToManyField("dashboard.Machine", blank=True, related_name="+")
     tracks = models.ManyToManyField("dashboard.Track", blank=True, related_name="+")
     minimum_effect_percent = models.FloatField(default=0)
     minimum_severity = models.CharField(max_length=20, choices=Severity, default=Severity.LOW)
     # Of AlertState; [] = confirmed and recovered
-    states = models.JSONField(default=list, blank=True)
+    states = JSONField(default=list, blank=True)
     improvements = models.BooleanField(default=False)
     when = models.CharField(max_length=20, choices=When, default=When.AT_ONCE)
     at = models.TimeField(null=True, blank=True)  # of a digest

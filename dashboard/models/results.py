@@ -7,6 +7,7 @@ does not manage its partitions: runs/services/partitions.py does.
 from django.db import models
 from django.db.models.expressions import RawSQL
 
+from dashboard.models.fields import JSONField
 from dashboard.models.runs import Purpose, Status
 
 # Of the libraries those that make a benchmark's model, as "diffusers 0.42.1, transformers 5.17.0":
@@ -23,7 +24,7 @@ class Environment(models.Model):
     """What a result ran on; equal fingerprints are equal environments."""
 
     fingerprint = models.CharField(max_length=16, unique=True)
-    document = models.JSONField()  # result.v1's `environment`
+    document = JSONField()  # result.v1's `environment`
     libraries = models.GeneratedField(
         expression=MODEL_LIBRARIES, output_field=models.TextField(), db_persist=True
     )
@@ -42,7 +43,7 @@ class Result(models.Model):
     attempt = models.PositiveIntegerField()
     status = models.CharField(max_length=30, choices=Status)
     # result.v1 without `samples`; for a job without one, {"outcome": ...}
-    document = models.JSONField()
+    document = JSONField()
     # SHA-256 of the body: the same result twice is the same rows
     digest = models.CharField(max_length=64)
     environment = models.ForeignKey(

@@ -6,6 +6,8 @@ from django.conf import settings
 from django.db import models
 from django.urls import reverse
 
+from dashboard.models.fields import JSONField
+
 
 class Purpose(models.TextChoices):
     SCHEDULED = "scheduled"
@@ -61,9 +63,9 @@ class Run(models.Model):
     track = models.ForeignKey("dashboard.Track", on_delete=models.PROTECT, related_name="runs")
     machine = models.ForeignKey("dashboard.Machine", on_delete=models.PROTECT, related_name="runs")
     # What was requested: families, benchmarks, configs, measure
-    request = models.JSONField(default=dict)
+    request = JSONField(default=dict)
     # {"transformers": "5.23.0"}; {} = the newest that the build takes
-    libraries = models.JSONField(default=dict, blank=True)
+    libraries = JSONField(default=dict, blank=True)
     comparison = models.ForeignKey(
         "dashboard.Comparison",
         null=True,
@@ -136,7 +138,7 @@ class Job(models.Model):
     # default, too: rows that a site adds which is not upgraded yet have none.
     turn = models.PositiveIntegerField(default=0, db_default=0)
     # The job file (job.v1) without attempt: what the worker is given
-    spec = models.JSONField(default=dict)
+    spec = JSONField(default=dict)
     state = models.CharField(max_length=20, choices=JobState, default=JobState.PLANNED)
     status = models.CharField(max_length=30, choices=Status, blank=True)  # empty until it ended
     message = models.TextField(blank=True)  # why it failed, and what to do
@@ -223,7 +225,7 @@ class Schedule(models.Model):
         "dashboard.Machine", on_delete=models.PROTECT, related_name="schedules"
     )
     # [] = the default selection of the machine's size
-    families = models.JSONField(default=list, blank=True)
+    families = JSONField(default=list, blank=True)
     benchmarks = models.ManyToManyField("dashboard.Benchmark", blank=True, related_name="+")
     configs = models.ManyToManyField("dashboard.Config", blank=True, related_name="+")
     # Runs after which a build is measured enough; 0: never

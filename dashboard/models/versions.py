@@ -7,6 +7,7 @@ from django.db import models
 from django.urls import reverse
 
 from dashboard.language.questions import question
+from dashboard.models.fields import JSONField
 
 
 class Requirements(models.Model):
@@ -19,7 +20,7 @@ class Requirements(models.Model):
     build = models.ForeignKey(
         "dashboard.TorchBuild", on_delete=models.CASCADE, related_name="requirements"
     )
-    libraries = models.JSONField(default=dict)  # as Run.libraries
+    libraries = JSONField(default=dict)  # as Run.libraries
     platform = models.CharField(max_length=80)  # linux_x86_64-cp311
     text = models.TextField()  # requirements.txt, every version pinned
     created_at = models.DateTimeField(auto_now_add=True)
@@ -53,7 +54,7 @@ class InstalledEnvironment(models.Model):
     build = models.ForeignKey(
         "dashboard.TorchBuild", on_delete=models.CASCADE, related_name="environments"
     )
-    libraries = models.JSONField(default=dict)
+    libraries = JSONField(default=dict)
     state = models.CharField(max_length=20, choices=State)
     adopted = models.BooleanField(default=False)
     message = models.TextField(blank=True)
@@ -84,8 +85,8 @@ class Comparison(models.Model):
         "dashboard.Machine", on_delete=models.PROTECT, related_name="comparisons"
     )
     repeats = models.PositiveIntegerField(default=2)  # processes per case and build
-    request = models.JSONField(default=dict)  # as Run.request
-    libraries = models.JSONField(default=dict)  # the newest set that both builds take
+    request = JSONField(default=dict)  # as Run.request
+    libraries = JSONField(default=dict)  # the newest set that both builds take
     # Whether what was suspected when its runs had ended was measured again, or nothing was
     is_settled = models.BooleanField(default=False, editable=False)
     # Of release candidates, which started it; null: a person did
@@ -146,7 +147,7 @@ class Bisection(models.Model):
     low = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+")
     high = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+")
     # [{build, verdict: like_base | like_new | unknown, effect, low, high, repeats}]
-    steps = models.JSONField(default=list)
+    steps = JSONField(default=list)
     message = models.TextField(blank=True)
     # The alert that started it; null: a person did
     group = models.ForeignKey(

@@ -14,6 +14,7 @@ from dashboard.alerts.core.evidence_bundle import BundleFile, Content, Missing, 
 from dashboard.alerts.selectors import alert_data, evidence_records
 from dashboard.alerts.selectors.collected_evidence import CollectedEvidence
 from dashboard.alerts.selectors.evidence_jobs import Side
+from dashboard.language.finite_json import FiniteEncoder
 from dashboard.models import Alert, Artifact, Confirmation, Job, Result, Samples
 from dashboard.results.core.code_diff import ARCHIVE, diff_text, file_diffs, normalized_files
 from dashboard.results.core.compile_diff import CALLS, function_changes, read_calls
@@ -239,7 +240,7 @@ def _sample_rows(row: Samples) -> bytes:
 
 
 def _json(document: Any) -> bytes:
-    return json.dumps(document, indent=2, ensure_ascii=False).encode()
+    return json.dumps(document, indent=2, ensure_ascii=False, cls=FiniteEncoder).encode()
 
 
 def _csv(rows: Iterable[Sequence[Any]]) -> bytes:

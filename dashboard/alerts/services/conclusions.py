@@ -20,9 +20,10 @@ from dashboard.alerts.services.causes import reattribute
 from dashboard.alerts.services.confirmations import PATIENCE, plan_rounds
 from dashboard.alerts.services.descriptions import describe, name_of
 from dashboard.detection import status_value
+from dashboard.language.finite_json import finite
 from dashboard.language.metrics import STATUS_METRIC
 from dashboard.language.wording import plural, signed
-from dashboard.models import Alert, AlertState, Confirmation, Status
+from dashboard.models import Alert, AlertState, Confirmation, Job, JobState, Status
 from dashboard.runs.selectors.runs import ACTIVE_RUNS
 from dashboard.runs.services.isolation import isolated
 from dashboard.runs.services.runs import cancel_run
@@ -57,14 +58,26 @@ def advance(*, confirmation_id: int, now: datetime) -> bool:
             _cancel(confirmation, stopped)
             _end(confirmation, stopped, now)
             return True
-        late = confirmation.created_at < now - PATIENCE
-        if late:
+        stopped = ""
+        if confirmation.created_at < now - PATIENCE:
             stopped = f"Stopped: the confirmation has taken more than {PATIENCE.days} days."
             _cancel(confirmation, stopped)
         elif confirmation.runs.filter(state__in=ACTIVE_RUNS).exists():
             return False
-        _compare(confirmation, now, is_last=late)
+        elif _is_cancelled(confirmation):
+            stopped = "Stopped: its jobs were cancelled."
+        confirmation.message = f"{confirmation.message} {stopped}".strip()
+        _compare(confirmation, now, is_last=bool(stopped))
     return True
+
+
+def _is_cancelled(confirmation: Confirmation) -> bool:
+    """Whether jobs were cancelled since it was last started: measuring again begins after that."""
+    return Job.objects.filter(
+        run__confirmation=confirmation,
+        state=JobState.CANCELLED,
+        planned_at__gte=confirmation.created_at,
+    ).exists()
 
 
 def _cancel(confirmation: Confirmation, why: str) -> None:
@@ -129,7 +142,7 @@ def _record_outcome(alert: Alert, outcome: confirming.ConfirmationOutcome) -> No
     is_open = outcome.verdict == "open"  # and there is no further round
     verdict = AlertState.INCONCLUSIVE if is_open else outcome.verdict
     alert.confirmation = verdict
-    alert.decision["confirmation"] = {**asdict(outcome), "verdict": verdict}
+    alert.decision["confirmation"] = finite({**asdict(outcome), "verdict": verdict})
     alert.save(update_fields=["confirmation", "decision"])
 
 
@@ -183,11 +196,11 @@ def _sentence(alert: Alert) -> str:
     name = name_of(series)
     if not outcome:
         return f"{name}: {alert.confirmation}, nothing could be measured"
-    low, high = signed(outcome["low"]), signed(outcome["high"])
     sign = "%" if outcome["unit"] == "percent" else ""
     effect = signed(outcome["effect"]) + sign
-    if low != high:
-        effect += f" ({low} to {high})"
+    low, high = outcome["low"], outcome["high"]
+    if low is not None and high is not None and signed(low) != signed(high):
+        effect += f" ({signed(low)} to {signed(high)})"
     rounds = plural(outcome["pairs"], "round")
     verdict = alert.confirmation
     if alert.is_smaller and alert.effect is not None:

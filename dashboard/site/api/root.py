@@ -18,6 +18,8 @@ from ninja.errors import HttpError, ValidationError, ValidationErrorContext
 from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
 from ninja.parser import Parser
+from ninja.renderers import JSONRenderer
+from ninja.responses import NinjaJSONEncoder
 
 from dashboard.advisor.api import advice
 from dashboard.alerts.api import alerts, evidence, triage
@@ -27,6 +29,7 @@ from dashboard.catalog.services.suite_catalog import CatalogError
 from dashboard.comparisons.api import bisections, comparisons, factorials, reports
 from dashboard.language.contracts import REPORTED_ERRORS, Refused, TooLarge
 from dashboard.language.errors import ActionNotAllowed
+from dashboard.language.finite_json import FiniteEncoder
 from dashboard.results.api import jobs, results, worker
 from dashboard.results.core.artifact_store import StoreUnavailable
 from dashboard.results.core.untrusted import parse_json
@@ -82,6 +85,14 @@ class StrictParser(Parser):
         return parse_json(request.body)
 
 
+class AnswerEncoder(FiniteEncoder, NinjaJSONEncoder):
+    """Ninja's, with null for numbers that are not finite."""
+
+
+class Renderer(JSONRenderer):
+    encoder_class = AnswerEncoder
+
+
 ABOUT = (
     "Everything that the pages show and do. Send `Authorization: Bearer cw_…`.\n"
     "\n"
@@ -102,6 +113,7 @@ api = Api(
     description=ABOUT,
     urls_namespace="api",
     parser=StrictParser(),
+    renderer=Renderer(),
     docs=SitePage(),
 )
 for module in (
