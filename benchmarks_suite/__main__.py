@@ -27,7 +27,7 @@
 
 Exit codes: 0 a result was written, whatever its status; 2 the job file or the command line is
 wrong, stderr says what; `run` with options adds codes for a case that did not pass (`run --help`);
-anything else is a crash. The stage of the work is reported on stderr as
+130 stopped by Ctrl-C; anything else is a crash. The stage of the work is reported on stderr as
 `phase: <stage>`.
 """
 
@@ -40,7 +40,7 @@ from benchmarks_suite import commands
 from benchmarks_suite.harness import forks, progress
 from benchmarks_suite.harness.contract import WrongInput
 
-WRONG_INPUT = 2
+WRONG_INPUT, INTERRUPTED = 2, 130
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -59,6 +59,9 @@ def main(arguments: Sequence[str]) -> int:
     except WrongInput as error:
         progress.note(f"benchmarks_suite: {error}")
         return WRONG_INPUT
+    except KeyboardInterrupt:
+        progress.note("benchmarks_suite: stopped")
+        return INTERRUPTED
 
 
 def _main_for_pipes(arguments: Sequence[str]) -> int:

@@ -1,6 +1,7 @@
 """How log lines look: one event, its fields, one line; text for people, JSON for log collectors."""
 
 import logging
+import re
 from typing import Any
 
 import structlog
@@ -11,6 +12,10 @@ SHARED_PROCESSORS: list[Any] = [
     structlog.stdlib.add_log_level,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 ]
+# As dashboard/language/plain_text.py has them
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff]"
+)
 NOISY_LOGGERS = (
     "httpx",
     "httpcore",
@@ -25,7 +30,10 @@ def configure(log_format: str) -> None:
 
     Celery's are among them.
     """
-    rendering: list[Any] = [structlog.dev.ConsoleRenderer(colors=False, pad_event_to=30)]
+    rendering: list[Any] = [
+        structlog.dev.ConsoleRenderer(colors=False, pad_event_to=30),
+        without_control,
+    ]
     if log_format == "json":
         rendering = [
             structlog.processors.format_exc_info,
@@ -50,3 +58,8 @@ def configure(log_format: str) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
+
+
+def without_control(_: object, __: str, line: str) -> str:
+    """A line without what a terminal obeys: jobs and servers write some of it."""
+    return _CONTROL.sub("", line)

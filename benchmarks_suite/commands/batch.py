@@ -102,7 +102,7 @@ def _run_list(queue: "Queue", path: Path, out: Path, at_once: int) -> int:
         precompile(pending, compiled_ahead, at_once, queue.deadline)
     for queued in jobs:
         queue.run(queued)
-    print(summary(queue.ran, time.monotonic() - began))  # noqa: T201 - the answer to whoever comes back
+    progress.answer(summary(queue.ran, time.monotonic() - began))
     if not all(queued.status for queued in jobs):
         return SOMETHING_LEFT
     shutil.rmtree(compiled_ahead, ignore_errors=True)
@@ -131,7 +131,7 @@ def _answer_each_line(queue: "Queue", out: Path) -> int:
                 "wall_s": wall_s,
             }
             worst = max(worst, OK if status else SOMETHING_LEFT)
-        print(json.dumps(answer), flush=True)  # noqa: T201 - the answer to the driver
+        progress.answer(json.dumps(answer))
     return worst
 
 

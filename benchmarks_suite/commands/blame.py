@@ -41,7 +41,7 @@ def run(options: Namespace) -> int:
     except Unsupported as error:
         progress.note(f"benchmarks_suite: {error}")
         return UNSUPPORTED
-    print(_rendered(drifts))  # noqa: T201 - the answer to the person who asked
+    progress.answer(_rendered(drifts))
     return SOME_LEAVES if any(each.leaves_rule for each in drifts) else NONE_LEAVES
 
 

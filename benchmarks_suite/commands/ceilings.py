@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks_suite.harness import table
+from benchmarks_suite.harness import progress, table
 from benchmarks_suite.harness.contract import WrongInput
 
 OK = 0
@@ -36,7 +36,7 @@ def run(options: Namespace) -> int:
     for name, interval in measured.items():
         unit = "GB/s" if name == "copy" else "TFLOP/s"
         value, low, high = map(table.number, (interval.value, interval.low, interval.high))
-        print(f"{name:<18} {value:>8} {unit:<8} {low} … {high}")  # noqa: T201
+        progress.answer(f"{name:<18} {value:>8} {unit:<8} {low} … {high}")
     if options.result_file:
         document = {
             "schema": "ceilings.v1",

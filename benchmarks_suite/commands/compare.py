@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks_suite.harness import recorded, table
+from benchmarks_suite.harness import progress, recorded, table
 from benchmarks_suite.harness.contract import Document, WrongInput
 from benchmarks_suite.harness.recorded import Case
 
@@ -46,7 +46,7 @@ def run(options: Namespace) -> int:
         lines.append(f"only before: {' '.join(case)}")
     for case in sorted(after.keys() - before.keys()):
         lines.append(f"only after: {' '.join(case)}")
-    print("\n".join(lines))  # noqa: T201 - the answer to the person who asked
+    progress.answer("\n".join(lines))
     return OK
 
 

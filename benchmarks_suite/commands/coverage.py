@@ -16,7 +16,7 @@ from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.commands import coverage_field, result_paths
 from benchmarks_suite.commands.missing import missing
 from benchmarks_suite.configs import CONFIGS, Config
-from benchmarks_suite.harness import recorded, report
+from benchmarks_suite.harness import progress, recorded, report
 from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.harness.recorded import Case
 from benchmarks_suite.registry import BENCHMARKS, SUITE
@@ -82,7 +82,7 @@ def run(options: Namespace) -> int:
         text = missing_lines(documents, options.missing)
     else:
         text = page(documents, " ".join(map(str, options.results)))
-    print(text)  # noqa: T201 - the answer to the person who asked
+    progress.answer(text)
     return OK
 
 

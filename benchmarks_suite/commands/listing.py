@@ -12,6 +12,7 @@ from pathlib import Path
 from benchmarks_suite import __version__, configs, own
 from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.commands.run import declare_sources
+from benchmarks_suite.harness import progress
 from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.registry import BENCHMARKS
 
@@ -35,7 +36,7 @@ def run(options: Namespace) -> int:
     if options.out:
         options.out.write_text(text)
     else:
-        print(text)  # noqa: T201
+        progress.answer(text)
     return 0
 
 

@@ -42,7 +42,7 @@ def run(options: Namespace) -> int:
         )
         return FAILED
     by_metric = spreads(results)
-    print(rendered(document, by_metric, results))  # noqa: T201 - the answer to the person who asked
+    progress.answer(rendered(document, by_metric, results))
     if options.out:
         written = {"job": document, "processes": len(results), "spreads": by_metric}
         options.out.write_text(json.dumps(written, indent=1) + "\n")

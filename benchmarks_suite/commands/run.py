@@ -99,7 +99,7 @@ def run(options: Namespace) -> int:
     if result_file:
         code = _write(measured, result_file)
     if result_file is None or options.job_file is None:
-        print(table.rendered(measured))  # noqa: T201 - the answer to the person who asked
+        progress.answer(table.rendered(measured))
     if options.job_file is None and code == OK:
         return exit_code(str(measured["status"]))
     return code

@@ -1,5 +1,5 @@
-"""Texts without the folders of this machine, so that equal findings are equal texts everywhere; and
-long ones cut where a sentence ends.
+"""Texts without the folders of this machine, so that equal findings are equal texts everywhere;
+without control characters; and long ones cut where a sentence ends.
 """
 
 import re
@@ -7,12 +7,21 @@ import re
 _LOCAL_FOLDERS = re.compile(
     r"""/[^\s"']*/(?:(?:site|dist)-packages/|lib/python3\.\d+/|(?=benchmarks_suite/))"""
 )
+# As dashboard/language/plain_text.py has them
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff]"
+)
 _SENTENCE_END = re.compile(r"[.!?](?=\s)")
 
 
 def portable(text: str) -> str:
     """``text`` with its paths of libraries, Python and this suite cut to what every machine has."""
     return _LOCAL_FOLDERS.sub("", text)
+
+
+def plain(text: str) -> str:
+    """``text`` without control characters but newline and tab: a terminal obeys them."""
+    return _CONTROL.sub("", text)
 
 
 def whole_sentences(text: str, most: int) -> str:

@@ -1,4 +1,4 @@
-"""What the suite says on stderr while it works; the worker reads these lines.
+"""What the suite prints: stages on stderr, which the worker reads, and answers on stdout.
 
 A log that takes no more, on a full disk, ends no measurement.
 """
@@ -7,6 +7,8 @@ import re
 import sys
 from contextlib import suppress
 from pathlib import Path
+
+from benchmarks_suite.harness.portable_text import plain
 
 _STAGE = re.compile(r"^phase: (\w+)$", re.MULTILINE)
 
@@ -28,4 +30,9 @@ def last_stage(log: Path) -> str | None:
 def note(text: str) -> None:
     """A line for people who read the log."""
     with suppress(OSError):
-        print(text, file=sys.stderr, flush=True)  # noqa: T201 - stderr is where we speak
+        print(plain(text), file=sys.stderr, flush=True)  # noqa: T201 - stderr is where we speak
+
+
+def answer(text: str) -> None:
+    """What a command was asked for, on stdout."""
+    print(plain(text), flush=True)  # noqa: T201

@@ -18,6 +18,11 @@ def use_supported_python() -> None:
     for minor in range(OLDEST[1], NEWEST[1] + 1):
         python = shutil.which(f"python3.{minor}")
         if python:
+            sys.stderr.write(
+                "python3 here is {}.{}, too old or too new: continuing with {}\n".format(
+                    *sys.version_info[:2], python
+                )
+            )
             os.execv(python, [python, "-m", "dashboard.local", *sys.argv[1:]])  # noqa: S606
     sys.exit(
         f"python3 here is {sys.version_info[0]}.{sys.version_info[1]}, and Compilewatch needs "

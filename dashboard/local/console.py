@@ -6,6 +6,8 @@ import threading
 from contextlib import suppress
 from datetime import datetime
 
+from dashboard.language.plain_text import plain
+
 COLOURS = (36, 33, 32, 35, 34, 96, 93, 92)
 RED, BOLD = 31, 1
 OWN_NAME = "compilewatch"
@@ -21,7 +23,7 @@ def print_info(text: str, *, name: str = OWN_NAME, colour: int | None = BOLD) ->
     for line in text.splitlines() or [""]:
         # The terminal may be gone before we are; a signal's handler may interrupt a print
         with _lock, suppress(OSError, RuntimeError):
-            print(prefix, line, flush=True)  # noqa: T201
+            print(prefix, plain(line), flush=True)  # noqa: T201
 
 
 def print_error(text: str) -> None:

@@ -34,6 +34,7 @@ CUDA_GB, CPU_GB, COMPLETE_GB = 10.0, 4.0, 1.0
 
 def install(*, with_tests: bool) -> bool:
     """Bring `.venv` to what is pinned; whether that worked. Milliseconds when nothing changed."""
+    _report_ignored_python()
     if missing_parts(with_tests=with_tests):
         with _alone():
             # Whoever was before us may have installed it
@@ -41,6 +42,17 @@ def install(*, with_tests: bool) -> bool:
                 return False
     _write_command()
     return True
+
+
+def _report_ignored_python() -> None:
+    """PYTHON=… of make chooses the Python of a new `.venv` alone."""
+    here = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    for folder in (project.VENV / "lib").glob("python3.*"):
+        if os.environ.get("PYTHON") and folder.name != here:
+            print_info(
+                f"{project.VENV} has {folder.name} and keeps it, PYTHON is {here}: remove that "
+                "folder to change it"
+            )
 
 
 def _install(missing: Sequence[str]) -> bool:

@@ -4,6 +4,8 @@ from typing import Any
 
 import structlog
 
+from dashboard.language.plain_text import plain
+
 SHARED: list[Any] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_logger_name,
@@ -20,7 +22,7 @@ TEXT = structlog.dev.ConsoleRenderer(
 
 def logging_config(*, as_json: bool) -> dict[str, Any]:
     """A dictConfig that renders structlog's and the standard library's records alike, on stderr."""
-    rendering: list[Any] = [TEXT]
+    rendering: list[Any] = [TEXT, lambda _, __, line: plain(line)]
     if as_json:
         rendering = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     return {

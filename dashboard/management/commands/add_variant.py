@@ -3,14 +3,15 @@
 from typing import Any
 
 import orjson
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from dashboard.catalog.core.plan import PlanError
 from dashboard.catalog.selectors.lookups import find_build
 from dashboard.catalog.services.builds import add_variant
+from dashboard.management.site_command import SiteCommand
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Add a variant of a build: the same PyTorch with other environment variables or "
         "Inductor settings."

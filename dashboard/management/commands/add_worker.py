@@ -2,15 +2,16 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from dashboard.catalog.core.plan import PlanError
 from dashboard.catalog.selectors.lookups import find_machine
+from dashboard.management.site_command import SiteCommand
 from dashboard.models import Machine, Worker
 from dashboard.runs.services.fleet import add_worker
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Add a worker to a machine and print its token, which is shown this once."
 
     def add_arguments(self, parser: CommandParser) -> None:

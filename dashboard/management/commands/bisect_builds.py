@@ -5,19 +5,20 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from dashboard.catalog.core.plan import PlanError
 from dashboard.catalog.selectors.lookups import only_machine
 from dashboard.comparisons.selectors.bisections import commit_range
 from dashboard.comparisons.services.bisections import advance, start_bisection
 from dashboard.language.wording import plural
+from dashboard.management.site_command import SiteCommand
 from dashboard.models import Bisection
 
 LOOK_EVERY_S = 2.0
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Search between two torch builds for the neighbours between which one case changed."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -2,14 +2,15 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from dashboard.language.wording import plural
+from dashboard.management.site_command import SiteCommand
 from dashboard.models import Run
 from dashboard.runs.services.runs import cancel_run
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Cancel the jobs of a run that have not ended; what was measured stays."
 
     def add_arguments(self, parser: CommandParser) -> None:

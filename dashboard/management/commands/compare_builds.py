@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import OperationalError
 from django.utils import timezone
 
@@ -23,12 +23,13 @@ from dashboard.comparisons.services.comparisons import (
 )
 from dashboard.language.durations import duration
 from dashboard.language.wording import plural
+from dashboard.management.site_command import SiteCommand
 from dashboard.models import Comparison
 
 LOOK_EVERY_S = 2.0
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Measure two torch builds in turn on one machine: install both, A B A B, and an "
         "upgrade report."

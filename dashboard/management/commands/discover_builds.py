@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from dashboard.catalog.services.builds import discover_builds
+from dashboard.management.site_command import SiteCommand
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Add every torch release that the package index has and that one of the workers can "
         "install, the newest nightly, and the release candidates."

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
 from dashboard.catalog.core.plan import PlanError
@@ -19,12 +19,13 @@ from dashboard.comparisons.selectors.factorial_plan import FactorialPlan, plan_f
 from dashboard.comparisons.services.factorials import REPEATS, start_factorial
 from dashboard.language.durations import duration
 from dashboard.language.wording import plural
+from dashboard.management.site_command import SiteCommand
 from dashboard.models import Factorial
 
 LOOK_EVERY_S = 2.0
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Measure one case in every combination of two or three factors (torch, CUDA, a library, "
         "settings), and print which of them moved it."

@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
+from dashboard.management.site_command import SiteCommand
 from dashboard.site.progress_lines import LOOK_EVERY_S, follow
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Print a line whenever a job ends, and how far its run is, until stopped."
 
     def add_arguments(self, parser: CommandParser) -> None:

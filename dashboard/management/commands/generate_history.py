@@ -3,15 +3,16 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
 from dashboard.demo.services.generated import KEY, generate_history, remove_history
 from dashboard.demo.services.generated_alerts import generate_alerts
+from dashboard.management.site_command import SiteCommand
 from dashboard.models import Machine
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Write a made-up history, on a machine and a track called “generated”, to try the "
         "site at that size."
@@ -49,12 +50,11 @@ class Command(BaseCommand):
             series=series, points=points, seed=seed, now=timezone.now(), progress=self._progress
         )
         self.stdout.write(
-            f"\nWrote {written.series} series, {written.jobs} jobs and {written.data} data."
+            f"Wrote {written.series} series, {written.jobs} jobs and {written.data} data."
         )
         self.stdout.write(
             f"The detector found changes in them: {generate_alerts(machine=KEY)} alert groups."
         )
 
     def _progress(self, done: int, of: int) -> None:
-        self.stdout.write(f"\r{done} of {of} cases", ending="")
-        self.stdout.flush()
+        self.stdout.write(f"{done} of {of} cases")

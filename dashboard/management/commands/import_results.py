@@ -6,11 +6,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.language.wording import plural
+from dashboard.management.site_command import SiteCommand
 from dashboard.results.formats import OURS, Hints, parse_metric_mapping
 from dashboard.results.services.import_files import IN_ARCHIVES, UnreadableFile, sources_in
 from dashboard.results.services.imports import ImportReport, import_results
@@ -19,7 +20,7 @@ READS = ".json, .jsonl, .csv, .js, .gz, .tar.gz"
 PASSED_ON = ("machine", "track", "label", "dry_run", "judge")
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Import result files, ours and other tools'; results that are here already are skipped, so "
         "that it can be run again."

@@ -5,10 +5,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from dashboard.catalog.core.plan import PlanError
 from dashboard.language.wording import plural
+from dashboard.management.site_command import SiteCommand
 from dashboard.models import Job, Machine, Run, Track
 from dashboard.results.selectors.result_files import result_file
 from dashboard.runs.core.job_lists import ListedJob, parse
@@ -21,7 +22,7 @@ LOOK_EVERY_S = 0.5
 OVER = "Cancelled: the minutes that were given to its list (--minutes) were over."
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Measure a list of jobs (as of `benchmarks_suite batch`) and write each result file "
         "into a folder as soon as its job ends. A line whose result is there is not measured "

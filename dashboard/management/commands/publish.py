@@ -5,16 +5,17 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.language.wording import plural
+from dashboard.management.site_command import SiteCommand
 from dashboard.site.services.publishing import publish
 
 _MIB = 2**20
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Write the overview, versions, comparisons, series with their data, and alerts as static "
         "files, for a web host without a server. The folder is new, empty, or published before."

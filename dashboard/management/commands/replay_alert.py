@@ -3,16 +3,17 @@
 from collections.abc import Iterator
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from dashboard.alerts.core.replay import Replay, replay
 from dashboard.detection import VERSION
+from dashboard.management.site_command import SiteCommand
 from dashboard.models import Alert
 
 SHOWN = 12  # points up to the one at which the detector was sure
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Print the decision of an alert again from its stored points, and whether today's "
         "detector would differ."

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from dashboard.alerts.core.history_replay import ReportedChange
@@ -20,11 +20,12 @@ from dashboard.alerts.selectors.history_replay import (
 )
 from dashboard.detection import VERSION
 from dashboard.language.wording import signed
+from dashboard.management.site_command import SiteCommand
 
 COUNTS = ("points", "both", "only today", "only with these")
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Print which changes this version of the detector reports of the stored histories with "
         "today's settings and with others, and what became of the alerts. Nothing is stored."

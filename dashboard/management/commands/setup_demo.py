@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from dashboard.catalog.core.plan import PlanError
@@ -12,6 +12,7 @@ from dashboard.demo.services.history_replay import replay_history
 from dashboard.demo.services.local_setup import ensure_admin
 from dashboard.language.contracts import Refused
 from dashboard.management.commands.setup_local import add_setup_arguments, in_words, read_json
+from dashboard.management.site_command import SiteCommand
 from dashboard.results.services.import_files import sources_in
 from dashboard.results.services.imports import import_results
 from dashboard.runs.services.partitions import ensure_coming_partitions
@@ -21,7 +22,7 @@ HISTORY = "_history"  # how the name of a folder ends whose results are played i
 CODE, PACKED = "code", ".tar.xz"
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Make the admin account, import recorded results and play recorded histories, where "
         "they are missing."

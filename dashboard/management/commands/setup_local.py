@@ -7,15 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from dashboard.catalog.core.hardware import this_machine
 from dashboard.catalog.core.plan import PlanError
 from dashboard.catalog.services.suite_catalog import CatalogError
 from dashboard.demo.services.local_setup import setup_local
+from dashboard.management.site_command import SiteCommand
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Make the local machine, track, worker, account, nightly schedule and first run, "
         "where they are missing."

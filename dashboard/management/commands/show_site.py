@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from dashboard.management.site_command import SiteCommand
 from dashboard.models import Machine, TorchBuild, Track
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Print the torch builds, machines and tracks that are known, by the names that other "
         "commands take; without hidden ones."

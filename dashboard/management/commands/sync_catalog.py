@@ -3,13 +3,14 @@
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from dashboard.catalog.services.suite_catalog import CatalogError, sync_catalog
 from dashboard.management.commands.setup_local import read_json
+from dashboard.management.site_command import SiteCommand
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Add and update benchmarks and configs from `python -m benchmarks_suite list "
         "--json`; retire the others."

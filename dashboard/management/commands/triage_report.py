@@ -5,14 +5,15 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
 from dashboard.alerts.core.triage_report import markdown
 from dashboard.alerts.selectors.triage_report import DAYS, MOST_DAYS, build_report
+from dashboard.management.site_command import SiteCommand
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Print the triage report as Markdown: of the last week, unless it is given other days."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -2,17 +2,18 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from dashboard.catalog.core.plan import PlanError, budget
 from dashboard.catalog.selectors.lookups import find_machine, find_track, named_build
 from dashboard.language.wording import plural
 from dashboard.management.commands.compare_builds import add_selection_arguments, selection_of
+from dashboard.management.site_command import SiteCommand
 from dashboard.models import Machine, Purpose, TorchBuild
 from dashboard.runs.services.runs import plan_run, trigger_run
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Trigger a run: of the machine's default selection, or of the families and "
         "benchmarks named."

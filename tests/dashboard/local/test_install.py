@@ -140,3 +140,12 @@ def test_torch_is_never_built_from_source(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(install, "_stamps", dict)
     install._install_part("torch")
     assert calls[0][1:3] == ("--only-binary", ":all:")
+
+
+def test_python_that_an_existing_environment_ignores_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYTHON", sys.executable)
+    (project.VENV / "lib" / "python3.9").mkdir(parents=True)
+    assert install.install(with_tests=True)
+    assert f"{project.VENV} has python3.9 and keeps it" in capsys.readouterr().out

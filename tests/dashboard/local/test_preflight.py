@@ -156,6 +156,7 @@ def test_unsupported_python_continues_in_a_supported_one_on_the_path(tmp_path: P
         check=False,
     )
     assert process.stdout == "went on with -m dashboard.local up\n"
+    assert process.stderr == f"python3 here is 3.14, too old or too new: continuing with {other}\n"
 
 
 def test_files_that_an_old_python_reads_keep_to_its_syntax() -> None:
