@@ -1,11 +1,13 @@
 """The gunicorn worker of the site: benchmark workers have threads of their own, readers cannot take
-them, and a connection takes a thread only once its request's head is complete.
+them, and a connection takes a thread only once its request is complete.
 
 1. A connection is accepted and waits in the poller, without a thread, for its first bytes.
-2. `peek` looks at them without taking them: as long as the head is not complete, the connection
-   goes on waiting, for at most HEAD_S.
+2. The main thread collects its request (`web_connection`), a head for at most HEAD_S, a body for
+   BODY_S and a second for each SLOWEST_BYTES.
 3. The path in it says whose share serves it: `WORKERS` (the worker API and the probes) or readers.
 4. Where MOST_READERS are being served or wait already, a further one is answered 503 at once.
+5. Where too many connections wait, or too much of their bodies, the one that has waited longest is
+   closed: who sends a request at once is served, however many do not.
 """
 
 import socket
@@ -13,11 +15,16 @@ import struct
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from errno import ECONNRESET
 from functools import partial
+from http import HTTPStatus
 from selectors import EVENT_READ
 from typing import Any
 
-from gunicorn.workers.gthread import TConn, ThreadWorker
+from gunicorn.workers.gthread import ThreadWorker
+
+from dashboard.site.web_connection import Connection
 
 WORKERS = (b"/api/v1/worker/", b"/healthz", b"/readyz", b"/metrics")
 STATIC = b"/static/"  # a page without its style is worse than a page that is late
@@ -26,19 +33,12 @@ STATIC = b"/static/"  # a page without its style is worse than a page that is la
 READER_THREADS, WORKER_THREADS = 3, 5
 MOST_READERS = 24  # in each process: at 0.2 s a page, the last one waits some five seconds
 HEAD_S = 10.0  # a head that takes longer is not a browser's
-BODY_S = 60  # without a further byte of a body
-HEAD_BYTES = 64 * 1024
-END_OF_HEAD = b"\r\n\r\n"
-# What is left of a larger body is not read after the answer: the connection then ends, and says so
-READ_AWAY_BYTES = 2**20
-RETRY_AFTER_S = 5
-BUSY = (
-    b"<!doctype html><html lang=en><meta charset=utf-8>"
-    b'<meta http-equiv="refresh" content="%d"><title>Busy</title>'
-    b"<h1>Too many pages are being read</h1>"
-    b"<p>This page reloads in %d seconds. Measuring goes on: workers have capacity of their own.\n"
-) % (RETRY_AFTER_S, RETRY_AFTER_S)
-BUSY_JSON = b'{"detail": "Too many requests. Send this again in %d seconds."}' % RETRY_AFTER_S
+BODY_S, SLOWEST_BYTES = 30.0, 64 * 1024
+REFUSED_S = 10.0  # in which a client may still send what is dropped
+SEND_S = 60  # without the client taking a further byte of an answer
+# In each process. A process may have 1,024 files open
+MOST_CONNECTIONS, MOST_WAITING_BYTES = 400, 256 * 2**20
+CLOSED = -1  # to make room, after the poller had found something of it
 
 
 class Threads:
@@ -48,7 +48,7 @@ class Threads:
         self.of_workers = ThreadPoolExecutor(WORKER_THREADS, "workers")
         self.of_readers = ThreadPoolExecutor(READER_THREADS, "readers")
 
-    def submit(self, handle: Callable[[TConn], Any], connection: TConn) -> Future[Any]:
+    def submit(self, handle: Callable[[Connection], Any], connection: Connection) -> Future[Any]:
         if connection.is_reader:
             return self.of_readers.submit(handle, connection)
         return self.of_workers.submit(handle, connection)
@@ -74,62 +74,97 @@ class SharingWorker(ThreadWorker):
         except (BlockingIOError, ConnectionAbortedError):
             return  # the other process was quicker, or the client has gone
         self.nr_conns += 1
-        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", BODY_S, 0))
-        connection = TConn(self.cfg, client, address, listener.getsockname())
-        connection.data_ready = True  # before a thread gets it
-        self.wait_for_head(connection)
+        if self.nr_conns > MOST_CONNECTIONS:
+            self.make_room()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", SEND_S, 0))
+        connection = Connection(self.cfg, client, address, listener.getsockname())
+        self.wait_for_request(connection)
 
-    def on_client_socket_readable(self, connection: TConn, client: socket.socket) -> None:
+    def on_client_socket_readable(self, connection: Connection, client: socket.socket) -> None:
         """A kept connection has the first bytes of its next request."""
+        if client.fileno() == CLOSED:
+            return
         self.poller.unregister(client)
         self.keepalived_conns.remove(connection)
-        connection.sock.setblocking(False)
-        self.wait_for_head(connection)
+        client.setblocking(False)
+        connection.expect_request()
+        self.wait_for_request(connection)
 
-    def on_pending_socket_readable(self, connection: TConn, client: socket.socket) -> None:
-        """Further bytes of a head have come."""
-        try:
-            head = peek(client)
-        except OSError:
-            head = b""
-        if len(head) == connection.head_bytes:  # nothing new: the client has closed
-            self.stop_waiting(connection)
-            self.end(connection)
-        elif END_OF_HEAD in head or len(head) >= HEAD_BYTES:
-            self.stop_waiting(connection)
-            self.place(connection, head)
-        else:
-            # Not before there are more bytes than now: the poller would wake up all the time
-            connection.head_bytes = len(head)
-            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, len(head) + 1)
-
-    def wait_for_head(self, connection: TConn) -> None:
+    def wait_for_request(self, connection: Connection) -> None:
         """Have `murder_pending` close it where the head is not complete in time."""
         connection.timeout = time.monotonic() + HEAD_S
-        connection.head_bytes = 0
         self.pending_conns.append(connection)
         when_readable = partial(self.on_pending_socket_readable, connection)
         self.poller.register(connection.sock, EVENT_READ, when_readable)
 
-    def stop_waiting(self, connection: TConn) -> None:
+    def on_pending_socket_readable(self, connection: Connection, client: socket.socket) -> None:
+        """More of a request has come."""
+        if client.fileno() == CLOSED:
+            return
+        waiting, had_head = self.pending_conns, bool(connection.head)
+        try:
+            number = connection.receive()
+            if number and not had_head and not connection.is_refused:
+                self.check_head(connection)
+        except OSError:
+            number = 0
+        if not number:  # the client has closed
+            self.drop(connection)
+        elif connection.is_complete and not connection.is_refused:
+            self.stop_waiting(connection)
+            self.place(connection)
+        else:
+            while sum(each.body_bytes - each.missing for each in waiting) > MOST_WAITING_BYTES:
+                self.drop(waiting[0])
+
+    def check_head(self, connection: Connection) -> None:
+        """Refuse the request, or wait for its body. Raises OSError where the client has gone."""
+        now = time.monotonic()
+        if fault := connection.fault():
+            connection.refuse(fault)
+            connection.timeout = now + REFUSED_S
+        elif connection.missing:
+            connection.timeout = now + BODY_S + connection.missing / SLOWEST_BYTES
+            connection.invite_body()
+
+    def stop_waiting(self, connection: Connection) -> None:
         self.poller.unregister(connection.sock)
         self.pending_conns.remove(connection)
-        connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
 
-    def place(self, connection: TConn, head: bytes) -> None:
+    def drop(self, connection: Connection) -> None:
+        """Close a connection whose request is not complete."""
+        self.stop_waiting(connection)
+        self.end(connection)
+
+    def make_room(self) -> None:
+        """Close who has waited longest, first of those who have no request under way."""
+        if self.keepalived_conns:
+            connection = self.keepalived_conns.popleft()
+            self.poller.unregister(connection.sock)
+            self.end(connection)
+        elif self.pending_conns:
+            self.drop(self.pending_conns[0])
+
+    def murder_pending(self) -> None:
+        """Close what was not complete in time."""
+        now = time.monotonic()
+        for connection in [each for each in self.pending_conns if each.timeout <= now]:
+            self.drop(connection)
+
+    def place(self, connection: Connection) -> None:
         """Hand the connection to the threads of its share, or refuse it."""
-        path = path_of(head)
+        path = connection.path
         connection.is_reader = not path.startswith(WORKERS)
         if connection.is_reader and self.readers >= MOST_READERS and not path.startswith(STATIC):
-            self.refuse(connection, path)
+            self.refuse(connection)
         else:
             self.enqueue_req(connection)
 
-    def enqueue_req(self, connection: TConn) -> None:
+    def enqueue_req(self, connection: Connection) -> None:
         self.readers += connection.is_reader
         super().enqueue_req(connection)
 
-    def finish_request(self, connection: TConn, outcome: Future[Any]) -> None:
+    def finish_request(self, connection: Connection, outcome: Future[Any]) -> None:
         self.readers -= connection.is_reader
         super().finish_request(connection, outcome)
 
@@ -139,40 +174,30 @@ class SharingWorker(ThreadWorker):
         for connection in self.pending_conns:
             connection.timeout = min(connection.timeout, deadline)
 
-    def refuse(self, connection: TConn, path: bytes) -> None:
-        """Answer 503 from the main thread: the answer fits into the socket's empty buffer."""
-        kind, body = b"text/html; charset=utf-8", BUSY
-        if path.startswith(b"/api/"):
-            kind, body = b"application/json", BUSY_JSON
-        try:
-            connection.sock.recv(HEAD_BYTES)  # what is unread would make the end a reset
-            connection.sock.send(
-                b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n"
-                b"Retry-After: %d\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n%b"
-                % (RETRY_AFTER_S, kind, len(body), body)
-            )
-        except OSError:
-            pass  # the client has gone
+    def refuse(self, connection: Connection) -> None:
+        with suppress(OSError):  # the client has gone
+            connection.refuse(HTTPStatus.SERVICE_UNAVAILABLE)
         self.end(connection)
 
-    def end(self, connection: TConn) -> None:
+    def end(self, connection: Connection) -> None:
         self.nr_conns -= 1
         connection.close()
 
-    def handle_request(self, request: Any, connection: TConn) -> Any:
-        """In a thread: serve it; after a large body the answer says that the connection ends."""
+    def handle_request(self, request: Any, connection: Connection) -> Any:
+        """In a thread. A client that does not take its answer counts as gone."""
+        request._expected_100_continue = False  # invited already
         length = dict(request.headers).get("CONTENT-LENGTH", "0")
-        if int(length) > READ_AWAY_BYTES:
+        if int(length) != connection.body_bytes:  # gunicorn reads the head otherwise than we do
             request.force_close()
-        return super().handle_request(request, connection)
+        connection.received.seek(len(connection.head))
+        request.body = connection.received
+        try:
+            return super().handle_request(request, connection)
+        except BlockingIOError:
+            raise ConnectionResetError(ECONNRESET, "the answer was not taken in time") from None
 
-
-def peek(client: socket.socket) -> bytes:
-    """What a client has sent so far, which stays in the socket; empty: it has closed."""
-    return client.recv(HEAD_BYTES, socket.MSG_PEEK)
-
-
-def path_of(head: bytes) -> bytes:
-    """The path of "METHOD path HTTP/1.1"; empty where the head is something else."""
-    words = head.split(b"\r\n", 1)[0].split(b" ")
-    return words[1] if len(words) == 3 else b""
+    def _keepalive_after(self, connection: Connection, keepalive: Any) -> bool:
+        """Forget what was not read of the body, which has come: nothing is left in the socket."""
+        connection.parser.unreader.take_buffered()
+        connection.received.close()
+        return bool(keepalive)

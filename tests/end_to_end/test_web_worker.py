@@ -11,13 +11,14 @@ import psycopg
 import pytest
 
 from dashboard.accounts.core.tokens import hash_token
-from dashboard.site.web_worker import HEAD_S, MOST_READERS, path_of
+from dashboard.site.web_worker import HEAD_S, MOST_CONNECTIONS, MOST_READERS
 from tests.builders.servers import running_postgres
 from tests.builders.web_process import WebProcess, web_process
 
 PROCESSES = 2
 PATHS = (b"/runs/", b"/", b"/api/v1/benchmarks")
 WORKER = "/api/v1/worker/alive"
+RESULT = "/api/v1/worker/jobs/00000000-0000-4000-8000-000000000000"
 LIMIT_MIB = 32  # of a result
 
 
@@ -78,16 +79,90 @@ def test_client_that_leaves_before_its_head_is_complete_is_dropped(site: WebProc
         assert is_closed(client)
 
 
-def test_too_large_body_is_413_and_the_next_request_is_answered(
+def slow_bodies(site: WebProcess, stack: ExitStack, number: int) -> list[socket.socket]:
+    """So many requests of which one byte of the body has come."""
+    head = b"POST %b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"
+    paths = (b"/api/v1/runs/plan", b"/sign-in/", WORKER.encode())
+    sent = [head % paths[place % len(paths)] for place in range(number)]
+    return [stack.enter_context(connect(site, each)) for each in sent]
+
+
+def test_slow_bodies_take_no_thread(site: WebProcess) -> None:
+    with ExitStack() as stack:
+        slow_bodies(site, stack, 64)
+        for _ in range(20):
+            assert httpx.get(f"{site.client.base_url}/runs/", timeout=5).status_code == 200
+        assert httpx.post(f"{site.client.base_url}{WORKER}", json={}, timeout=5).status_code == 401
+
+
+def test_body_in_pieces_is_answered(site: WebProcess) -> None:
+    with ExitStack() as stack:
+        [client, *_] = slow_bodies(site, stack, 1)
+        for _ in range(3):
+            time.sleep(0.1)
+            client.sendall(b" " * 333)
+        assert client.recv(1000).startswith(b"HTTP/1.1 400")
+
+
+def test_connections_that_wait_longest_make_room_for_others(site: WebProcess) -> None:
+    """More than one process keeps: the first are closed, and a page is served at once."""
+    with ExitStack() as stack:
+        first, *_ = slow_bodies(site, stack, PROCESSES * MOST_CONNECTIONS + 20)
+        assert httpx.get(f"{site.client.base_url}/runs/", timeout=5).status_code == 200
+        first.settimeout(5)
+        assert is_closed(first)
+
+
+def test_chunked_body_is_411(site: WebProcess) -> None:
+    answer = site.client.post("/api/v1/runs/plan", content=iter([b"{}"]))
+    assert answer.status_code == 411
+    assert "Content-Length" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("path", "mib"), [("/sign-in/", 5), ("/api/v1/runs/plan", 5), (f"{RESULT}/artifacts/a", 70)]
+)
+def test_too_large_body_is_413_and_the_connection_ends(
+    site: WebProcess, path: str, mib: int
+) -> None:
+    answer = site.client.post(path, content=b"x" * mib * 2**20)
+    assert answer.status_code == 413
+    assert answer.headers["Connection"] == "close"
+    assert site.client.get("/healthz").status_code == 200
+
+
+def test_body_that_nobody_read_leaves_the_connection_usable(
     site: WebProcess, worker_token: str
 ) -> None:
-    headers = {"Authorization": f"Bearer {worker_token}"}
-    job = "/api/v1/worker/jobs/00000000-0000-4000-8000-000000000000/result"
-    with httpx.Client(base_url=site.client.base_url, headers=headers, timeout=60) as client:
-        answer = client.post(job, content=b"x" * (LIMIT_MIB + 8) * 2**20)
-        assert answer.status_code == 413
-        assert answer.headers["Connection"] == "close"
-        assert client.post(WORKER, json={}).status_code == 422
+    with httpx.Client(base_url=site.client.base_url, timeout=60) as client:
+        assert client.post(f"{RESULT}/result", content=b"x" * 8 * 2**20).status_code == 401
+        headers = {"Authorization": f"Bearer {worker_token}"}
+        body = b"x" * (LIMIT_MIB + 8) * 2**20
+        assert client.post(f"{RESULT}/result", content=body, headers=headers).status_code == 413
+        assert client.post(WORKER, json={}, headers=headers).status_code == 422
+
+
+def test_client_that_asks_first_is_invited_to_send_its_body(site: WebProcess) -> None:
+    head = b"POST /api/v1/runs/plan HTTP/1.1\r\nHost: localhost\r\n"
+    with connect(site, head + b"Content-Length: 2\r\nExpect: 100-continue\r\n\r\n") as client:
+        assert client.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        client.sendall(b"{}")
+        assert client.recv(1000).startswith(b"HTTP/1.1 422")
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [b"Content-Length: 5\r\nContent-Length: 6", b"Content-Length: +5", b"Content-Length : 5"],
+)
+def test_length_that_can_be_read_in_two_ways_ends_the_connection(
+    site: WebProcess, lengths: bytes
+) -> None:
+    hidden = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    request = b"POST /sign-in/ HTTP/1.1\r\nHost: localhost\r\n%b\r\n\r\n" % lengths
+    with connect(site, request + hidden) as client:
+        answer = b"".join(iter(lambda: client.recv(4000), b""))
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert b"ok" not in answer
 
 
 @pytest.mark.parametrize("header", ["SCRIPT_NAME", "PATH_INFO", "REMOTE_USER"])
@@ -115,18 +190,6 @@ def worker_token(site: WebProcess, database: str) -> str:
             [hash_token("secret")],
         )
     return "secret"
-
-
-@pytest.mark.parametrize(
-    ("head", "path"),
-    [
-        (b"GET /runs/ HTTP/1.1\r\n", b"/runs/"),
-        (b"\x16\x03\x01 a TLS hello", b""),
-        (b"", b""),
-    ],
-)
-def test_path_of_a_head(head: bytes, path: bytes) -> None:
-    assert path_of(head) == path
 
 
 @pytest.fixture(scope="module")
