@@ -17,7 +17,12 @@ from typing import NoReturn
 
 from compilewatch_client.errors import ClientError
 
+OLDEST = (3, 11)  # as requires-python in pyproject.toml
 ERROR, INTERRUPTED, TERMINATED = 2, 130, 143
+if sys.version_info[:2] < OLDEST:
+    # Below is what an old Python cannot run; it reads this file and those above
+    sys.stderr.write(f"compilewatch: this needs Python 3.11 or later: {sys.executable}\n")
+    sys.exit(ERROR)
 
 
 def command_parser() -> ArgumentParser:

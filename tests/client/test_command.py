@@ -93,6 +93,14 @@ def test_watch_lists_failures_and_exits_with_1(compilewatch: RunCommand) -> None
     assert "timeout" in result.out
 
 
+def test_message_of_a_worker_is_printed_as_text(compilewatch: RunCommand) -> None:
+    job = alerting.measure(None, 0)
+    Job.objects.filter(pk=job.pk).update(message="cannot open [/usr/lib/x] [float32] \x1b[31mred")
+    result = compilewatch("watch", str(job.run.pk))
+    assert result.code == 1
+    assert "cannot open [/usr/lib/x] [float32] [31mred" in result.out
+
+
 def test_misspelt_benchmark_is_refused_with_a_suggestion(compilewatch: RunCommand) -> None:
     both_builds()
     result = compilewatch("run", site.BUILD, "--benchmark", site.MLP[:-1])

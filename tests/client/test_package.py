@@ -1,5 +1,6 @@
 """The project as an installed package brings the command."""
 
+import ast
 import subprocess
 import sys
 import tomllib
@@ -27,6 +28,24 @@ def test_project_installs_the_command() -> None:
     [(name, value)] = PROJECT["project"]["scripts"].items()
     assert name == "compilewatch"
     assert EntryPoint(name, value, "console_scripts").load() is main
+
+
+def test_old_python_is_an_error_in_one_line() -> None:
+    code = (
+        "import runpy, sys; sys.version_info = (3, 9, 1); "
+        "runpy.run_module('compilewatch_client', run_name='__main__')"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert process.returncode == 2
+    assert process.stderr == f"compilewatch: this needs Python 3.11 or later: {sys.executable}\n"
+
+
+def test_files_that_an_old_python_reads_keep_to_its_syntax() -> None:
+    for name in ("__init__", "__main__", "errors"):
+        source = (ROOT / "compilewatch_client" / f"{name}.py").read_text()
+        ast.parse(source, feature_version=(3, 6))
 
 
 @pytest.mark.slow
