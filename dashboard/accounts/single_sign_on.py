@@ -6,31 +6,60 @@ that address is theirs; somebody new gets one with the role OIDC_ROLE.
 
 from typing import Any
 
+import structlog
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import User
 from django.core.exceptions import SuspiciousOperation
+from django.http import HttpRequest
 from django.urls import URLPattern, path
+from jwt import PyJWTError
 from mozilla_django_oidc.auth import OIDCAuthenticationBackend
 from mozilla_django_oidc.views import OIDCAuthenticationCallbackView, OIDCAuthenticationRequestView
+from requests import RequestException
 
 from dashboard.accounts.services.roles import Role, assign
 
+# The last three: an answer that has another form
+REFUSED = (SuspiciousOperation, PyJWTError, RequestException, LookupError, TypeError, ValueError)
+
+logger = structlog.get_logger(__name__)
+
 
 class SingleSignOn(OIDCAuthenticationBackend):
-    """The library checks signature, state and nonce; we check the token's audience and issuer."""
+    """The library checks signature, state and nonce; we check whose token it is, and how old."""
+
+    def authenticate(self, request: HttpRequest | None, **options: Any) -> User | None:
+        """Who comes from the issuer; None, with the reason in the log, where anything is wrong."""
+        try:
+            person: User | None = super().authenticate(request, **options)
+        except REFUSED as error:
+            logger.warning("single sign-on refused", reason=repr(error)[:300])
+            return None
+        return person
 
     def verify_token(self, token: str, **options: Any) -> dict[str, Any]:
-        """The token's claims. Raises SuspiciousOperation: the sign-in fails."""
+        """The token's claims. Raises SuspiciousOperation, PyJWTError."""
         claims: dict[str, Any] = super().verify_token(token, **options)
-        audience = claims.get("aud", [])
-        clients = [audience] if isinstance(audience, str) else audience
-        if settings.OIDC_RP_CLIENT_ID not in clients:
-            raise SuspiciousOperation(f"The token was made for {audience}, not for this site.")
-        if claims.get("iss", "").rstrip("/") != settings.OIDC_ISSUER:
+        client = settings.OIDC_RP_CLIENT_ID
+        audience = claims.get("aud")
+        if audience not in (client, [client]) or claims.get("azp", client) != client:
+            raise SuspiciousOperation(
+                f"The token was made for {audience}, not for this site alone."
+            )
+        if str(claims.get("iss")).rstrip("/") != settings.OIDC_ISSUER:
             raise SuspiciousOperation(
                 f"The token was made by {claims.get('iss')}, not by {settings.OIDC_ISSUER}."
             )
+        if "exp" not in claims or not claims.get("sub"):
+            raise SuspiciousOperation("The token has no end, or names nobody.")
+        return claims
+
+    def get_userinfo(self, access_token: str, id_token: str, payload: dict[str, Any]) -> Any:
+        """What the issuer says of the person whom the token names."""
+        claims = super().get_userinfo(access_token, id_token, payload)
+        if claims.get("sub") != payload["sub"]:
+            raise SuspiciousOperation("The issuer described somebody else than its token names.")
         return claims
 
     def verify_claims(self, claims: dict[str, Any]) -> bool:

@@ -71,6 +71,7 @@ class Provider:
             "exp": now + 60,
             **self.claims,
         }
+        claims = {name: claim for name, claim in claims.items() if claim is not None}
         id_token = jwt.encode(claims, self.key, "RS256", headers={"kid": "1"})
         return {"access_token": "any", "id_token": id_token}
 

@@ -68,14 +68,40 @@ def test_unverified_address_opens_no_account(issuer: Provider) -> None:
     "wrong",
     [
         {"aud": "another-site"},
+        {"aud": ["compilewatch", "another-site"]},
+        {"aud": None},
+        {"azp": "another-site"},
         {"iss": "https://elsewhere.example.org"},
+        {"iss": 1},
         {"nonce": "x"},
+        {"exp": 1},
+        {"exp": None},
+        {"exp": "soon"},
+        {"nbf": 2**40},
+        {"sub": "2"},
+        {"sub": None},
     ],
+    ids=str,
 )
-def test_token_of_another_audience_or_issuer_lets_nobody_in(
-    issuer: Provider, wrong: dict[str, str]
+def test_token_of_another_site_time_or_person_lets_nobody_in(
+    issuer: Provider, wrong: dict[str, Any]
 ) -> None:
     assert not is_in(sign_in(issuer, **wrong))
+
+
+@pytest.mark.parametrize("right", [{"aud": ["compilewatch"]}, {"azp": "compilewatch"}], ids=str)
+def test_token_for_this_site_alone_lets_in(issuer: Provider, right: dict[str, Any]) -> None:
+    assert is_in(sign_in(issuer, **right))
+
+
+def test_who_is_refused_is_led_to_the_sign_in(issuer: Provider) -> None:
+    client = sign_in(issuer)
+    client.logout()
+    query = parse_qs(urlsplit(client.get("/single-sign-on/")["Location"]).query)
+    issuer.claims |= {"nonce": query["nonce"][0], "exp": 1}
+    state = query["state"][0]
+    answer = client.get("/single-sign-on/callback/", {"code": "any", "state": state})
+    assert answer["Location"] == "/sign-in/?refused=1"
 
 
 def test_a_token_that_somebody_else_signed_lets_nobody_in(issuer: Provider) -> None:
