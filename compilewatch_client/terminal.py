@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from rich.console import Console
@@ -69,10 +69,11 @@ def format_number(value: float | None, unit: str = "") -> str:
 
 
 def format_time(text: str | None) -> str:
-    """A time of the API as day and minute, in this machine's zone."""
+    """A time of the API as the site's pages write it: "22 Nov 2026, 16:53 UTC"."""
     if not text:
         return "–"
-    return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M")
+    at = datetime.fromisoformat(text).astimezone(UTC)
+    return f"{at.day} {at:%b %Y, %H:%M} UTC"
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The site's content security policy, widened for the admin alone; what text it takes; HEAD."""
 
 from collections.abc import Callable
+from datetime import UTC
 from typing import Any
 
 import structlog
@@ -12,6 +13,7 @@ from django.db import DataError, ProgrammingError
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase, JsonResponse
 from django.urls import reverse
+from django.utils import timezone
 from django.views.defaults import bad_request
 
 # What Django's admin makes of a filter or a field that somebody wrote into an address
@@ -40,6 +42,17 @@ class ContentSecurityPolicy(CSPMiddleware):
         if is_of_the_admin(request):
             parts.replace = settings.ADMIN_POLICY
         return parts
+
+
+class AdminInUTC:
+    """The admin's times are in UTC, as its formats say: Django writes them, without scripts."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        with timezone.override(UTC if is_of_the_admin(request) else None):
+            return self._get_response(request)
 
 
 class HeadWithoutBody:

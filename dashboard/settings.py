@@ -61,8 +61,9 @@ CSRF_TRUSTED_ORIGINS = [SITE_URL]
 ROOT_URLCONF = "dashboard.urls"
 WSGI_APPLICATION = "dashboard.wsgi.application"
 LANGUAGE_CODE = "en-us"
-USE_I18N = False
+USE_I18N = False  # English, whatever the browser asks for
 USE_TZ = True
+FORMAT_MODULE_PATH = "dashboard.site.formats"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 INSTALLED_APPS = [
@@ -88,6 +89,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.gzip.GZipMiddleware",  # with random padding against BREACH
     "dashboard.site.log_context.RequestContext",
+    "dashboard.middleware.AdminInUTC",
     "dashboard.middleware.ContentSecurityPolicy",
     "dashboard.middleware.StorableText",  # before all that read or store what was sent
     "django.contrib.sessions.middleware.SessionMiddleware",

@@ -7,6 +7,7 @@ does not manage its partitions: runs/services/partitions.py does.
 from django.db import models
 from django.db.models.expressions import RawSQL
 
+from dashboard.language.moments import stamp
 from dashboard.models.fields import JSONField
 from dashboard.models.runs import Purpose, Status
 
@@ -160,7 +161,7 @@ class Datum(models.Model):
         indexes = [models.Index(fields=["job"], name="datum_job")]
 
     def __str__(self) -> str:
-        return f"{self.value} at {self.planned_at:%Y-%m-%d %H:%M}"
+        return f"{self.value} at {stamp(self.planned_at)}"
 
 
 class DayLevel(models.Model):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.language.metrics import Metric
+from dashboard.language.moments import HOVERED
 from dashboard.language.wording import with_unit
 from dashboard.ui.axes import value_axis
 from dashboard.ui.config_looks import dash, symbol
@@ -225,7 +226,7 @@ def _other_purposes(line: ChartLine, metric: Metric) -> list[Trace]:
 
 def _hover(line: ChartLine, metric: Metric) -> str:
     value = with_unit("%{y:.4~g}", metric)
-    return f"{value}<br>%{{text}}<br>%{{x|%e %b %Y %H:%M}} UTC<extra>{line.name}</extra>"
+    return f"{value}<br>%{{text}}<br>{HOVERED}<extra>{line.name}</extra>"
 
 
 def _failures(line: ChartLine, row: int) -> list[Trace]:
@@ -245,7 +246,7 @@ def _failures(line: ChartLine, row: int) -> list[Trace]:
             customdata=_pick(line.job, failed),
             text=[f"{line.status[index]}<br>{line.build[index]}" for index in failed],
             marker={"size": 8, "symbol": "x-thin", "line": {"width": 2}},
-            hovertemplate=f"%{{text}}<br>%{{x|%e %b %Y %H:%M}} UTC<extra>{line.name}</extra>",
+            hovertemplate=f"%{{text}}<br>{HOVERED}<extra>{line.name}</extra>",
         )
     ]
 

@@ -79,7 +79,7 @@ def test_hover_is_in_the_zone_that_the_page_names(page: Page, zone: str) -> None
     at = times()[0].astimezone(ZoneInfo(zone))
     named = page.locator("figcaption [data-zone]").text_content() or ""
     assert ZoneInfo(named).utcoffset(at) == at.utcoffset()  # Chromium says Asia/Calcutta
-    assert f"{at.day} {at:%b %Y %H:%M} {named}" in hovered(page, plot)
+    assert f"{at.day} {at:%b %Y, %H:%M} {named}" in hovered(page, plot)
 
 
 def test_the_axis_is_in_the_same_zone(page: Page, zone: str) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dashboard.catalog.core.versions import variant_of
 from dashboard.language.durations import duration
 from dashboard.language.metrics import Metric
+from dashboard.language.moments import HOVERED
 from dashboard.language.wording import axis_title
 from dashboard.ui.charts import ChartLine, Figure
 from dashboard.ui.config_looks import SLOTS
@@ -140,7 +141,7 @@ def _ticks(at_ms: NDArray[np.int64], start: int, end: int) -> dict[str, Any]:
             ticks.append(at)
             last = place
     time = "%H:%M:%S" if length < _SHORT_MS else "%H:%M"
-    return {"tickvals": ticks, "tickformat": f"{time}<br>%e %b"}
+    return {"tickvals": ticks, "tickformat": f"{time}<br>%-d %b"}
 
 
 def pause(at_ms: NDArray[np.int64]) -> tuple[int, int] | None:
@@ -199,7 +200,7 @@ def _points(
         "connectgaps": False,
         "line": {"width": 1.5, "dash": dash},
         "marker": {"size": 5},
-        "hovertemplate": f"%{{text}}<br>%{{x|%e %b %Y %H:%M}} UTC<extra>{line.name}</extra>",
+        "hovertemplate": f"%{{text}}<br>{HOVERED}<extra>{line.name}</extra>",
         "meta": {"slot": slot, "role": "line"},
     }
 

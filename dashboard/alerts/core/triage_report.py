@@ -10,6 +10,7 @@ from datetime import date, datetime
 from dashboard.alerts.core.rates import Rates
 from dashboard.language import states
 from dashboard.language.exports import markdown_table
+from dashboard.language.moments import day, stamp
 from dashboard.language.wording import plural
 
 UNASSIGNED = "unassigned"
@@ -107,7 +108,7 @@ def _counts(by_state: Sequence[tuple[str, int]]) -> str:
 def markdown(report: TriageReport, site: str) -> str:
     """The report for a chat, an issue or a wiki. site: the address that links begin with."""
     parts = [
-        f"# Triage, {report.start:%d %b} to {report.end:%d %b %Y}: {report.headline}",
+        f"# Triage, {day(report.start)} to {day(report.end)}: {report.headline}",
         "## Late",
         _late_lines(report.late, site),
         "## New",
@@ -126,7 +127,7 @@ def markdown(report: TriageReport, site: str) -> str:
 def _lines(alerts: Sequence[ReportedAlert], site: str, nothing: str) -> str:
     rows = []
     for alert in alerts[:MOST_LINES]:
-        due = f", due {alert.due_at:%d %b %H:%M}" if alert.due_at else ""
+        due = f", due {stamp(alert.due_at)}" if alert.due_at else ""
         about = (
             f"{alert.severity}, {states.label(alert.state)}, {alert.assignee or UNASSIGNED}{due}"
         )
@@ -159,7 +160,7 @@ def _workloads(people: Sequence[Workload]) -> str:
     rows = []
     for load in people:
         name = load.assignee or UNASSIGNED
-        rows.append((name, str(load.open), str(load.late), f"{load.oldest:%d %b %Y}"))
+        rows.append((name, str(load.open), str(load.late), day(load.oldest)))
     return markdown_table(("Who", "Open", "Late", "Oldest from"), rows)
 
 

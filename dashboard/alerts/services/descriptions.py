@@ -9,6 +9,7 @@ from dashboard.alerts.core import grouping
 from dashboard.alerts.selectors.evidence import alerting_series_count, surest, suspicion_of
 from dashboard.alerts.services import due_dates
 from dashboard.alerts.services.history import lock
+from dashboard.language.moments import stamp
 from dashboard.language.wording import metric_of
 from dashboard.models import Alert, AlertGroup, Kind, Series
 
@@ -56,4 +57,4 @@ def since(group: AlertGroup, first: Alert) -> str:
         return f"on {group.new.label}"
     if group.new is not None and group.new_id != group.base_id:
         return f"since {group.new.label}"
-    return f"on {group.machine} since {timezone.localtime(first.planned_at):%d %b %H:%M}"
+    return f"on {group.machine} since {stamp(timezone.localtime(first.planned_at))}"

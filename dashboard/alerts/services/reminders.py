@@ -9,6 +9,7 @@ from dashboard.alerts.core.due import MOST_AHEAD, reminder
 from dashboard.alerts.selectors.alerts import OPEN
 from dashboard.alerts.services.due_dates import AWAITS_PEOPLE, FIELDS, set_due
 from dashboard.alerts.services.history import add_event, lock
+from dashboard.language.moments import stamp
 from dashboard.models import AlertGroup, Direction
 
 
@@ -46,7 +47,7 @@ def _remind(group: AlertGroup, now: datetime) -> bool:
 
 
 def _sentence(group: AlertGroup) -> str:
-    """ "by 27 Nov 2026 09:00, assigned to nobody"."""
+    """ "by 27 Nov 2026, 09:00 UTC, assigned to nobody"."""
     assert group.due_at is not None  # it was due
-    moment = timezone.localtime(group.due_at)
-    return f"by {moment:%d %b %Y %H:%M %Z}, assigned to {group.assignee or 'nobody'}"
+    due = stamp(timezone.localtime(group.due_at))
+    return f"by {due}, assigned to {group.assignee or 'nobody'}"

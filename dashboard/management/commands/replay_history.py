@@ -19,6 +19,7 @@ from dashboard.alerts.selectors.history_replay import (
     replay_all,
 )
 from dashboard.detection import VERSION
+from dashboard.language.moments import stamp
 from dashboard.language.wording import signed
 from dashboard.management.site_command import SiteCommand
 
@@ -109,4 +110,4 @@ def _lines(replayed: SeriesReplay) -> Iterator[str]:
         for change in changes:
             effect = f"{signed(change.effect)} {change.unit}"
             outcome = replayed.outcomes[change.position]
-            yield f"{name}: {where}, {change.at:%Y-%m-%d %H:%M}: {effect}, {outcome}"
+            yield f"{name}: {where}, {stamp(change.at)}: {effect}, {outcome}"

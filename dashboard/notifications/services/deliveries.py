@@ -21,6 +21,7 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from dashboard.alerts.selectors.triage_report import DAYS, build_report
+from dashboard.language.moments import stamp
 from dashboard.models import AlertEvent, Channel, Delivery, Rule, Subject
 from dashboard.notifications.core.kinds import REPORT, TEST, WEBHOOK_PREFIX
 from dashboard.notifications.core.rules import When, last_due, selects
@@ -219,7 +220,7 @@ def _not_sent(delivery: Delivery, refusal: NotSent, now: datetime) -> None:
         _end(delivery, state=Delivery.State.FAILED, answer=str(refusal))
         if not _is_test(delivery):
             tries = delivery.attempts + 1
-            problem = f"Switched off {now:%Y-%m-%d %H:%M} UTC, after {tries} tries: {refusal}"
+            problem = f"Switched off {stamp(now)}, after {tries} tries: {refusal}"
             Channel.objects.filter(pk=delivery.channel_id).update(enabled=False, problem=problem)
 
 

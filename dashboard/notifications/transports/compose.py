@@ -7,6 +7,7 @@ from typing import Any
 
 from django.template.loader import render_to_string
 
+from dashboard.language.moments import stamp
 from dashboard.language.wording import plural
 from dashboard.notifications.transports.message import IMAGE_NAME, Message
 
@@ -98,8 +99,7 @@ def event_message(entry: Entry, at: datetime, image: bytes | None) -> Message:
         url=entry.url,
         at=at,
         entries=[entry],
-        footer=f"Sent by Compilewatch for an event of {at:%Y-%m-%d %H:%M} UTC. "
-        "Rules say who is notified.",
+        footer=f"Sent by Compilewatch for an event of {stamp(at)}. Rules say who is notified.",
         image=image,
     )
 
@@ -115,7 +115,7 @@ def digest_message(
         url=url,
         at=at,
         entries=entries,
-        intro=f"{count} from {start:%Y-%m-%d %H:%M} to {at:%Y-%m-%d %H:%M} UTC.",
+        intro=f"{count} from {stamp(start)} to {stamp(at)}.",
         footer=f"Sent by Compilewatch by the rule “{rule}”.",
     )
 
@@ -206,7 +206,7 @@ def _owned(entry: Entry) -> str:
     if entry.assignee:
         parts.append(f"assigned to {entry.assignee}")
     if entry.due_at:
-        parts.append(f"due {datetime.fromisoformat(entry.due_at):%d %b %Y %H:%M} UTC")
+        parts.append(f"due {stamp(datetime.fromisoformat(entry.due_at))}")
     if entry.is_improvement and parts:
         parts.append("for information")
     text = ", ".join(parts)

@@ -14,6 +14,7 @@ from dashboard.comparisons.core.candidate_verdicts import (
     ModelVerdict,
     Safety,
 )
+from dashboard.language.moments import stamp
 from dashboard.notifications.transports.compose import SCHEMA
 from dashboard.notifications.transports.message import Message
 
@@ -65,7 +66,7 @@ def candidate_message(entry: CandidateEntry, at: datetime) -> Message:
         "sections": _sections(entry.verdicts),
         "meaning": WHAT_IT_MEANS,
         "footer": f"Sent by Compilewatch for a comparison that had ended at "
-        f"{at:%Y-%m-%d %H:%M} UTC. Rules about release candidates say who is notified.",
+        f"{stamp(at)}. Rules about release candidates say who is notified.",
     }
     document = {
         "schema": SCHEMA,

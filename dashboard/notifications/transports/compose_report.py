@@ -12,13 +12,14 @@ from dashboard.alerts.core.triage_report import (
     TriageReport,
     markdown,
 )
+from dashboard.language.moments import day
 from dashboard.notifications.transports.compose import SCHEMA
 from dashboard.notifications.transports.message import Message
 
 
 def report_message(report: TriageReport, rule: str, site: str, url: str) -> Message:
     """rule: by which it is sent. site: the address that links begin with. url: of its page."""
-    days = f"{report.start:%d %b} to {report.end:%d %b}"
+    days = f"{day(report.start)} to {day(report.end)}"
     subject = f"Triage, {days}: {report.headline}"
     footer = f"Sent by Compilewatch by the rule “{rule}”."
     context = {

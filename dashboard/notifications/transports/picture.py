@@ -15,6 +15,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from dashboard.alerts.core.alert_charts import Step, median_after, median_before
+from dashboard.language.moments import day, stamp
 from dashboard.ui.charts import ChartLine
 from dashboard.ui.downsampling import Floats
 
@@ -116,11 +117,11 @@ def _axes(draw: ImageDraw.ImageDraw, scale: Scale, title: str, unit: str) -> Non
         draw.line([(LEFT, y), (WIDTH - RIGHT, y)], RULE, 2)
         draw.text((LEFT - 14, y), f"{value:.4g} {unit}".strip(), SOFT, font, anchor="rm")
     first, last = scale.x
-    form = "%d %b %Y" if last - first > _SHORT_MS else "%d %b %H:%M"
+    write = day if last - first > _SHORT_MS else stamp
     for share, anchor in ((0.02, "lt"), (0.5, "mt"), (0.98, "rt")):
         at = first + share * (last - first)
         x, _ = scale.at(at, scale.y[0])
-        date = datetime.fromtimestamp(at / 1000, UTC).strftime(form)
+        date = write(datetime.fromtimestamp(at / 1000, UTC))
         draw.text((x, bottom + 14), date, SOFT, font, anchor)
 
 

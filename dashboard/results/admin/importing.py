@@ -66,7 +66,7 @@ class ImportForm(forms.Form):
         required=False,
         label="Measured at",
         widget=UnfoldAdminTextInputWidget,
-        help_text="For a file of another tool that does not say when: 2026-11-21 03:00.",
+        help_text="For a file of another tool that does not say when, in UTC: 2026-11-21 03:00.",
     )
     config = forms.CharField(
         required=False,

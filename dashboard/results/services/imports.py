@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from dashboard.catalog.core.plan import FIELD_FAMILIES
 from dashboard.language.contracts import Refused
+from dashboard.language.moments import stamp
 from dashboard.models import (
     Benchmark,
     Job,
@@ -102,7 +103,7 @@ def import_results(
     if judge:
         judged_imports.require_judgeable(key=track)
     report = ImportReport()
-    runs = ImportRuns(machine, track, label or f"Import of {timezone.now():%Y-%m-%d %H:%M}")
+    runs = ImportRuns(machine, track, label or f"Import of {stamp(timezone.now())}")
     existing = frozenset(Benchmark.objects.filter(imported=True).values_list("name", flat=True))
     of_field = Benchmark.objects.filter(family__startswith=FIELD_FAMILIES, imported=False)
     hints = replace(

@@ -23,6 +23,7 @@ from unfold.widgets import (
 
 from dashboard.catalog.core.plan import Case, PlanError
 from dashboard.language.durations import duration
+from dashboard.language.moments import stamp
 from dashboard.models import Machine, Schedule
 from dashboard.runs.core.timing import EVERY_DAY, HOURS, WEEKDAYS, Timing
 from dashboard.runs.forms import (
@@ -206,14 +207,14 @@ def no_worker_warning(machine: Machine) -> str:
 
 
 def when_in_words(schedule: Schedule) -> str:
-    """As "Every day at 02:30, Europe/Berlin. Next: Tuesday 24 November, 02:30."."""
+    """As "Every day at 02:30, Europe/Berlin. Next: Tuesday, 24 Nov 2026, 02:30 UTC+1, in 3 h."."""
     due = due_after(schedule.crontab, timezone.now())
     return f"{in_words(schedule.crontab)}. {_next_in_words(due)}"
 
 
 def _next_in_words(due: datetime) -> str:
     wait = duration((due - timezone.now()).total_seconds())
-    return f"Next: {due:%A} {due.day} {due:%B}, {due:%H:%M}, in {wait}."
+    return f"Next: {due:%A}, {stamp(due)}, in {wait}."
 
 
 @admin.register(Schedule)

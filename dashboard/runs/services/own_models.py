@@ -7,6 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from dashboard.catalog.services.suite_catalog import sync_catalog
+from dashboard.language.moments import stamp
 from dashboard.models import Benchmark, ModelRepository, Worker
 
 PROBLEM_CHARACTERS = 20_000
@@ -71,6 +72,6 @@ def record_repository(
             problems.append(f"{name} is left out: another source has one of that name")
         repository.problem = "\n".join(problems)[:PROBLEM_CHARACTERS]
         repository.read_revision = revision
-        repository.read_by = f"{worker.name}, {timezone.now():%Y-%m-%d %H:%M} UTC"
+        repository.read_by = f"{worker.name}, {stamp(timezone.now())}"
         repository.save(update_fields=["problem", "read_revision", "read_by"])
     return len(kept)

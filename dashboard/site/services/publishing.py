@@ -27,6 +27,7 @@ from django.utils import timezone
 from django.utils.html import escape
 
 from dashboard.language.errors import ActionNotAllowed
+from dashboard.language.moments import stamp
 from dashboard.site.core.published_page import (
     CopyLinks,
     address,
@@ -230,7 +231,7 @@ def _static_file(name: str) -> bytes | None:
 
 def _rewrite_all(publication: Publication) -> None:
     published = {*publication.pages, *publication.files, *publication.assets}
-    moment = timezone.now().strftime("%Y-%m-%d %H:%M UTC")
+    moment = stamp(timezone.now())
     note = f"A copy of {escape(settings.SITE_URL)}, published {moment}: it does not change."
     for page in publication.pages:
         path = publication.folder / file_of(page)

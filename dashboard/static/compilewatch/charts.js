@@ -41,6 +41,7 @@ function inZone({ data, layout }) {
   for (const skipped of axis.rangebreaks ?? []) skipped.bounds = skipped.bounds.map(text);
   if (axis.range) axis.range = axis.range.map(text);
   if (axis.tickvals) axis.tickvals = axis.tickvals.map(text);
+  else axis.tickformatstops = dateFormats;
 }
 
 function painted(figure) {
@@ -77,14 +78,14 @@ const settings = {
 
 const narrow = matchMedia("(max-width: 40rem)"); // what the stylesheets take for a phone
 
-// Few and short: two dates with their years do not fit side by side.
-const fewDates = {
-  nticks: 4,
-  tickformatstops: [
-    { dtickrange: [null, 59_999], value: "%H:%M:%S\n%e %b" },
-    { dtickrange: [60_000, 12 * 3_600_000], value: "%H:%M\n%e %b" },
-  ],
-};
+// By the distance of two ticks; the part below is written where it changes. Day and month stand as in zone.stamp.
+const dateFormats = [
+  { dtickrange: [null, 59_999], value: "%H:%M:%S\n%-d %b" },
+  { dtickrange: [60_000, 86_399_999], value: "%H:%M\n%-d %b" },
+  { dtickrange: ["M12", null], value: "%Y" },
+  { dtickrange: ["M1", "M12"], value: "%b\n%Y" },
+  { dtickrange: [86_400_000, "M1"], value: "%-d %b\n%Y" },
+];
 
 // The names of builds lie flat, cut to the letters that have room; where those are too few, every second or third build
 // has a name. Hovering a point shows the whole one.
@@ -106,7 +107,7 @@ function flatNames(axis, width) {
 }
 
 function onPhone(axis, width) {
-  if (axis?.type === "date") return { ...axis, automargin: true, ...fewDates };
+  if (axis?.type === "date") return { ...axis, automargin: true, nticks: 4 };
   if (axis?.categoryarray) return { ...axis, automargin: true, ...flatNames(axis, width) };
   return { ...axis, automargin: true };
 }

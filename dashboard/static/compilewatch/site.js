@@ -34,8 +34,7 @@ systemDark.addEventListener("change", announceTheme);
 
 // --- Times: UTC from the server, here in the zone of zone.js ------------------------------------------------------------
 const onPaper = matchMedia("print"); // where "1 hour ago" says nothing, and everything is light
-const absolute = (at) => at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short", timeZone: zone.name });
-const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const steps = [[60, "second", 1], [3600, "minute", 60], [86400, "hour", 3600], [7 * 86400, "day", 86400]];
 
 function localTime(element) {
@@ -44,8 +43,8 @@ function localTime(element) {
   const near = steps.find(([limit]) => Math.abs(seconds) < limit);
   const step = near ?? ("relative" in element.dataset ? steps.at(-1) : undefined);
   const isRelative = step && !onPaper.matches && !("exact" in element.dataset);
-  element.textContent = isRelative ? relative.format(Math.round(seconds / step[2]), step[1]) : absolute(at);
-  element.title = `${absolute(at)} (${at.toISOString().slice(0, 16).replace("T", " ")} UTC)`;
+  element.textContent = isRelative ? relative.format(Math.round(seconds / step[2]), step[1]) : zone.stamp(at);
+  element.title = `${zone.stamp(at)}, ${zone.name} (${at.toISOString().slice(11, 16)} UTC)`;
 }
 
 // --- Words of the glossary: explained on hover and focus, put away by Escape ----------------------------------------

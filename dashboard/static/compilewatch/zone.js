@@ -3,13 +3,24 @@
 
 const ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "UTC";
 
+const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+
 const zone = {
   name: ownZone,
 
+  // Minutes ahead of UTC
+  offset: (at) => (zone.name === "UTC" ? 0 : -new Date(at).getTimezoneOffset()),
+
   // Milliseconds since 1970 as Plotly's text, "2026-01-02 03:04:05.678".
-  text(at) {
-    const offset = zone.name === "UTC" ? 0 : new Date(at).getTimezoneOffset();
-    return new Date(at - offset * 60000).toISOString().slice(0, 23).replace("T", " ");
+  text: (at) => new Date(Number(at) + zone.offset(at) * 60000).toISOString().slice(0, 23).replace("T", " "),
+
+  // "22 Nov 2026, 13:53 UTC−3": as dashboard/language/moments.py has it, whatever the browser's language is.
+  stamp(at) {
+    const [, year, month, day, time] = zone.text(at).match(/^(.+)-(\d\d)-(\d\d) (\d\d:\d\d)/);
+    const offset = zone.offset(at);
+    const [hours, rest] = [Math.floor(Math.abs(offset) / 60), Math.abs(offset) % 60];
+    const ahead = offset ? `${offset > 0 ? "+" : "−"}${hours}${rest ? `:${String(rest).padStart(2, "0")}` : ""}` : "";
+    return `${Number(day)} ${months[month - 1]} ${year}, ${time} UTC${ahead}`;
   },
 
   // The moment of such a text; Plotly leaves out what is zero at its end.

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from dashboard.language import states, wording
+from dashboard.language import moments, states, wording
 from dashboard.language.durations import duration
 from dashboard.language.glossary import anchor, explain
 from dashboard.language.metrics import Metric
@@ -85,6 +85,9 @@ register.filter("duration", duration)
 register.filter("number", wording.number)
 register.filter("grouped", wording.grouped)
 register.filter("label", states.label)
+register.filter("day", moments.day)
+register.filter("month", moments.month)
+register.filter("stamp", moments.stamp)
 
 
 @register.simple_tag
@@ -207,10 +210,10 @@ def when(at: datetime | None, form: str = "") -> SafeString | str:
         return "–"
     utc = at.astimezone(UTC)
     return format_html(
-        '<time datetime="{}"{}>{} UTC</time>',
+        '<time datetime="{}"{}>{}</time>',
         utc.isoformat(timespec="seconds"),
         mark_safe(f" data-{form}") if form else "",  # noqa: S308 - a template's constant
-        utc.strftime("%Y-%m-%d %H:%M"),
+        moments.stamp(utc),
     )
 
 

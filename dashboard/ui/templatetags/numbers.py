@@ -12,6 +12,7 @@ from django.utils.text import Truncator
 
 from dashboard.language import wording
 from dashboard.language.metrics import Metric
+from dashboard.language.moments import stamp
 from dashboard.ui.charts import ChartLine
 from dashboard.ui.templatetags.compilewatch import when, word
 
@@ -46,7 +47,7 @@ def _rows(
         at = datetime.fromtimestamp(line.at_ms[index] / 1000, UTC)
         yield (
             f'<tr><td><input type="checkbox" name="job" value="{job}" form="pair"'
-            f' aria-label="Choose {config} on {build}, {at:%Y-%m-%d %H:%M}"></td>'
+            f' aria-label="Choose {config} on {build}, {stamp(at)}"></td>'
             f'<th scope="row"><a href="{reverse("job", args=[job])}">{when(at)}</a></th>'
             f"<td>{config}</td><td>{build}</td><td>{line.purpose[index]}</td>"
             f"<td>{words[line.status[index]]}{_why(left_out.get(job, ''))}</td>"

@@ -212,7 +212,9 @@ def test_unusable_time_is_refused_with_a_reason(
 def test_next_run_is_said_when_it_is_saved(admin_client: Client) -> None:
     page = page_text(admin_client.post(ADD, form(), follow=True))
     assert re.search(
-        r"Monday to Friday at 02:30, Europe/Berlin\. Next: [A-Z]\w+day \d+ \w+, 02:30, in ", page
+        r"Monday to Friday at 02:30, Europe/Berlin\. "
+        r"Next: [A-Z]\w+day, \d+ \w+ \d+, 02:30 UTC\+[12], in ",
+        page,
     )
 
 
