@@ -7,6 +7,7 @@ from pathlib import Path
 
 from runner.job_log import JobLog
 from runner.process import SuiteProcess, job_marker, process_variables
+from runner.suite_account import SuiteAccount, account_variables, open_to
 
 LIMIT_S = 3600.0  # of one command: gigabytes over a slow line
 OUTPUT_CHARACTERS = 2500
@@ -46,15 +47,21 @@ class CommandRunner:
     why_stop: Callable[[], str]
     keep_open: Sequence[int] = field(default=())
 
-    def run(self, command: Sequence[str], limit_s: float = LIMIT_S) -> None:
-        """Raises CommandFailed, JobStopped, OSError."""
+    def run(
+        self,
+        command: Sequence[str],
+        limit_s: float = LIMIT_S,
+        account: SuiteAccount | None = None,
+    ) -> None:
+        """Raises CommandFailed, JobStopped, OSError. account: whom it runs as; None: the worker."""
         steps = self.folder / "steps"
         folder = steps / str(len(list(steps.glob("*"))))
         folder.mkdir(parents=True)
         extra = {
             name: value for name, value in os.environ.items() if name.upper().startswith(PASSED_ON)
         }
-        extra |= {"PYTHONPATH": "", "TMPDIR": str(self.temporary)}
+        extra |= {"PYTHONPATH": "", "TMPDIR": str(self.temporary), **account_variables(account)}
+        open_to(account, self.temporary)
         log_start = self.log.path.stat().st_size if self.log.path.exists() else 0
         process = SuiteProcess(
             command,
@@ -62,6 +69,7 @@ class CommandRunner:
             variables=process_variables(os.environ, job_marker(self.folder), extra),
             log=self.log,
             keep_open=self.keep_open,
+            account=account,
         )
         end = process.watch(limit_s, self.why_stop)
         if end.stopped_for == "timeout":

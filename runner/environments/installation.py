@@ -7,7 +7,9 @@ slowly, and is not tried.
 
 import json
 import re
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,7 +18,10 @@ from runner.commands import CommandFailed, CommandRunner
 from runner.environments.adopted import FACTS_SCRIPT
 from runner.environments.package_managers import PackageManager
 from runner.environments.package_sources import PackageSources
+from runner.environments.requirement_lines import pinned_lines
 from runner.environments.target_platform import without_unused_packages
+from runner.suite_account import SuiteAccount, open_to
+from runner.suite_files import read_suite_file
 
 IMPORT_LIMIT_S = 600.0  # the first import of torch from a cold disk
 CONTRADICTION = "No solution found"
@@ -39,7 +44,7 @@ class EnvironmentInstaller:
     """Installs environments for one job.
 
     scratch: an empty folder for intermediate files. torch_hashes: SHA-256 of the wheels of torch,
-    one of which is installed; empty: any.
+    one of which is installed; empty: any. account: whom the suite runs as; None: the worker.
     """
 
     managers: Sequence[PackageManager]
@@ -48,6 +53,7 @@ class EnvironmentInstaller:
     commands: CommandRunner
     scratch: Path
     torch_hashes: Sequence[str] = ()
+    account: SuiteAccount | None = None
 
     def __post_init__(self) -> None:
         self.scratch.mkdir(parents=True, exist_ok=True)
@@ -55,21 +61,23 @@ class EnvironmentInstaller:
             # pip takes a hash for every package or for none
             self.managers = [manager for manager in self.managers if manager.name == "uv"]
 
-    def resolve(self, packages: Sequence[str]) -> str:
+    def resolve(self, packages: Sequence[str], within: str = "") -> str:
         """The pinned set for these top-level requirements, one `name==version` a line.
 
-        Raises InstallationFailed.
+        within: a pinned set whose versions count for what is needed. Raises InstallationFailed.
         """
-        listed = self.scratch / "packages.txt"
+        listed, limits = self.scratch / "packages.txt", self.scratch / "constraints.txt"
         listed.write_text("\n".join(packages) + "\n")
+        limits.write_text(within)
         venv = self.scratch / "venv"
 
         def resolve_with(manager: PackageManager) -> str:
             answer = self.scratch / f"{manager.name}-answer"
             if manager.name == "pip":
                 self.commands.run(manager.create_venv(venv))
-            self.commands.run(manager.resolve(listed, answer, venv, self.sources))
-            return without_unused_packages(manager.read_resolved(answer), self.device_kind)
+            self.commands.run(manager.resolve(listed, limits, answer, venv, self.sources))
+            pinned = pinned_lines(manager.read_resolved(answer))
+            return without_unused_packages(pinned, self.device_kind)
 
         return self._with_first_able(resolve_with)
 
@@ -90,6 +98,10 @@ class EnvironmentInstaller:
             self.commands.run(command)
 
         self._with_first_able(install_with)
+        # By our own interpreter: that of the environment would run what was just installed
+        compile_all = [sys.executable, "-I", "-m", "compileall", "-qq", "-j", "0", str(folder)]
+        with suppress(CommandFailed):  # a file for another Python
+            self.commands.run(compile_all)
 
     def _with_torch_hashes(self, requirements: str) -> str:
         hashes = "".join(f" --hash=sha256:{digest}" for digest in self.torch_hashes)
@@ -101,16 +113,19 @@ class EnvironmentInstaller:
     def verify(self, requirements: str, folder: Path) -> dict[str, Any]:
         """What the interpreter in `folder` says of its torch, after importing the libraries.
 
-        Raises InstallationFailed.
+        It runs as the suite's account, as all that was installed. Raises InstallationFailed.
         """
         names = {line.partition("==")[0] for line in requirements.splitlines()}
         modules = [name for name in VERIFIED_LIBRARIES if name in names]
         python = str(folder / "bin" / "python")
-        answer = self.scratch / "facts.json"
+        answers = self.scratch / "answers"
+        answers.mkdir(exist_ok=True)
+        open_to(self.account, answers)
+        answer = answers / "facts.json"
         command = [python, "-I", "-c", FACTS_SCRIPT, str(answer), *modules]
         try:
-            self.commands.run(command, IMPORT_LIMIT_S)
-            facts: dict[str, Any] = json.loads(answer.read_text())
+            self.commands.run(command, IMPORT_LIMIT_S, self.account)
+            facts: dict[str, Any] = json.loads(read_suite_file(answer))
         except (CommandFailed, ValueError) as error:
             raise InstallationFailed(f"it was installed, but cannot be imported: {error}") from None
         return facts

@@ -28,20 +28,23 @@ class Uv:
         return [*self._uv("venv"), *options, str(folder)]
 
     def resolve(
-        self, packages: Path, answer: Path, folder: Path, sources: PackageSources
+        self, packages: Path, limits: Path, answer: Path, folder: Path, sources: PackageSources
     ) -> list[str]:
-        """Write the pinned set for what the file `packages` lists to the file `answer`."""
+        """Write the pinned set for what the file `packages` lists to the file `answer`.
+
+        limits: a file of versions that count for what is needed.
+        """
         options = ["--quiet", "--no-header", "--no-annotate", "--no-build"]
         options += ["--python", sys.executable, *sources.uv_options()]
-        output = ["--output-file", str(answer)]
-        return [*self._uv("pip", "compile"), *options, *output, str(packages)]
+        files = ["--constraint", str(limits), "--output-file", str(answer)]
+        return [*self._uv("pip", "compile"), *options, *files, str(packages)]
 
     def read_resolved(self, answer: Path) -> str:
         return answer.read_text()
 
     def install(self, requirements: Path, folder: Path, sources: PackageSources) -> list[str]:
         options = ["--python", str(folder / "bin" / "python"), "--no-deps", "--no-build"]
-        options += ["--compile-bytecode", "--link-mode", "hardlink", *sources.uv_options()]
+        options += ["--link-mode", "hardlink", *sources.uv_options()]
         return [*self._uv("pip", "install"), *options, "--requirements", str(requirements)]
 
     def clean_cache(self) -> list[str]:
@@ -62,12 +65,13 @@ class Pip:
         return [sys.executable, "-I", "-m", "venv", "--without-pip", "--clear", str(folder)]
 
     def resolve(
-        self, packages: Path, answer: Path, folder: Path, sources: PackageSources
+        self, packages: Path, limits: Path, answer: Path, folder: Path, sources: PackageSources
     ) -> list[str]:
         """As Uv's. pip downloads the wheels to learn what they need, and keeps them to install."""
         options = ["--dry-run", "--ignore-installed", "--only-binary", ":all:"]
         options += ["--report", str(answer), *sources.pip_options()]
-        return [*self._pip_install(folder), *options, "--requirement", str(packages)]
+        files = ["--constraint", str(limits), "--requirement", str(packages)]
+        return [*self._pip_install(folder), *options, *files]
 
     def read_resolved(self, answer: Path) -> str:
         report = json.loads(answer.read_text())
@@ -78,7 +82,7 @@ class Pip:
         return "".join(sorted(lines))
 
     def install(self, requirements: Path, folder: Path, sources: PackageSources) -> list[str]:
-        options = ["--no-deps", "--only-binary", ":all:", "--compile", *sources.pip_options()]
+        options = ["--no-deps", "--only-binary", ":all:", "--no-compile", *sources.pip_options()]
         return [*self._pip_install(folder), *options, "--requirement", str(requirements)]
 
     def _pip_install(self, folder: Path) -> list[str]:

@@ -17,6 +17,7 @@ from runner.environments.eviction import enforce_disk_limit
 from runner.environments.installation import EnvironmentInstaller, InstallationFailed
 from runner.environments.package_managers import find_package_managers
 from runner.environments.package_sources import configured_sources
+from runner.environments.requirement_lines import UnsafeRequirement, checked, pinned_lines
 from runner.environments.store import EnvironmentRecord
 from runner.environments.target_platform import platform_name
 from runner.job_context import JobContext
@@ -68,6 +69,12 @@ def provide_environment(
             f"The job is for the torch build {requested.build}, but this worker has only "
             f"{labels}. Point SUITE_PYTHON at it."
         )
+    try:
+        requested = checked(requested)
+    except UnsafeRequirement as error:
+        raise EnvironmentUnavailable(
+            f"The environment of torch build {requested.build} is not made: {error}."
+        ) from error
     with _Provisioning(worker, job, requested, why_stop).environment() as environment:
         yield environment
 
@@ -96,8 +103,10 @@ class _Provisioning:
             self._commands,
             folder / "scratch",
             self.requested.hashes,
+            settings.suite_account,
         )
         self._is_new = False
+        self._resolved = ""  # by ourselves
 
     @contextmanager
     def environment(self) -> Iterator[SuiteEnvironment]:
@@ -135,15 +144,17 @@ class _Provisioning:
         try:
             if not resolved:
                 self._raise_if_failed_recently(key)
-                resolved = self._installer.resolve(self.requested.packages)
+                resolved = self._resolved = self._installer.resolve(self.requested.packages)
         except (InstallationFailed, OSError) as error:
             raise self._report_failure(key, self._record(""), error) from error
         platform_key = platform_name(self.worker.settings.device.kind)
         try:
-            return self.worker.site.requirements(
-                self.job.job_id, self.job.attempt, platform_key, resolved, FOREVER_S
+            return pinned_lines(
+                self.worker.site.requirements(
+                    self.job.job_id, self.job.attempt, platform_key, resolved, FOREVER_S
+                )
             )
-        except RequestRefused as answer:
+        except (RequestRefused, UnsafeRequirement) as answer:
             raise EnvironmentUnavailable(
                 f"The site refused the requirements that were resolved: {answer}"
             ) from answer
@@ -156,9 +167,23 @@ class _Provisioning:
         logger.info("making an environment", key=key, packages=packages)
         self.worker.report_environment(key, "building", record)
         self._commands.keep_open = [lock]
+        if record.requirements != self._resolved:
+            record = replace(record, requirements=self._needed_of(record.requirements))
         self._installer.install(record.requirements, new)
         self._is_new = True
         return replace(record, facts=self._installer.verify(record.requirements, new))
+
+    def _needed_of(self, requirements: str) -> str:
+        """Of a set that another worker resolved, what our own index says is needed.
+
+        Whoever has a worker's token could have added any package to it.
+        """
+        needed = self._installer.resolve(self.requested.packages, within=requirements)
+        if left_out := sorted(set(requirements.splitlines()) - set(needed.splitlines())):
+            names = ", ".join(left_out)
+            self.job.log.say(f"left out of the pinned set, because nothing needs it: {names}")
+            logger.warning("packages were left out of the pinned set", packages=names)
+        return needed
 
     def _raise_if_failed_recently(self, key: str) -> None:
         """A job that was retried tries again."""

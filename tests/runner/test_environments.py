@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,10 +46,38 @@ def test_environment_is_made_once(provider: Provider) -> None:
 def test_pinned_set_of_the_site_is_installed(
     provider: Provider,
 ) -> None:
-    packages = ("torch==0.0.1",)
-    provider.site.pinned[packages] = "numpy==1.0.2\ntorch==0.0.1\n"
+    provider.index.add_torch("0.0.7", needs=["numpy"])
+    provider.site.pinned["torch==0.0.7",] = "numpy==1.0.1\ntorch==0.0.7\n"
+    with provider.use("0.0.7") as environment:
+        assert environment.build["libraries"] == {"numpy": "1.0.1"}
+
+
+def test_package_that_another_worker_added_to_the_set_is_not_installed(provider: Provider) -> None:
+    provider.index.add("evilpkg", "1.0")
+    provider.site.pinned["torch==0.0.1",] = "evilpkg==1.0\nnumpy==1.0.1\ntorch==0.0.1\n"
     with provider.use() as environment:
-        assert environment.build["libraries"] == {"numpy": "1.0.2"}
+        assert environment.build["libraries"] == {"numpy": "1.0.1"}
+        assert not list(Path(environment.command[0]).parents[1].rglob("*evilpkg*"))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"requirements": "torch==0.0.1\n--index-url http://elsewhere\n"},
+        {"packages": ["torch==0.0.1\n--extra-index-url http://elsewhere"]},
+        {"packages": ["torch @ http://elsewhere/t.whl"]},
+        {"packages": ["torch==0.0.1 ; python_version > '3'"]},
+        {"index_url": "--find-links=http://elsewhere"},
+        {"index_url": "file:///srv/wheels"},
+    ],
+)
+def test_line_that_could_install_from_elsewhere_is_refused(
+    provider: Provider, other: dict[str, Any]
+) -> None:
+    if "requirements" in other:
+        provider.site.pinned["torch==0.0.1",] = other.pop("requirements")
+    with pytest.raises(EnvironmentUnavailable, match="is not made: "), provider.use(**other):
+        pass
 
 
 def test_adopted_interpreter_serves_its_build_as_it_is(provider: Provider) -> None:

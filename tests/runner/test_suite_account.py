@@ -15,6 +15,9 @@ from pathlib import Path
 import pytest
 
 from runner import settings
+from runner.commands import CommandRunner
+from runner.environments.installation import EnvironmentInstaller, InstallationFailed
+from runner.environments.package_sources import PackageSources
 from runner.job_log import JobLog
 from runner.process import MARKER_VARIABLE, SuiteProcess, process_variables
 from runner.suite_account import SuiteAccount, account_variables
@@ -104,6 +107,23 @@ def has_marker(environ: Path, marker: str) -> bool:
         return f"{MARKER_VARIABLE}={marker}".encode() in environ.read_bytes()
     except OSError:
         return False
+
+
+def test_what_was_installed_is_verified_as_the_account_of_the_suite(folder: Path) -> None:
+    interpreter = folder / "environment" / "bin" / "python"
+    interpreter.parent.mkdir(parents=True)
+    interpreter.write_text('#!/bin/sh\nprintf \'{"account": "%s"}\' $(id -un) > $4\n')
+    interpreter.chmod(0o755)
+    (folder / "tmp").mkdir()
+    commands = CommandRunner(folder, folder / "tmp", JobLog(folder / "log"), str)
+    installer = EnvironmentInstaller(
+        [], PackageSources(), "cpu", commands, folder / "scratch", account=NOBODY
+    )
+    if IS_ROOT:
+        assert installer.verify("torch==2.13.0\n", folder / "environment") == {"account": "nobody"}
+    else:
+        with pytest.raises(InstallationFailed, match="Operation not permitted"):
+            installer.verify("torch==2.13.0\n", folder / "environment")
 
 
 def test_image_starts_worker_without_root_and_suite_without_capabilities(folder: Path) -> None:

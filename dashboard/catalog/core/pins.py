@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from packaging.specifiers import SpecifierSet
+from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 OLDEST = "2.1"  # what the suite runs on
@@ -121,9 +122,23 @@ def needs_bridge(before: Mapping[str, str], after: Mapping[str, str]) -> bool:
 
 
 def requirement_lines(torch: str, libraries: Mapping[str, str]) -> list[str]:
-    """What an environment of this torch with these libraries is resolved from."""
-    pinned = [f"{name}=={version}" for name, version in sorted(libraries.items())]
-    return [f"torch=={torch}", *pinned, *BUILD_TOOLS]
+    """What an environment of this torch with these libraries is resolved from.
+
+    Raises PinError.
+    """
+    pinned = [pinned_line(name, version) for name, version in sorted(libraries.items())]
+    return [pinned_line("torch", torch), *pinned, *BUILD_TOOLS]
+
+
+def pinned_line(name: str, version: str) -> str:
+    """`name==version`, both parsed and printed again: neither can be an option or a second line.
+
+    Raises PinError.
+    """
+    try:
+        return f"{canonicalize_name(name, validate=True)}=={Version(version)}"
+    except (InvalidName, InvalidVersion):
+        raise PinError(f"{f'{name}=={version}'[:200]!r} is not a name and a version") from None
 
 
 def _newest(library: str, torches: Sequence[Version]) -> str:

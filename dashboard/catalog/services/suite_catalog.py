@@ -8,6 +8,7 @@ import jsonschema_rs
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Model
+from packaging.version import InvalidVersion, Version
 
 from dashboard.catalog.core.plan import OWN_SIZE
 from dashboard.catalog.core.versions import channel_of
@@ -101,16 +102,37 @@ def sync_build(*, build: Document) -> TorchBuild:
     """
     if not isinstance(build, Mapping) or not build.get("label") or not build.get("version"):
         raise CatalogError(f"builds: {build!r} needs a label and a version")
+    version = _checked_version(str(build["label"]), str(build["version"]))
     fields = {key: build[key] for key in BUILD_FIELDS if build.get(key) is not None}
+    fields["version"] = version
     _check_entry({"label": build["label"], **fields}, _build_validator(), "builds")
     _checked(TorchBuild(label=build["label"], **fields), "builds")
-    defaults = {**fields, "channel": channel_of(build["version"])}
+    defaults = {**fields, "channel": channel_of(version)}
     row, is_new = TorchBuild.objects.get_or_create(label=build["label"], defaults=defaults)
     if not is_new:
         for key, value in fields.items():
             setattr(row, key, getattr(row, key) or value)
         row.save(update_fields=[*fields])
     return row
+
+
+def _checked_version(label: str, version: str) -> str:
+    """The version as it is printed: other workers are asked to install it.
+
+    The label is the version, or has what it was built for after it, as 2.13.0+cu130 of 2.13.0.
+    Raises CatalogError.
+    """
+    try:
+        parsed = Version(version)
+        is_its_label = Version(label).public == parsed.public and label == label.strip()
+    except InvalidVersion:
+        is_its_label = False
+    if not is_its_label:
+        raise CatalogError(
+            f"builds: {label[:200]!r} of version {version[:200]!r} is not a version of torch with "
+            "its label, as 2.13.0+cu130 of 2.13.0"
+        )
+    return str(parsed)
 
 
 def _read_benchmarks(catalog: Document) -> list[Benchmark]:

@@ -1,6 +1,5 @@
 """Environments: what a job's is made from, and what the workers report of those they have."""
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
@@ -9,10 +8,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from dashboard.catalog.core.pins import (
-    BUILD_TOOLS,
     PinError,
     family_libraries,
     newest_set,
+    pinned_line,
     requirement_lines,
 )
 from dashboard.catalog.services.builds import fill_in_facts
@@ -20,8 +19,6 @@ from dashboard.language.contracts import Refused
 from dashboard.models import InstalledEnvironment, Job, JobState, Requirements, TorchBuild, Worker
 from dashboard.runs.services.leases import Stale, find_job, is_held, why_stale
 
-# name==version; neither a URL nor an option
-REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9,._-]+\])?==[A-Za-z0-9.!+_-]+")
 MAX_CHARACTERS = 100_000
 REPORTED_FIELDS = ("libraries", "state", "adopted", "message", "size_mb", "last_used")
 State = InstalledEnvironment.State
@@ -65,10 +62,10 @@ def environment_for(*, job: Job, worker: Worker) -> dict[str, Any]:
     """The `environment` of a claim's answer (docs/architecture.md)."""
     build = base_of(job.run.build)
     libraries = _libraries_of_job(job)
-    if libraries:
+    try:
         packages = requirement_lines(build.version, libraries)
-    else:
-        packages = [f"torch=={build.version}", *BUILD_TOOLS]
+    except PinError:
+        packages = []  # then only an adopted interpreter serves
     platform = str(worker.facts.get("platform", ""))
     pinned = _requirements(build, libraries, platform).first()
     return {
@@ -87,11 +84,12 @@ def keep_requirements(
 ) -> str:
     """The set that the job's environment is made from: `text`, or the one that was kept before it.
 
-    The set is noted on the job. text: one `name==version` a line.
+    The set is noted on the job. text: one `name==version` a line. Another worker takes only the
+    versions from it: which packages are needed it finds by itself.
     Raises Stale: not this worker's running attempt. Raises Refused: another kind of line, which
     could make other workers install from elsewhere.
     """
-    _check_requirements(text)
+    text = _pinned(text)
     with transaction.atomic():
         job = find_job(job_id)
         if not is_held(job, attempt, worker) or job.state != JobState.RUNNING:
@@ -141,14 +139,16 @@ def _requirements(
     return Requirements.objects.filter(build=build, libraries=libraries, platform=platform)
 
 
-def _check_requirements(text: str) -> None:
-    """Raise Refused for anything but lines like name==version."""
-    lines = text.splitlines()
+def _pinned(text: str) -> str:
+    """The same lines, parsed. Raises Refused for anything but name==version."""
+    lines = [line for line in text.split("\n") if line]
     if not lines or len(text) > MAX_CHARACTERS:
         raise Refused(
             f"requirements: {len(text)} characters; there have to be some, and at most "
             f"{MAX_CHARACTERS}"
         )
-    for line in lines:
-        if not REQUIREMENT.fullmatch(line):
-            raise Refused(f"requirements: {line[:200]!r} is not a line like name==version")
+    try:
+        pinned = [pinned_line(*line.split("==", 1)) for line in lines]
+    except (PinError, TypeError):
+        raise Refused("requirements: not every line is like name==version") from None
+    return "".join(f"{line}\n" for line in pinned)

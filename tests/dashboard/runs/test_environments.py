@@ -132,6 +132,9 @@ def test_only_the_current_attempt_may_pin_requirements(worker: Worker) -> None:
         "-e .",
         "torch>=2",
         "torch==2 ; x",
+        "torch[x]==2",
+        "torch==2\r--index-url http://elsewhere",
+        "torch==2\x0b--index-url=http://elsewhere",
         "",
     ],
 )
