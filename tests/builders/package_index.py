@@ -32,7 +32,7 @@ class PackageIndex:
     """Serves the wheels in `folder`.
 
     delay_s: before each wheel is sent; calls: the paths that were requested; sha256: by wheel, a
-    hash that the page gives in place of the wheel's own.
+    hash that the page gives in place of the wheel's own; redirect: where every call is sent.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -40,6 +40,7 @@ class PackageIndex:
         folder.mkdir(parents=True, exist_ok=True)
         self.delay_s = 0.0
         self.calls: list[str] = []
+        self.redirect = ""
         self.sha256: dict[str, str] = {}
         handler = type("Handler", (_Handler,), {"index": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -86,6 +87,12 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         path = unquote(self.path)
         self.index.calls.append(path)
+        if self.index.redirect:
+            self.send_response(302)
+            self.send_header("Location", self.index.redirect)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         parts = path.strip("/").split("/")
         if parts[0] == "simple" and any(self.index.folder.glob(f"{parts[1]}-*.whl")):
             self._send(200, "text/html", self.index.page(parts[1]).encode())

@@ -19,7 +19,7 @@ from unfold.widgets import (
 
 from dashboard.catalog.core.plan import PlanError
 from dashboard.catalog.core.versions import version_order
-from dashboard.catalog.services.builds import add_build, add_variant
+from dashboard.catalog.services.builds import add_build, add_variant, index_addresses
 from dashboard.models import TorchBuild
 
 VARIANT_FIELDS = ("name", "env", "inductor")
@@ -67,6 +67,7 @@ class AddBuildForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argume
         help_text='Attributes of torch._inductor.config, as {"max_fusion_size": 1}',
     )
     added: TorchBuild
+    may_choose_index = False  # workers run what they install from there
 
     class Meta:
         model = TorchBuild
@@ -81,6 +82,10 @@ class AddBuildForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argume
         for name in ("env", "inductor"):
             if not isinstance(cleaned.get(name) or {}, dict):
                 self.add_error(name, "Write an object, with names and their values.")
+        index = (cleaned.get("index_url") or "").rstrip("/")
+        if index and not self.may_choose_index and index not in index_addresses():
+            known = ", ".join(index_addresses())
+            self.add_error("index_url", f"Only an administrator may name another than {known}.")
         if not self.errors:
             self._refuse_other_half(cleaned)
         if not self.errors:
@@ -108,7 +113,9 @@ class AddBuildForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argume
     def _add(self, cleaned: dict[str, Any]) -> TorchBuild:
         """Raises PlanError."""
         if not cleaned["base"]:
-            return add_build(version=cleaned["version"], index_url=cleaned["index_url"])
+            return add_build(
+                version=cleaned["version"], index_url=cleaned["index_url"], may_be_private=False
+            )
         return add_variant(
             base=cleaned["base"], **{field: cleaned[field] for field in VARIANT_FIELDS}
         )

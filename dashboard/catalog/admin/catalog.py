@@ -100,7 +100,9 @@ class TorchBuildAdmin(ModelAdmin):
     def get_form(self, request: HttpRequest, obj: TorchBuild | None = None, **options: Any) -> Any:
         if obj is None:
             options["form"] = AddBuildForm
-        return super().get_form(request, obj, **options)
+        form = super().get_form(request, obj, **options)
+        form.may_choose_index = _may_choose_index(request)
+        return form
 
     def get_fields(self, request: HttpRequest, obj: TorchBuild | None = None) -> Any:
         if obj is None:
@@ -111,7 +113,8 @@ class TorchBuildAdmin(ModelAdmin):
         """What was measured on a build stays true: only where it comes from may change."""
         if obj is None:
             return ()
-        return [name for name in self.get_fields(request, obj) if name not in CHANGEABLE]
+        fixed = [name for name in self.get_fields(request, obj) if name not in CHANGEABLE]
+        return fixed if _may_choose_index(request) else [*fixed, "index_url"]
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {}
@@ -145,6 +148,11 @@ class TorchBuildAdmin(ModelAdmin):
         new = ", ".join(map(str, discovery.added)) or "nothing that was not known already"
         messages.success(request, f"Found {new}.")
         return redirect("admin:dashboard_torchbuild_changelist")
+
+
+def _may_choose_index(request: HttpRequest) -> bool:
+    """Whether this person may choose whose code workers run: an administrator."""
+    return bool(request.user.has_perm("dashboard.add_modelrepository"))
 
 
 ASK_WITH_IMPORT = (

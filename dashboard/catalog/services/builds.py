@@ -6,6 +6,7 @@ import platform
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from django.conf import settings
 from django.db import transaction
 from packaging.version import InvalidVersion, Version
 
+from dashboard.accounts.core.public_addresses import NotPublic, only_public
 from dashboard.catalog.core.candidates import (
     candidate_label,
     is_same_candidate,
@@ -63,10 +65,11 @@ class Discovery:
     problems: list[str] = field(default_factory=list)  # one for each index that did not answer
 
 
-def add_build(*, version: str, index_url: str = "") -> TorchBuild:
+def add_build(*, version: str, index_url: str = "", may_be_private: bool = True) -> TorchBuild:
     """The torch build of this version, added as the index describes it if it is not there yet.
 
     index_url: of the index that has it; empty: the site's own (PACKAGE_INDEX_URL).
+    may_be_private: an index that the settings do not name may lie in the site's own network.
     CUDA, Triton and git sha that the index does not report are filled in by the first worker that
     installs it. Raises BuildError: no such version (the text names near ones), no wheel for any of
     our workers, an index that does not answer, the index of release candidates.
@@ -80,14 +83,16 @@ def add_build(*, version: str, index_url: str = "") -> TorchBuild:
     existing = TorchBuild.objects.filter(label=str(parsed)).first()
     if existing is not None:
         return existing
+    is_trusted = may_be_private or not index_url or index_url.rstrip("/") in index_addresses()
     try:
-        releases = torch_releases(index_url or default_index())
-        release = releases.get(parsed)
-        if release is None:
-            versions = [str(each) for each in releases]
-            raise BuildError(f"There is no torch {version}. {hint(str(parsed), versions)}")
-        return _add(release, index_url)
-    except IndexProblem as problem:
+        with nullcontext() if is_trusted else only_public():
+            releases = torch_releases(index_url or default_index())
+            release = releases.get(parsed)
+            if release is None:
+                versions = [str(each) for each in releases]
+                raise BuildError(f"There is no torch {version}. {hint(str(parsed), versions)}")
+            return _add(release, index_url)
+    except (IndexProblem, NotPublic) as problem:
         raise BuildError(str(problem)) from None
 
 
@@ -191,7 +196,7 @@ def discover_builds(*, index: str = "", nightly_index: str = "", test_index: str
 def index_addresses() -> list[str]:
     """The addresses that discover_builds asks."""
     addresses = default_index(), settings.NIGHTLY_INDEX_URL, settings.TEST_INDEX_URL
-    return [address for address in addresses if address]
+    return [address.rstrip("/") for address in addresses if address]
 
 
 def discover_candidates(*, index: str = "", test_index: str = "") -> Discovery:

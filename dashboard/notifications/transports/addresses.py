@@ -3,31 +3,18 @@
 Of a webhook a name is resolved once, each of its addresses is checked, and the connection goes to
 the checked address itself: a name server that answers differently the second time (DNS rebinding)
 gains nothing. Apprise's services connect by themselves, and some follow redirects: while one
-sends, `public_only` judges every name and address that its thread resolves.
+sends, every name and address that its thread resolves is judged.
 """
 
-import ipaddress
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies
 
+from dashboard.accounts.core.public_addresses import NotPublic, is_public, only_public
 from dashboard.notifications.transports.message import NotSent
 
 ALLOW = "ALLOW_PRIVATE_WEBHOOKS"
 WHAT_TO_DO = f"are refused unless the site is started with {ALLOW}=true."
-_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
-# `is_global` is true for these, in some versions of Python at least
-_REFUSED = (
-    ipaddress.ip_network("168.63.129.16/32"),  # Azure's platform, from inside a machine of its own
-    ipaddress.ip_network("192.88.99.0/24"),  # relays of 6to4
-    ipaddress.ip_network("::/96"),  # IPv4 inside IPv6, in its oldest form
-    ipaddress.ip_network("64:ff9b:1::/48"),  # NAT64 of a private network
-    ipaddress.ip_network("fec0::/10"),  # private networks of one site
-)
 
 
 def checked_address(host: str, port: int, *, allow_private: bool) -> str:
@@ -70,48 +57,13 @@ def _require_public(host: str, address: str) -> None:
         )
 
 
-def is_public(address: str) -> bool:
-    """Whether an IP address is public; an IPv4 address inside an IPv6 one decides for it."""
-    ip = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(ip, ipaddress.IPv6Address):
-        if ip in _NAT64:
-            ip = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-        else:
-            ip = ip.ipv4_mapped or ip.sixtofour or ip
-    is_refused = any(ip in network for network in _REFUSED)
-    return ip.is_global and not ip.is_multicast and not is_refused
-
-
 @contextmanager
 def public_only() -> Iterator[None]:
-    """Within it, this thread resolves no name that leads to an address that is not public.
-
-    Raises NotSent at its end where something asked for one, whatever the caller made of the error.
-    The proxies of the environment are where the site goes out, and may be reached.
-    """
-    refused: list[str] = []
-    token = _refused.set(refused)
+    """As `only_public`, which raises NotSent."""
     try:
-        yield
-    finally:
-        _refused.reset(token)
-    if refused:
-        raise NotSent(f"{refused[0]} Services in private networks {WHAT_TO_DO}", permanent=True)
-
-
-def _resolve_judged(host: Any, *arguments: Any, **options: Any) -> Any:
-    """socket.getaddrinfo, which urllib3, smtplib and socket.create_connection call."""
-    infos = _resolve(host, *arguments, **options)
-    refused = _refused.get()
-    if refused is None or host in {urlsplit(proxy).hostname for proxy in getproxies().values()}:
-        return infos
-    for info in infos:
-        if not is_public(str(info[4][0])):
-            refused.append(f"{host} leads to {info[4][0]}, which is not a public address.")
-            raise OSError(refused[-1])
-    return infos
-
-
-_refused: ContextVar[list[str] | None] = ContextVar("_refused", default=None)
-_resolve = socket.getaddrinfo
-socket.getaddrinfo = _resolve_judged
+        with only_public():
+            yield
+    except NotPublic as reason:
+        raise NotSent(
+            f"{reason} Services in private networks {WHAT_TO_DO}", permanent=True
+        ) from None

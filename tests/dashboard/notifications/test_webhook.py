@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dashboard.accounts.core.public_addresses import is_public
 from dashboard.notifications.transports import addresses, channels, webhook
 from dashboard.notifications.transports.message import Address, NotSent
 from tests.builders.messages import send
@@ -120,12 +121,12 @@ def test_private_address_is_refused_before_anything_is_sent(hook: Receiver) -> N
     ],
 )
 def test_these_addresses_are_not_public(address: str) -> None:
-    assert not addresses.is_public(address)
+    assert not is_public(address)
 
 
 @pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8"])
 def test_these_addresses_are_public(address: str) -> None:
-    assert addresses.is_public(address)
+    assert is_public(address)
 
 
 def answering(*ips: str) -> Any:
