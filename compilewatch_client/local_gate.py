@@ -13,7 +13,8 @@ from dashboard.comparisons.core.matching import Key
 from dashboard.comparisons.core.sides import side_from_results
 from dashboard.language.contracts import Document, Refused
 from dashboard.language.metrics import METRICS
-from dashboard.results.core.result_format import ResultDocument, parse_json, parse_result
+from dashboard.results.core.result_format import ResultDocument, parse_result
+from dashboard.results.core.untrusted import parse_json
 
 SIDES: tuple[SideName, SideName] = ("base", "new")
 Paths = Mapping[SideName, Sequence[Path]]

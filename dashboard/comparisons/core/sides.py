@@ -20,8 +20,7 @@ from dashboard.results.core.sessions import Sessions
 
 # Libraries that make a benchmark's model, as in level_sql.py
 MODEL_LIBRARIES = ("diffusers", "transformers")
-# Stages in which torch and libraries are imported: what ends there says nothing of the model
-BEFORE_MODEL = {"job", "import"}
+BEFORE_MODEL = {"job", "import"}  # stages
 INTERVAL_WIDTH = 3.919928  # of a 95% interval, in standard errors
 
 
@@ -43,9 +42,7 @@ def side_from_results(results: Iterable[ResultDocument]) -> dict[Key, CaseMeasur
         case = _case(result, len(side))
         measured = side.setdefault(case.key, CaseMeasurements(case))
         if result.status != "pass":
-            status = result.status
-            if result.document.get("stage") in BEFORE_MODEL:
-                status = UNSUPPORTED
+            status = _failure(result)
             measured.failures[status] = measured.failures.get(status, 0) + 1
             measured.messages[status] = result.message
             continue
@@ -64,6 +61,17 @@ def side_from_results(results: Iterable[ResultDocument]) -> dict[Key, CaseMeasur
         samples = case_samples(version, libraries, processes)
         side[key].samples.setdefault(metric, []).append(samples)
     return side
+
+
+def _failure(result: ResultDocument) -> str:
+    """The status word of a result that did not pass. Before there is a model, an import that fails
+    and a process that dies, without an exception, are the environment's.
+    """
+    error = (result.document.get("error") or {}).get("type", "")
+    is_environments = error in {"", "ImportError", "ModuleNotFoundError"}
+    if is_environments and result.document.get("stage") in BEFORE_MODEL:
+        return UNSUPPORTED
+    return result.status
 
 
 def case_samples(

@@ -10,7 +10,8 @@ from dashboard.comparisons.core.sides import side_from_results
 from dashboard.comparisons.selectors import versions
 from dashboard.language.metrics import METRICS
 from dashboard.models import Machine, TorchBuild
-from dashboard.results.core.result_format import parse_json, parse_result
+from dashboard.results.core.result_format import parse_result
+from dashboard.results.core.untrusted import parse_json
 from dashboard.results.services.imports import ImportSource, import_results
 from tests.builders import releases
 
@@ -85,3 +86,21 @@ def test_spread_within_a_process_is_that_of_its_interval() -> None:
     [samples] = measured.samples["latency_ms"]
     assert samples.level is not None
     assert samples.level.within == pytest.approx((0.002 / 3.919928) ** 2, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("stage", "error", "status"),
+    [
+        ("import", {"type": "ImportError"}, "unsupported"),
+        ("import", None, "unsupported"),
+        ("import", {"type": "AttributeError"}, "fail_to_run"),
+        ("compile", None, "fail_to_run"),
+    ],
+)
+def test_failed_import_and_early_death_are_of_the_environment(
+    stage: str, error: dict[str, str] | None, status: str
+) -> None:
+    body = json.loads(documents(releases.NEW, 1)[0])
+    body |= {"status": "fail_to_run", "stage": stage, "error": error}
+    [measured] = side_from_results([parse_result(body)]).values()
+    assert measured.failures == {status: 1}

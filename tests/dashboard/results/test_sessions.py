@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from dashboard.models import BuildLevel, Run
-from dashboard.results.core.result_format import ResultDocument, parse_json, parse_result
+from dashboard.results.core.result_format import ResultDocument, parse_result
 from dashboard.results.core.sessions import Sessions
+from dashboard.results.core.untrusted import parse_json
 from dashboard.results.services.imports import ImportSource, import_results
 
 GOLDEN = Path(__file__).parents[2] / "data" / "golden"
