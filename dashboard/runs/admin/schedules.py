@@ -203,7 +203,7 @@ class ScheduleForm(WithoutHiddenForm):
 def no_worker_warning(machine: Machine) -> str:
     if workers_alive(machine.pk, timezone.now()):
         return ""
-    return f"No worker is alive on {machine}: its runs wait until one is."
+    return f"No worker is alive on {machine}: runs wait for one."
 
 
 def when_in_words(schedule: Schedule) -> str:
@@ -269,8 +269,9 @@ class ScheduleAdmin(PlainChoicesAdmin):
             except PlanError as reason:
                 messages.error(request, f"{schedule}: {reason}")
                 continue
-            link = format_html('<a href="{}">{}</a>', reverse("run", args=[run.pk]), run)
-            messages.success(request, format_html("{}: triggered {}.", schedule, link))
+            triggered = 'Triggered <a class="underline" href="{}">run {}</a> of {}.'
+            address = run.get_absolute_url()
+            messages.success(request, format_html(triggered, address, run.pk, schedule))
 
     @action(description="Save and run now", permissions=["run"])
     def save_and_run_now(self, request: HttpRequest, schedule: Schedule) -> None:
@@ -293,7 +294,9 @@ class ScheduleAdmin(PlainChoicesAdmin):
         """With when it would run, and what, next to its button (admin.js)."""
         query = f"?schedule={object_id}" if object_id else ""
         preview = {"preview_address": f"{reverse('admin:schedule_preview')}{query}"}
-        context = {**preview, **(extra_context or {})}
+        # "Save and run now" stands in its place
+        buttons = {"show_save_and_add_another": object_id is None}
+        context = {**preview, **buttons, **(extra_context or {})}
         return super().changeform_view(request, object_id, form_url, context)
 
     def get_urls(self) -> list[Any]:

@@ -44,7 +44,8 @@ function localTime(element) {
   const step = near ?? ("relative" in element.dataset ? steps.at(-1) : undefined);
   const isRelative = step && !onPaper.matches && !("exact" in element.dataset);
   element.textContent = isRelative ? relative.format(Math.round(seconds / step[2]), step[1]) : zone.stamp(at);
-  element.title = `${zone.stamp(at)}, ${zone.name} (${at.toISOString().slice(11, 16)} UTC)`;
+  const inUtc = zone.name === "UTC" ? "" : `, ${zone.name} (${at.toISOString().slice(11, 16)} UTC)`;
+  element.title = `${zone.stamp(at)}${inUtc}`;
 }
 
 // --- Words of the glossary: explained on hover and focus, put away by Escape ----------------------------------------

@@ -277,4 +277,4 @@ def test_schedule_that_nobody_would_run_says_so(admin_client: Client) -> None:
 
 def test_preview_warns_that_no_worker_is_alive(admin_client: Client) -> None:
     preview = admin_client.post(reverse("admin:schedule_preview"), form())
-    assert "No worker is alive on cpu-2c: its runs wait until one is." in page_text(preview)
+    assert "No worker is alive on cpu-2c: runs wait for one." in page_text(preview)
