@@ -40,7 +40,7 @@ class SeriesNoisierDocument(TypedDict):
 
 
 class SeriesDocument(TypedDict):
-    """A case on a machine and a track in one metric, with its newest datum."""
+    """A case on a machine and a track in one metric, as the newest build measured it."""
 
     # Number of the series, as other calls take it.
     id: int
@@ -54,14 +54,21 @@ class SeriesDocument(TypedDict):
     lower_is_better: bool
     # Number of its points.
     count: int
+    # The newest build of the track that measured it: the values below are its.
+    build: str | None
+    # Number of processes that passed on it.
+    processes: int
+    # When the last job on it was planned.
     at: str | None
-    # The newest value, in `unit`; null where the case failed.
+    # Geometric mean of its processes, in `unit`; null where the case failed.
     value: float | None
-    # Lower end of the 95% interval within the process, in `unit`.
+    # Lower end of the 95% interval of the mean, in `unit`; of a single process within it.
     low: float | None
     # Upper end of it, in `unit`.
     high: float | None
+    # How the last job on it ended.
     status: str
+    # That job.
     job: str | None
     # The smallest change in percent that detection shows here in nine of ten cases; null: not known
     # yet, or the metric is not judged.

@@ -92,15 +92,38 @@ class Series(models.Model):
     )
     track = models.ForeignKey("dashboard.Track", on_delete=models.PROTECT, related_name="series")
     metric = models.CharField(max_length=60)  # key of a row of dashboard/language/metrics.py
-    # rollup, kept at ingest: the newest datum by planned_at, the one before it, the count
+    # Rollup, kept at ingest: the last datum by planned_at, and the count
     count = models.PositiveIntegerField(default=0)
     last_at = models.DateTimeField(null=True)
-    last_value = models.FloatField(null=True)
-    last_low = models.FloatField(null=True)
-    last_high = models.FloatField(null=True)
-    last_status = models.CharField(max_length=30, choices=Status, blank=True)
     last_job = models.ForeignKey(
         "dashboard.Job", null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    # What pages call newest (results/services/newest.py): of the newest build of the track that has
+    # data, whenever these were measured; its last job, and the mean of its processes
+    newest_build = models.ForeignKey(
+        "dashboard.TorchBuild",
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
+    )
+    newest_version = models.PositiveIntegerField(default=0)  # of the benchmark
+    newest_at = models.DateTimeField(null=True)
+    newest_job = models.ForeignKey(
+        "dashboard.Job", null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    newest_status = models.CharField(max_length=30, choices=Status, blank=True)
+    newest_processes = models.PositiveIntegerField(default=0)
+    newest_value = models.FloatField(null=True)
+    newest_low = models.FloatField(null=True)
+    newest_high = models.FloatField(null=True)
+    # Of the build before, under the same version of the benchmark
+    previous_build = models.ForeignKey(
+        "dashboard.TorchBuild",
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
     )
     previous_value = models.FloatField(null=True)
 

@@ -38,6 +38,8 @@ _MOST_BUILD_LINES = 60
 MOST_LABELS = 8
 _MOST_POINTS = 3000  # of one line
 _GAP = np.array([np.nan])
+# A line is not drawn over so many usual steps in time; of fewer steps none is usual
+_LONG_GAP, _FEW_STEPS = 10, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class ChartLine:
     at_ms: milliseconds since 1970, UTC.
     value, low, high: NaN where the case failed or no interval is known.
     environment: ids, None where the result named none; empty where they were not read.
+    version: of the benchmark; empty where it never changed. Another one is another segment: nothing
+        is compared, averaged or drawn across.
     """
 
     name: str
@@ -63,6 +67,18 @@ class ChartLine:
     build: Sequence[str]
     job: Sequence[str]
     environment: Sequence[int | None] = ()
+    version: Sequence[int] = ()
+
+    @property
+    def versions(self) -> NDArray[np.int64]:
+        """Of each datum."""
+        return np.array(self.version or [0] * len(self.value), np.int64)
+
+    @property
+    def is_newest(self) -> NDArray[np.bool_]:
+        """Whether each datum is of the newest version of the benchmark."""
+        newest: NDArray[np.bool_] = self.versions == self.versions.max(initial=0)
+        return newest
 
 
 def series_figure(lines: Sequence[ChartLine], metric: Metric) -> Figure:
@@ -109,6 +125,17 @@ def _shown(line: ChartLine) -> NDArray[np.intp]:
     return trend[downsample(line.value[trend], line.low[trend], line.high[trend], _MOST_POINTS)]
 
 
+def _breaks(line: ChartLine, shown: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Places in `shown` before which the line is interrupted: where another segment begins, and
+    after a time much longer than usual, in which nothing was measured.
+    """
+    steps = np.diff(line.at_ms[shown])
+    is_break = np.diff(line.versions[shown]) != 0
+    if len(steps) >= _FEW_STEPS:
+        is_break |= steps > _LONG_GAP * np.median(steps)
+    return np.flatnonzero(is_break) + 1
+
+
 def _band(line: ChartLine) -> list[Trace]:
     """The intervals as one trace of polygons, one for each segment without a gap.
 
@@ -119,7 +146,8 @@ def _band(line: ChartLine) -> list[Trace]:
     has_interval = ~(np.isnan(low) | np.isnan(high))
     x: list[Floats] = []
     y: list[Floats] = []
-    for segment in np.split(np.arange(len(shown)), np.flatnonzero(~has_interval)):
+    cuts = np.union1d(np.flatnonzero(~has_interval), _breaks(line, shown))
+    for segment in np.split(np.arange(len(shown)), cuts):
         part = segment[has_interval[segment]]
         if len(part):
             x += [at_ms[part], at_ms[part][::-1], _GAP]
@@ -144,13 +172,19 @@ def _band(line: ChartLine) -> list[Trace]:
 
 def _trend(line: ChartLine, metric: Metric) -> Trace:
     shown = _shown(line)
+    breaks = _breaks(line, shown)
+    is_gap = np.insert(np.zeros(len(shown), bool), breaks, values=True)
+    shown = np.insert(shown, breaks, shown[breaks])  # twice: without a value, and with it
+    value, low, high = (
+        np.where(is_gap, np.nan, values[shown]) for values in (line.value, line.low, line.high)
+    )
     trend: Trace = {
         "type": "scatter",
         "mode": "lines",
         "name": line.name,
         "legendgroup": line.name,
         "x": line.at_ms[shown],
-        "y": line.value[shown],
+        "y": value,
         "customdata": _pick(line.job, shown),
         "text": _pick(line.build, shown),
         "line": {"width": 2, "dash": dash(line.position)},
@@ -168,8 +202,8 @@ def _trend(line: ChartLine, metric: Metric) -> Trace:
             "symmetric": False,
             "thickness": 1.5,
             "width": 6,
-            "array": np.nan_to_num(line.high[shown] - line.value[shown]),
-            "arrayminus": np.nan_to_num(line.value[shown] - line.low[shown]),
+            "array": np.nan_to_num(high - value),
+            "arrayminus": np.nan_to_num(value - low),
         }
     return trend
 

@@ -12,11 +12,18 @@ _FIRST = 5  # values whose median is the level that a relative trend begins at
 
 
 def relative(line: ChartLine) -> ChartLine:
-    """``line`` as percent of change from its first five values' median, if that is not 0."""
-    passed = line.value[~np.isnan(line.value)]
-    base = float(np.median(passed[:_FIRST])) if len(passed) else 0.0
-    if not base:
-        return line
+    """``line`` as percent of change from its first five values' median, if that is not 0; each
+    segment by itself.
+    """
+    base = np.ones(len(line.value))
+    is_passed = ~np.isnan(line.value)
+    for version in np.unique(line.versions):
+        is_segment = line.versions == version
+        passed = line.value[is_passed & is_segment]
+        level = float(np.median(passed[:_FIRST])) if len(passed) else 0.0
+        if len(passed) and not level:
+            return line
+        base[is_segment] = level or 1.0
     return replace(
         line,
         value=100 * (line.value / base - 1),

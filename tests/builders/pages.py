@@ -28,6 +28,7 @@ from dashboard.models import (
     Track,
     Worker,
 )
+from dashboard.results.services import newest
 from dashboard.results.services.store import roll_up
 from tests.builders import kernels
 
@@ -138,6 +139,7 @@ def fail_newest(status: str) -> Job:
     )
     Job.objects.filter(pk=job.pk).update(status=status)
     roll_up(Counter({**lost, series.pk: 0}))
+    newest.roll_up(series=[*lost, series.pk])
     return Job.objects.select_related("benchmark", "config").get(pk=job.pk)
 
 

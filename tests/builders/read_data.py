@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from dashboard.models import Series, TorchBuild
 from dashboard.results.selectors.rollup import CaseRollup, Newest
 from dashboard.ui.charts import ChartLine
 
@@ -30,6 +31,21 @@ def line(values: list[float], **fields: Any) -> ChartLine:
         value=value,
         **(defaults | fields),
     )
+
+
+def series_of(points: ChartLine) -> Series:
+    """The series of a line, whose builds came in their order: the last two of them."""
+    means: dict[str, list[float]] = {}
+    for build, value in zip(points.build, points.value.tolist(), strict=True):
+        if not np.isnan(value):
+            means.setdefault(build, []).append(value)
+    row = Series()
+    new, *before = reversed(means)
+    row.newest_build, row.newest_value = TorchBuild(label=new), float(np.mean(means[new]))
+    if before:
+        row.previous_build = TorchBuild(label=before[0])
+        row.previous_value = float(np.mean(means[before[0]]))
+    return row
 
 
 def newest(

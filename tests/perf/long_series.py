@@ -52,7 +52,9 @@ def write_series(points: int, apart: timedelta) -> Series:
         metric="latency_ms",
         count=points,
         last_at=times[-1],
-        last_value=10,
+        newest_build=build,
+        newest_status="pass",
+        newest_value=10,
     )
     jobs = [
         Job(

@@ -30,17 +30,22 @@ from dashboard.models import Benchmark
 from dashboard.ui.pages import parameters
 from dashboard.ui.pages.exports import csv_file, json_file
 from dashboard.ui.pages.figures import figure_response
+from dashboard.ui.pages.without_data import Offer, WithoutData, offers_what_there_is
 from dashboard.ui.rows import one
 
 _TOO_LARGE = 1e15
 
 
 def _build(request: HttpRequest, builds: Sequence[AdvisedBuild]) -> AdvisedBuild:
-    """The machine and build of the address. Raises Http404 where nothing was measured there."""
+    """The machine and build of the address. Raises WithoutData where nothing was measured there."""
     machine = request.GET.get("machine", "")
     build = choose_build(builds, machine, request.GET.get("build", ""))
     if build is None:
-        raise Http404(f"Nothing was measured on a machine “{machine}”.")
+        machines = sorted({build.machine_key for build in builds if not build.hidden})
+        raise WithoutData(
+            f"Nothing was measured on a machine “{machine}”.",
+            Offer("Measured on", "machine", machines, ["build"]),
+        )
     return build
 
 
@@ -84,6 +89,7 @@ def _select_measured(request: HttpRequest, name: str) -> AdviceSelection:
     return selection
 
 
+@offers_what_there_is
 def listing(request: HttpRequest) -> HttpResponse:
     """Every benchmark of one machine and build with its advice in a row."""
     builds = advised_builds()
@@ -101,7 +107,8 @@ def listing(request: HttpRequest) -> HttpResponse:
     return render(request, "advisor/list.html", context)
 
 
-@csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments
+@csp_update(settings.CHART_POLICY)
+@offers_what_there_is
 def show(request: HttpRequest, name: str) -> HttpResponse:
     """The advice for one benchmark: the sentence, how sure it is, the curves, and the evidence."""
     benchmark = one(Benchmark.objects.all(), "benchmark", name=name)

@@ -132,7 +132,7 @@ def measured_configs(machine: int, benchmark: Benchmark) -> list[str]:
         series__machine=machine,
         series__benchmark=benchmark,
         series__metric="latency_ms",
-        series__last_value__isnull=False,
+        series__newest_value__isnull=False,
         retired=False,
     )
     chosen = configs.exclude(name__in=CHECK_CONFIGS).distinct()

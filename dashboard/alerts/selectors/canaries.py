@@ -1,31 +1,33 @@
-"""What the machines themselves can do: the newest canary of each, from the rollup."""
+"""What the machines themselves can do: the last canary of each, of whatever build."""
 
 from dataclasses import dataclass
 
 from dashboard.language.metrics import METRICS, Metric
 from dashboard.language.wording import ValueChange, change, quiet
-from dashboard.models import Series
+from dashboard.models import Datum, Series
 
 CANARIES = ("matmul_ceiling_tflops", "bandwidth_ceiling_gb_s")
 
 
 @dataclass(frozen=True, slots=True)
 class Canary:
-    """One ceiling of one machine, measured on one track. change: since the point before."""
+    """One ceiling of one machine, measured on one track. change: since the datum before."""
 
     series: Series
     metric: Metric
+    last: Datum
     change: ValueChange | None
 
 
-def newest() -> list[Canary]:
-    """Every ceiling that was measured, by machine. One query."""
+def last() -> list[Canary]:
+    """Every ceiling that was measured, by machine. A query more than there are series."""
     order = ("machine__key", "benchmark__position", "benchmark__name", "metric", "track__key")
-    measured = Series.objects.filter(metric__in=CANARIES, count__gt=0, last_value__isnull=False)
-    related = measured.select_related("benchmark", "machine", "track")
+    measured = Series.objects.filter(metric__in=CANARIES, newest_value__isnull=False)
     canaries = []
-    for series in related.order_by(*order):
+    for series in measured.select_related("benchmark", "machine", "track").order_by(*order):
         metric = METRICS[series.metric]
-        moved = change(metric, series.previous_value, series.last_value)
-        canaries.append(Canary(series, metric, quiet(moved, metric)))
+        data = series.data.filter(value__isnull=False).order_by("-planned_at", "-job_id")[:2]
+        newest, *before = data
+        moved = change(metric, before[0].value, newest.value) if before else None
+        canaries.append(Canary(series, metric, newest, quiet(moved, metric)))
     return canaries

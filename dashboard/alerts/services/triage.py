@@ -35,7 +35,7 @@ from dashboard.models import (
     WorkflowState,
 )
 from dashboard.models.alert_words import IN_WORK, OVER
-from dashboard.results.services import days, levels
+from dashboard.results.services import days, levels, newest
 from dashboard.results.services.detection_queue import enqueue
 
 _ENDS = (WorkflowState.FIXED, WorkflowState.WONTFIX, WorkflowState.INVALID)
@@ -320,6 +320,7 @@ def bring_back(*, point: InvalidPoint) -> None:
 def _count_again(series: int, job: Job) -> None:
     """Bring what is stored of a series up to date, after a job's point was taken out or is back."""
     levels.roll_up(series=[series], builds=[job.run.build_id])
+    newest.roll_up(series=[series])
     enqueue(series_ids=[series])
     days.roll_up(series=[series], since=job.planned_at.astimezone(UTC).date())
 

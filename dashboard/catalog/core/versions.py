@@ -1,6 +1,12 @@
 """Versions of torch in their order."""
 
+import re
+from datetime import datetime
+
 from packaging.version import InvalidVersion, Version
+
+_FLAVOUR = re.compile(r"\+(cpu|cu\d+|rocm[\d.]+|xpu)(?=~|$)")
+BuildOrder = tuple[tuple[bool, Version], bool, datetime]
 
 
 def version_order(version: str) -> tuple[bool, Version]:
@@ -9,6 +15,15 @@ def version_order(version: str) -> tuple[bool, Version]:
         return True, Version(version)
     except InvalidVersion:
         return False, Version("0")
+
+
+def build_order(version: str, is_current: bool, first_at: datetime) -> BuildOrder:
+    """Sorts the builds of one track, the newest last: by release or nightly, whenever each ran.
+
+    is_current: the track stands at it. Of one version (variants, commits, flavours) that is the
+        newest, and of the others the one that was measured first last.
+    """
+    return version_order(public_version(version)), is_current, first_at
 
 
 def channel_of(version: str) -> str:
@@ -26,6 +41,11 @@ def channel_of(version: str) -> str:
 def public_version(version: str) -> str:
     """Without what it was built for: 2.13.0 of 2.13.0+cpu."""
     return version.partition("+")[0]
+
+
+def short_label(label: str) -> str:
+    """A build's label without its flavour: 2.13.0~scalar of 2.13.0+cu130~scalar."""
+    return _FLAVOUR.sub("", label)
 
 
 def flavour_of(version: str) -> str:

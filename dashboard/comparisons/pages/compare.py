@@ -19,8 +19,10 @@ from dashboard.comparisons.selectors.measured_builds import (
 from dashboard.comparisons.selectors.side_choice import Choice, other_differences_of
 from dashboard.comparisons.selectors.stored_reports import stored_report
 from dashboard.language.metrics import Metric, comparable_metrics
+from dashboard.ui.pages.without_data import offers_what_there_is
 
 
+@offers_what_there_is
 def show(request: HttpRequest) -> HttpResponse:
     measured = measured_builds()
     choice = choose(request, measured)

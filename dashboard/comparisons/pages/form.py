@@ -2,22 +2,24 @@
 
 from collections.abc import Sequence
 
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 
-from dashboard.comparisons.selectors.measured_builds import MeasuredBuild
+from dashboard.comparisons.selectors.measured_builds import MeasuredBuild, visible
 from dashboard.comparisons.selectors.side_choice import (
     Choice,
     NotMeasuredError,
     RequestedSide,
     choose_sides,
+    is_called,
 )
+from dashboard.ui.pages.without_data import Offer, WithoutData
 
 
 def choose(request: HttpRequest, measured: Sequence[MeasuredBuild]) -> Choice | None:
     """The two sides that the address names; None: there are no two builds to choose.
 
-    `new_machine`, `new_track` and `new_config` are the new side's where they differ. Raises Http404
-    where the address names what was not measured.
+    `new_machine`, `new_track` and `new_config` are the new side's where they differ. Raises
+    WithoutData where the address names what was not measured, or one build alone.
     """
 
     def named(name: str) -> str:
@@ -30,7 +32,44 @@ def choose(request: HttpRequest, measured: Sequence[MeasuredBuild]) -> Choice | 
         track=named("new_track") or base.track,
         config=named("new_config") or base.config,
     )
+    offers = _offers(base, new, measured)
     try:
-        return choose_sides(base, new, measured)
+        choice = choose_sides(base, new, measured)
     except NotMeasuredError as error:
-        raise Http404(str(error)) from None
+        raise WithoutData(str(error), *offers) from None
+    if choice is None and offers:
+        raise WithoutData("A comparison needs two builds: this choice has one.", *offers)
+    return choice
+
+
+def _offers(
+    base: RequestedSide, new: RequestedSide, measured: Sequence[MeasuredBuild]
+) -> list[Offer]:
+    """The machines, and of the machine that is named the tracks and builds, that measured two."""
+    of_machine: dict[str, list[str]] = {}
+    of_track: dict[str, set[str]] = {}
+    for tested in visible(measured):
+        labels = of_machine.setdefault(tested.machine_key, [])
+        if tested.label not in labels:
+            labels.append(tested.label)
+        if tested.machine_key == base.machine:
+            of_track.setdefault(tested.track_key, set()).add(tested.label)
+
+    with_both: list[str] = []
+    with_two: list[str] = []
+    for machine, labels in sorted(of_machine.items()):
+        if len(labels) > 1:
+            names = base.build, new.build
+            has_both = all(any(is_called(label, name) for label in labels) for name in names)
+            (with_both if has_both and any(names) else with_two).append(machine)
+    tracks = sorted(track for track, labels in of_track.items() if len(labels) > 1)
+    builds = of_machine.get(base.machine, [])
+    sides = ["new_machine", "track", "new_track"]
+    offers = [
+        Offer("These builds were measured on", "machine", with_both, sides),
+        Offer("Two other builds were measured on", "machine", with_two, ["base", "new", *sides]),
+        Offer("Two builds were measured there for", "track", tracks, ["base", "new", "new_track"]),
+    ]
+    if len(builds) > 1:
+        offers.append(Offer("Measured there", "base", builds, ["new", *sides]))
+    return [offer for offer in offers if offer.values]

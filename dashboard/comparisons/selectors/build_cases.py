@@ -7,37 +7,33 @@ from typing import Any
 
 from django.db import connection
 
-from dashboard.catalog.core.versions import version_order
 from dashboard.comparisons.selectors.measured_builds import MeasuredBuild, measured_builds
 from dashboard.language.metrics import METRICS
-from dashboard.results.core.level_sql import no_artefact
+from dashboard.results.core.level_sql import POOLED_VALUE, no_artefact
+from dashboard.results.selectors.build_order import in_order
 from dashboard.results.selectors.rollup import CaseRollup, Newest
 from dashboard.ui.locations import SeriesLocation
 
 _CASE = """benchmark.name, benchmark.family, benchmark.mode, benchmark.dtype, benchmark.size,
            config.name, config.position"""
-# Of several benchmark versions the newest, of several library sets the one with the most processes;
-# of all devices.
+# Of several benchmark versions the newest; of all devices, sessions and library sets.
 _LEVELS = f"""
     SELECT DISTINCT ON (benchmark.position, benchmark.name, config.position, config.name,
                         level.metric)
            {_CASE}, level.benchmark_version, level.metric, level.value, level.job
     FROM (
-        SELECT benchmark_id, config_id, metric, benchmark_version, libraries,
-               sum(count) AS count, max(job::text) AS job,
-               coalesce(CASE WHEN bool_and(log_mean IS NOT NULL)
-                             THEN exp(sum(log_mean * count) / sum(count)) END,
-                        sum(mean * count) / sum(count)) AS value
-        FROM dashboard_buildlevel
+        SELECT benchmark_id, config_id, metric, benchmark_version, max(job::text) AS job,
+               {POOLED_VALUE} AS value
+        FROM dashboard_buildlevel AS measured
         WHERE machine_id = %(machine)s AND build_id = %(build)s AND track_id = %(track)s
               AND metric = ANY(%(metrics)s)
               AND {no_artefact("metric", "machine_id", "benchmark_id")}
-        GROUP BY benchmark_id, config_id, metric, benchmark_version, libraries
+        GROUP BY benchmark_id, config_id, metric, benchmark_version
     ) AS level
     JOIN dashboard_benchmark AS benchmark ON benchmark.id = level.benchmark_id
     JOIN dashboard_config AS config ON config.id = level.config_id
     ORDER BY benchmark.position, benchmark.name, config.position, config.name, level.metric,
-             level.benchmark_version DESC, level.count DESC
+             level.benchmark_version DESC
 """  # noqa: S608 - made of constants
 _FAILED = f"""
     SELECT DISTINCT ON (benchmark.position, benchmark.name, config.position, config.name)
@@ -88,10 +84,14 @@ def _case(cases: dict[tuple[str, str], CaseRollup], named: Sequence[Any]) -> Cas
 
 
 def builds(place: SeriesLocation) -> list[MeasuredBuild]:
-    """What was measured at the place, the newest version first. One query."""
+    """What was measured at the place, the newest first. Two queries."""
     where = place.machine.pk, place.track.pk
-    here = [tested for tested in measured_builds() if (tested.machine, tested.track) == where]
-    return sorted(here, key=lambda tested: (version_order(tested.version), tested.at), reverse=True)
+    here = {}
+    for tested in measured_builds():
+        if (tested.machine, tested.track) == where:
+            here[tested.build] = tested
+    ordered = in_order([(place.track.pk, build) for build in here])
+    return [here[each.build] for each in reversed(ordered)]
 
 
 # A place has thousands of series. The LIMIT has Postgres look up metric by metric, each by the

@@ -35,7 +35,7 @@ from dashboard.models import (
     TorchBuild,
     Track,
 )
-from dashboard.results.services import days, levels
+from dashboard.results.services import days, levels, newest
 from dashboard.results.services.store import FAILED_LATENCY, roll_up
 from dashboard.runs.services.partitions import ensure_partitions
 
@@ -242,6 +242,7 @@ def _write(cases: list[MadeCase], nights: list[Night], seed: int, token: int) ->
         _copy("dashboard_datum", _DATUM_COLUMNS, _datum_rows(histories, nights, token, lengths))
         roll_up(lengths)
         levels.roll_up(series=lengths, builds={night.run.build_id for night in nights})
+        newest.roll_up(series=lengths)
     return lengths.total()
 
 

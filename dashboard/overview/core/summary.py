@@ -27,33 +27,57 @@ class Day:
     moved: float
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where the cases stand whose newest build is this one. age: how many builds are newer.
+
+    level: mean over ``cases`` of ln(value), for `passed` of the value.
+    """
+
+    age: int
+    build: str
+    cases: int
+    level: float
+
+
 @dataclass(frozen=True)
 class FamilyFigure:
     """One metric of one family and mode.
 
-    level: mean over ``cases`` of ln(value), for `passed` of the value; None: no case has one.
+    standing: of each build that is the newest one of some cases.
     days: the month that ended with the newest datum of the place, oldest first.
-    build: the newest of the place; None where the month had no other build before it.
-    of_builds: versions of the builds that its cases' values are of, where several were measured in
-        turn.
+    build: the newest of the place; None where the month had no other build.
     """
 
     metric: Metric
-    level: float | None
-    cases: int
+    standing: Sequence[Standing]
     days: Sequence[Day]
     build: int | None
-    of_builds: Sequence[str] = ()
 
     @property
     def is_share(self) -> bool:
         return self.metric.aggregate == "share"
 
     @property
-    def value(self) -> float | None:
+    def cases(self) -> int:
+        """All that have a value."""
+        return sum(each.cases for each in self.standing)
+
+    @cached_property
+    def of_build(self) -> Standing:
+        """What the value is of: the newest build that measured any of the cases."""
+        return min(self.standing, key=lambda each: each.age)
+
+    @cached_property
+    def level(self) -> float:
+        """Of one build; a share is of every case on its newest build."""
+        if self.is_share:
+            return math.fsum(each.level * each.cases for each in self.standing) / self.cases
+        return self.of_build.level
+
+    @property
+    def value(self) -> float:
         """The geomean in the metric's unit; for `passed` the share that passed, 0 … 1."""
-        if self.level is None:
-            return None
         return self._plain(self.level)
 
     @property
@@ -69,7 +93,7 @@ class FamilyFigure:
     @cached_property
     def history(self) -> list[float]:
         """The value before the first day and after each one; empty without two points."""
-        if self.level is None or not _has_comparison(self.days):
+        if not _has_comparison(self.days):
             return []
         levels = [self.level]
         for number in reversed(range(len(self.days))):
@@ -92,7 +116,7 @@ class FamilyFigure:
         return math.fsum(day.moved for day in days) / cases
 
     def _change(self, days: Sequence[Day]) -> ValueChange | None:
-        if self.value is None or self.level is None or not _has_comparison(days):
+        if not _has_comparison(days):
             return None
         before = self._plain(self.level - self._moved(days))
         if self.is_share:
@@ -114,16 +138,6 @@ def _points(points: float) -> ValueChange:
     if abs(points) >= 1:
         tone = "good" if points > 0 else "bad"
     return ValueChange(f"{abs(points):.1f} points {direction}", tone, None)
-
-
-def newest_build(days: Iterable[Day]) -> int | None:
-    """The build that came last; None where there is no other one."""
-    first_days: dict[int, date] = {}
-    for day in days:
-        first_days[day.build] = min(day.day, first_days.get(day.build, day.day))
-    if len(first_days) < 2:
-        return None
-    return max(first_days, key=lambda build: (first_days[build], build))
 
 
 def came_in_turn(days: Iterable[Day]) -> bool:

@@ -23,7 +23,7 @@ def show(request: HttpRequest) -> HttpResponse:
         "environments": environments,
         "tracks": fleet.tracks(),
         "schedules": fleet.schedules(),
-        "canaries": [] if is_refresh else canaries.newest(),
+        "canaries": [] if is_refresh else canaries.last(),
         "disks": disk.workers(machines, environments),
         "site_disk": None if is_refresh else disk.of_site(),
     }

@@ -16,13 +16,16 @@ from dashboard.overview.selectors import families, overview
 from dashboard.overview.selectors.attention import attention
 from dashboard.overview.selectors.changes import drawn_change, listed_alerts
 from dashboard.results.selectors import rollup
+from dashboard.results.selectors.build_order import newest_first
 from dashboard.runs.selectors import runs
 from dashboard.ui.locations import SeriesLocation, offered
 from dashboard.ui.pages import parameters
+from dashboard.ui.pages.without_data import offers_what_there_is
 
 _FIRST_LOOK = timedelta(days=7)  # what a browser that was never here is shown as new
 
 
+@offers_what_there_is
 def show(request: HttpRequest) -> HttpResponse:
     if view := _default_view(request):
         return redirect(view)
@@ -76,14 +79,14 @@ def active(request: HttpRequest) -> HttpResponse:
 
 
 def _results(request: HttpRequest, place: SeriesLocation) -> dict[str, Any]:
-    configs = families.configs()
+    configs, builds = families.configs(), newest_first(place)
     config = parameters.one_of(request, "config", configs)
     return {
         "release": newest_release(place.machine.key),
         "configs": configs,
         "config": config,
-        "families": families.read(place, config),
+        "families": families.read(place, builds, config),
         "metrics": [METRICS[key] for key in SUMMARY],
-        "notable": overview.notable(place),
+        "notable": overview.notable(place, builds),
         "days": families.DAYS,
     }

@@ -8,18 +8,17 @@ from typing import Any
 
 from django.db import connection
 
-from dashboard.catalog.core.versions import version_order
+from dashboard.catalog.core.versions import short_label
 from dashboard.language.metrics import EAGER, METRICS, SUMMARY
 from dashboard.models import Config
-from dashboard.overview.core.summary import Day, FamilyFigure, came_in_turn, newest_build
+from dashboard.overview.core.summary import Day, FamilyFigure, Standing, came_in_turn
 from dashboard.results.core.report import ACCURACY_NOT_JUDGED
+from dashboard.results.selectors.build_order import TrackBuild
 from dashboard.results.selectors.rollup import SHOWN
 from dashboard.ui.locations import SeriesLocation
 
 DAYS = 30
-Levels = dict[str, tuple[int, float]]  # metric -> (cases, level)
 Days = dict[tuple[str, str, str], list[Day]]  # (family, mode, metric) -> the month's days
-Builds = dict[tuple[str, str, str], Sequence[str]]  # likewise: versions, the newest first
 # Eager is the control: it counts among the cases that pass, and in nothing that is compared with
 # it. '': every compiled config.
 _CONFIGS = """(
@@ -29,14 +28,19 @@ _CONFIGS = """(
 # Such a job says so in its message, which few that passed have: no other document, which is large,
 # is opened.
 _NOT_JUDGED = """
-    measured.metric = 'passed' AND measured.last_value = 1
-    AND (SELECT message <> '' FROM dashboard_job WHERE uuid = measured.last_job_id)
+    measured.metric = 'passed' AND measured.newest_value = 1
+    AND (SELECT message <> '' FROM dashboard_job WHERE uuid = measured.newest_job_id)
     AND (SELECT document -> 'accuracy' ->> 'status' = ANY(%(not_judged)s) FROM dashboard_result
-         WHERE job_id = measured.last_job_id)
+         WHERE job_id = measured.newest_job_id)
 """
-# Where the cases stand: their newest values. The newest datum of `passed` says which ones have
-# failed since: those do not count.
-_FROM = f"""
+# Where the cases stand: their newest values, each build's apart. The newest of `passed` says which
+# ones fail: those do not count.
+_NOW = f"""
+    SELECT NULL::date, measured.newest_build_id, benchmark.family, benchmark.mode, measured.metric,
+           count(*), 0,
+           avg(CASE WHEN measured.metric = 'passed' THEN measured.newest_value
+                    ELSE ln(measured.newest_value) END),
+           count(*) FILTER (WHERE {_NOT_JUDGED})
     FROM dashboard_series AS measured
     JOIN dashboard_benchmark AS benchmark ON benchmark.id = measured.benchmark_id AND {SHOWN}
     JOIN dashboard_config AS config ON config.id = measured.config_id
@@ -46,33 +50,15 @@ _FROM = f"""
             AND passed.benchmark_id = measured.benchmark_id
             AND passed.config_id = measured.config_id
             AND passed.metric = 'passed'
-"""
-_WHERE = f"""
     WHERE measured.machine_id = %(machine)s AND measured.track_id = %(track)s
           AND measured.metric = ANY(%(metrics)s)
-          AND (measured.metric = 'passed' OR (passed.last_value = 1 AND measured.last_value > 0))
-          AND measured.last_value IS NOT NULL AND {_CONFIGS}
+          AND (measured.metric = 'passed'
+               OR (passed.newest_value = 1 AND measured.newest_value > 0))
+          AND measured.newest_value IS NOT NULL AND {_CONFIGS}
           AND (measured.metric <> 'compression_ratio'  -- metrics.is_artefact
                OR machine.device_kind <> 'cpu' AND benchmark.size <> 'smoke')
-"""
-_NOW = f"""
-    SELECT NULL::date, NULL::bigint, benchmark.family, benchmark.mode, measured.metric, count(*), 0,
-           avg(CASE WHEN measured.metric = 'passed' THEN measured.last_value
-                    ELSE ln(measured.last_value) END),
-           count(*) FILTER (WHERE {_NOT_JUDGED})
-    {_FROM} {_WHERE}
-    GROUP BY benchmark.family, benchmark.mode, measured.metric
-"""
-_BUILDS = f"""
-    SELECT benchmark.family, benchmark.mode, measured.metric,
-           array_agg(DISTINCT regexp_replace(build.label, '[+][a-z0-9]+', ''))
-    {_FROM}
-    JOIN dashboard_job AS job ON job.uuid = measured.last_job_id
-    JOIN dashboard_run AS run ON run.id = job.run_id
-    JOIN dashboard_torchbuild AS build ON build.id = run.build_id
-    {_WHERE}
-    GROUP BY benchmark.family, benchmark.mode, measured.metric
-"""
+    GROUP BY benchmark.family, benchmark.mode, measured.metric, measured.newest_build_id
+"""  # noqa: S608 - made of constants
 _DAYS = f"""
     SELECT measured.day, measured.build_id, measured.family, measured.mode, measured.metric,
            sum(measured.count)::int, sum(measured.linked)::int, sum(measured.moved), 0
@@ -111,14 +97,17 @@ class Families:
     in_turn: bool
 
 
-def read(place: SeriesLocation, config: str = "") -> Families:
-    """The families of the place, over ``config`` or every compiled config. One query; two where
-    builds were measured in turn.
+def read(place: SeriesLocation, builds: Sequence[TrackBuild], config: str = "") -> Families:
+    """The families of the place, over ``config`` or every compiled config. One query.
+
+    builds: `newest_first` of the place.
     """
-    levels: dict[tuple[str, str], Levels] = defaultdict(dict)
+    standing: dict[tuple[str, str, str], list[Standing]] = defaultdict(list)
     days: Days = defaultdict(list)
     all_days: list[Day] = []
     not_judged = 0
+    ages = {build.build: age for age, build in enumerate(builds)}
+    labels = {build.build: short_label(build.label) for build in builds}
     parameters: dict[str, Any] = {
         "machine": place.machine.pk,
         "track": place.track.pk,
@@ -134,20 +123,30 @@ def read(place: SeriesLocation, config: str = "") -> Families:
     for day, build, family, mode, metric, count, linked, total, without_judgement in rollups:
         if day is None:
             not_judged += without_judgement
-            levels[family, mode][metric] = (count, total)
+            age = ages.get(build, len(ages))
+            standing[family, mode, metric].append(
+                Standing(age, labels.get(build, ""), count, total)
+            )
         else:
             entry = Day(day, build, count, linked, total)
             days[family, mode, metric].append(entry)
             all_days.append(entry)
     in_turn = not place.build and came_in_turn(all_days)
-    builds: Builds = {}
     if in_turn:
         days.clear()
-        builds = _builds(parameters)
-    newest = newest_build(all_days)
-    rows = [_row(key, levels[key], days, newest, builds) for key in sorted(levels)]
+    has_builds = len({day.build for day in all_days}) > 1
+    newest = builds[0].build if has_builds else None
+    rows = []
+    for family, mode in sorted({key[:2] for key in standing}):
+        figures: list[FamilyFigure | None] = []
+        for metric in SUMMARY:
+            key = family, mode, metric
+            figure = None
+            if key in standing:
+                figure = FamilyFigure(METRICS[metric], standing[key], days[key], newest)
+            figures.append(figure)
+        rows.append(FamilyRow(family, mode, figures))
     passing, cases = _passing(rows)
-    has_builds = newest is not None
     return Families(rows, passing, cases, not_judged, has_builds, in_turn)
 
 
@@ -160,33 +159,6 @@ def _passing(rows: list[FamilyRow]) -> tuple[int, int]:
             cases += passed.cases
             passing += round(passed.cases * (passed.value or 0))
     return passing, cases
-
-
-def _builds(parameters: dict[str, Any]) -> Builds:
-    """Which builds the newest values are of. One query."""
-    with connection.cursor() as cursor:
-        cursor.execute(_BUILDS, parameters)
-        measured = cursor.fetchall()
-    builds: Builds = {}
-    for family, mode, metric, versions in measured:
-        builds[family, mode, metric] = sorted(versions, key=version_order, reverse=True)
-    return builds
-
-
-def _row(
-    key: tuple[str, str], levels: Levels, days: Days, build: int | None, builds: Builds
-) -> FamilyRow:
-    family, mode = key
-    figures: list[FamilyFigure | None] = []
-    for metric in SUMMARY:
-        figure = None
-        if metric in levels:
-            cases, level = levels[metric]
-            month = days[family, mode, metric]
-            of_builds = builds.get((family, mode, metric), ())
-            figure = FamilyFigure(METRICS[metric], level, cases, month, build, of_builds)
-        figures.append(figure)
-    return FamilyRow(family, mode, figures)
 
 
 def configs() -> list[str]:

@@ -23,6 +23,7 @@ from dashboard.models import (
     Worker,
     WorkflowState,
 )
+from dashboard.results.selectors.build_order import TrackBuild
 from dashboard.results.selectors.rollup import (
     CASE_COLUMNS,
     CASE_TABLES,
@@ -39,31 +40,33 @@ from dashboard.ui.locations import SeriesLocation
 MOVING_METRICS = ("latency_ms", "cold_start_s", "peak_memory_gb")
 LATE = timedelta(minutes=30)  # as long as a schedule may take to begin
 SHOWN_ALERTS = 6
-# One of two series says how a case ended last: `passed` has every job but unsupported ones,
-# latency has those.
+# One of two series says how a case ended on its newest build: `passed` has every job but those that
+# are unsupported, latency has those.
 _NOTABLE = f"""
     WITH ended AS (
-        SELECT DISTINCT ON (benchmark_id, config_id) id, last_status FROM dashboard_series
+        SELECT DISTINCT ON (benchmark_id, config_id) id, newest_status FROM dashboard_series
         WHERE machine_id = %(machine)s AND track_id = %(track)s
-              AND metric IN ('passed', 'latency_ms') AND last_at IS NOT NULL
-        ORDER BY benchmark_id, config_id, last_at DESC
+              AND metric IN ('passed', 'latency_ms') AND newest_at IS NOT NULL
+        ORDER BY benchmark_id, config_id,
+                 array_position(%(builds)s::bigint[], newest_build_id), newest_at DESC
     )
     SELECT {CASE_COLUMNS} {CASE_TABLES}
-    WHERE series.id IN (SELECT id FROM ended WHERE last_status NOT IN ('pass', 'unsupported', ''))
+    WHERE series.id IN (SELECT id FROM ended WHERE newest_status NOT IN ('pass', 'unsupported', ''))
           AND {SHOWN}
     UNION ALL
     SELECT {CASE_COLUMNS} {CASE_TABLES}
     JOIN unnest(%(metrics)s::text[], %(thresholds)s::float8[]) AS moving (metric, percent)
          ON moving.metric = series.metric
     WHERE series.machine_id = %(machine)s AND series.track_id = %(track)s AND {SHOWN}
-          AND series.last_status = 'pass' AND series.previous_value <> 0
-          AND abs(series.last_value / series.previous_value - 1) * 100 >= moving.percent
+          AND series.newest_status = 'pass' AND series.previous_value <> 0
+          AND series.newest_build_id = (%(builds)s::bigint[])[1]
+          AND abs(series.newest_value / series.previous_value - 1) * 100 >= moving.percent
 """  # noqa: S608 - made of constants
 
 
 @dataclass(frozen=True, slots=True)
 class Mover:
-    """A series whose newest value left its interval by more than the metric's threshold."""
+    """A series whose newest build left its interval by more than the metric's threshold."""
 
     case: CaseRollup
     metric: Metric
@@ -73,25 +76,26 @@ class Mover:
 
 @dataclass(frozen=True, slots=True)
 class Notable:
-    """Movers, in the order of `movers`; and cases whose last job failed."""
+    """Movers, in the order of `movers`; and cases whose last job on their newest build failed."""
 
     movers: list[Mover]
     failed: list[CaseRollup]
 
 
-def notable(place: SeriesLocation) -> Notable:
-    """What moved and what fails at the place. One query."""
+def notable(place: SeriesLocation, builds: Sequence[TrackBuild]) -> Notable:
+    """What moved and what fails at the place, of which `builds` are `newest_first`. One query."""
     with connection.cursor() as cursor:
         cursor.execute(
             _NOTABLE,
             {
                 "machine": place.machine.pk,
                 "track": place.track.pk,
+                "builds": [build.build for build in builds],
                 "metrics": [*MOVING_METRICS],
                 "thresholds": [METRICS[metric].threshold_percent for metric in MOVING_METRICS],
             },
         )
-        cases = case_rollups_of(cursor.fetchall())
+        cases = case_rollups_of(cursor.fetchall(), builds)
     failed = [case for case in cases if case.failed]
     passed = [case for case in cases if not case.failed]
     failed.sort(key=lambda case: (case.latest and case.latest.at_s) or 0.0, reverse=True)
@@ -99,9 +103,9 @@ def notable(place: SeriesLocation) -> Notable:
 
 
 def movers(cases: Sequence[CaseRollup]) -> list[Mover]:
-    """What changed since the previous point: first what grew, the largest change first.
+    """What changed since the build before: first what grew, the largest change first.
 
-    It is one process against one: a place to look, and nothing that is shown to differ.
+    It is a mean of few processes against one: a place to look, and nothing that is shown to differ.
     """
     moved: list[Mover] = []
     for case in cases:

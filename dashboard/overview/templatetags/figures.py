@@ -16,7 +16,7 @@ _WIDTH, _HEIGHT, _EDGE = 100, 24, 3
 @register.simple_tag
 def figure_value(figure: FamilyFigure) -> str:
     """The value with its unit: "1.31×", "98.4%"."""
-    if figure.is_share and figure.value is not None:
+    if figure.is_share:
         return f"{100 * figure.value:.3g}%"
     return wording.quantity(figure.metric, figure.value)
 

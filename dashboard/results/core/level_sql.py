@@ -22,6 +22,21 @@ LEVEL = """
                FILTER (WHERE datum.low > 0 AND datum.high > datum.low)),
            min(datum.value), max(datum.value), avg(datum.value),
            (array_agg(datum.job_id ORDER BY datum.planned_at DESC))[1]"""
+# The same of several rows of BuildLevel, `measured`, as one: all devices, sessions and libraries of
+# a build. Equal values keep theirs to the last digit.
+POOLED_VALUE = """
+           CASE WHEN min(measured.least) = max(measured.most) THEN min(measured.least)
+                WHEN bool_and(measured.log_mean IS NOT NULL)
+                THEN exp(sum(measured.log_mean * measured.count) / sum(measured.count))
+                ELSE sum(measured.mean * measured.count) / sum(measured.count) END"""
+POOLED_LEVEL = f"""
+           sum(measured.count)::integer AS processes, {POOLED_VALUE} AS value,
+           CASE WHEN min(measured.least) = max(measured.most) THEN 0
+                ELSE greatest(sum(measured.log_m2 + measured.count * measured.log_mean ^ 2)
+                              - sum(measured.count * measured.log_mean) ^ 2 / sum(measured.count),
+                              0) END AS squares,
+           exp(sum(ln(measured.within) * measured.count) FILTER (WHERE measured.within > 0)
+               / sum(measured.count) FILTER (WHERE measured.within > 0)) AS within"""
 OF_PLACE = """
     LEFT JOIN dashboard_environment AS environment ON environment.id = datum.environment_id
     LEFT JOIN dashboard_result AS result ON result.job_id = datum.job_id
@@ -45,6 +60,19 @@ COUNTED = """
               SELECT FROM dashboard_invalidpoint AS invalid
               WHERE invalid.series_id = series.id AND invalid.job_id = datum.job_id
           )"""
+
+
+def student_t(freedom: str) -> str:
+    """The quantile .975 of Student's t for a column of degrees of freedom; NULL of 0.
+
+    Above four by Abramowitz and Stegun 26.7.5 from the normal's, 1.959964: within .003.
+    """
+    return f"""(CASE WHEN {freedom} BETWEEN 1 AND 4
+                     THEN (ARRAY[12.7062, 4.3027, 3.1824, 2.7764])[{freedom}]
+                     WHEN {freedom} > 4
+                     THEN 1.959964 + 2.372271 / {freedom} + 2.822500 / {freedom} ^ 2
+                          + 2.5558 / {freedom} ^ 3
+                END)"""
 
 
 def no_artefact(metric: str, machine: str, benchmark: str) -> str:

@@ -116,12 +116,15 @@ def _merged(moves: Sequence[Mark], lines: Sequence[ChartLine]) -> list[Mark]:
 
 
 def _levels(marked: MarkedLine) -> list[Trace]:
-    """A line at the median between each two changes; nothing where nothing changed."""
+    """A line at the median between each two changes, within a segment; nothing where nothing
+    changed.
+    """
     line = marked.valid
     if not marked.alerts or not len(line.at_ms):
         return []
     first, last = int(line.at_ms[0]), int(line.at_ms[-1])
-    changes = sorted({alert.at_ms for alert in marked.alerts})
+    segments = line.at_ms[1:][np.diff(line.versions) != 0].tolist()
+    changes = sorted({alert.at_ms for alert in marked.alerts} | set(segments))
     x: list[float] = []
     y: list[float] = []
     for start, end in pairwise([first, *changes, last + 1]):

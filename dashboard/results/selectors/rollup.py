@@ -1,6 +1,5 @@
 """Reads the rollup of series: the newest value of every case at a place, without the data table."""
 
-import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from django.db import connection
 from dashboard.language.metrics import STATUS_METRIC
 from dashboard.models import Benchmark, Track
 from dashboard.results.core.level_sql import no_artefact
+from dashboard.results.selectors.build_order import TrackBuild
 from dashboard.ui.locations import (
     NamedRow,
     SeriesLocation,
@@ -20,7 +20,11 @@ from dashboard.ui.locations import (
 
 
 class Newest(NamedTuple):
-    """The newest datum of a series, and the value before it. A tuple: pages make thousands."""
+    """What the newest build of a series measured, and the build before. A tuple: pages make
+    thousands.
+
+    age: how many builds of its place are newer: 0 for the newest of the track.
+    """
 
     value: float | None
     low: float | None
@@ -29,7 +33,8 @@ class Newest(NamedTuple):
     status: str
     job: str | None
     at_s: float | None  # seconds since 1970: thousands of datetimes would cost more than the query
-    build: str | None = None  # label of the torch build; None where the job is gone
+    build: str | None = None  # label of the torch build
+    age: int = 0
 
     @property
     def at(self) -> datetime | None:
@@ -55,7 +60,7 @@ class CaseRollup:
     config_position: int
     version: int = 0
     newest: dict[str, Newest] = field(default_factory=dict)
-    # The most recent of them: how the last job ended, whatever it brought
+    # Of the newest build among them the most recent: how its last job ended, whatever it brought
     latest: Newest | None = None
 
     def add(self, metric: str, newest: Newest, version: int = 0) -> None:
@@ -66,7 +71,10 @@ class CaseRollup:
             self.latest = None
         self.version = max(version, self.version)
         self.newest[metric] = newest
-        if newest.at_s and (self.latest is None or newest.at_s > (self.latest.at_s or 0)):
+        latest = self.latest
+        if newest.at_s and (
+            latest is None or (-newest.age, newest.at_s) > (-latest.age, latest.at_s or 0)
+        ):
             self.latest = newest
 
     @property
@@ -85,22 +93,6 @@ class CaseRollup:
     @property
     def failed(self) -> bool:
         return self.status not in {"", "pass"}
-
-
-@dataclass(frozen=True, slots=True)
-class Geomean:
-    """The geometric mean of ``metric`` over matched cases, and what it leaves out.
-
-    value: None where no case is matched. low, high: smallest and largest of the matched values.
-    matched: cases in the mean. cases: all. failed: whose last job did not pass.
-    """
-
-    value: float | None
-    low: float | None
-    high: float | None
-    matched: int
-    cases: int
-    failed: int
 
 
 # Each machine and track by itself (LATERAL), so that an index leads to its series, however many
@@ -186,25 +178,15 @@ def opening_machine(machines: Collection[str], track: str = "") -> str:
 
 # In plain SQL: thousands of rows at once, of which the ORM would take longer to build than Postgres
 # to find them.
-# Looked up only for benchmarks that can have several versions: few
-_VERSION = """CASE
-               WHEN benchmark.version > 1 OR benchmark.imported
-                    OR benchmark.id IN (SELECT benchmark_id FROM dashboard_ownrevision)
-               THEN coalesce((SELECT result.benchmark_version FROM dashboard_result AS result
-                              WHERE result.job_id = series.last_job_id), benchmark.version)
-               ELSE 1
-           END"""
-CASE_COLUMNS = f"""series.metric, benchmark.name, config.name,
+CASE_COLUMNS = """series.metric, benchmark.name, config.name,
            benchmark.family, benchmark.mode, benchmark.dtype, benchmark.size, config.position,
-           {_VERSION}, series.last_value, series.last_low, series.last_high, series.previous_value,
-           series.last_status, series.last_job_id::text,
-           extract(epoch FROM series.last_at)::float8, build.label"""
+           series.newest_version, series.newest_value, series.newest_low, series.newest_high,
+           series.previous_value, series.newest_status, series.newest_job_id::text,
+           extract(epoch FROM series.newest_at)::float8, build.label"""
 CASE_TABLES = """FROM dashboard_series AS series
     JOIN dashboard_benchmark AS benchmark ON benchmark.id = series.benchmark_id
     JOIN dashboard_config AS config ON config.id = series.config_id
-    LEFT JOIN dashboard_job AS job ON job.uuid = series.last_job_id
-    LEFT JOIN dashboard_run AS run ON run.id = job.run_id
-    LEFT JOIN dashboard_torchbuild AS build ON build.id = run.build_id"""
+    LEFT JOIN dashboard_torchbuild AS build ON build.id = series.newest_build_id"""
 SHOWN = "(benchmark.imported OR NOT benchmark.retired)"
 _CASES = f"""
     SELECT {CASE_COLUMNS}
@@ -215,41 +197,29 @@ _CASES = f"""
 """
 
 
-def case_rollups(place: SeriesLocation, metrics: Iterable[str]) -> list[CaseRollup]:
-    """Every case of the place with its newest ``metrics``, in registry order. One query."""
+def case_rollups(
+    place: SeriesLocation, builds: Iterable[TrackBuild], metrics: Iterable[str]
+) -> list[CaseRollup]:
+    """Every case of the place with its newest ``metrics``, in registry order. One query.
+
+    builds: `newest_first` of the place.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_CASES, [place.machine.pk, place.track.pk, [*metrics, STATUS_METRIC]])
-        return case_rollups_of(cursor.fetchall())
+        return case_rollups_of(cursor.fetchall(), builds)
 
 
-def case_rollups_of(rows: Iterable[Sequence[Any]]) -> list[CaseRollup]:
+def case_rollups_of(
+    rows: Iterable[Sequence[Any]], builds: Iterable[TrackBuild]
+) -> list[CaseRollup]:
     """Rows of CASE_COLUMNS as cases, in the order in which each first appears."""
+    ages = {build.label: age for age, build in enumerate(builds)}
     cases: dict[tuple[str, str], CaseRollup] = {}
     for metric, benchmark, config, family, mode, dtype, size, position, version, *newest in rows:
         case = cases.get((benchmark, config))
         if case is None:
             case = CaseRollup(benchmark, family, mode, dtype, size, config, position)
             cases[benchmark, config] = case
-        case.add(metric, Newest(*newest), version)
+        of_metric = Newest(*newest)._replace(age=ages.get(newest[-1], len(ages)))
+        case.add(metric, of_metric, version)
     return list(cases.values())
-
-
-def geomean(cases: Sequence[CaseRollup], metric: str) -> Geomean:
-    """The geometric mean of the newest values of ``metric``: exp(mean(log(value))).
-
-    Values ≤ 0 and cases that failed are left out.
-    """
-    values = []
-    for case in cases:
-        value = case.value(metric)
-        if not case.failed and value is not None and value > 0:
-            values.append(value)
-    mean = math.exp(math.fsum(map(math.log, values)) / len(values)) if values else None
-    return Geomean(
-        mean,
-        min(values, default=None),
-        max(values, default=None),
-        len(values),
-        len(cases),
-        sum(case.failed for case in cases),
-    )

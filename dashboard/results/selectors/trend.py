@@ -31,7 +31,8 @@ _MOST_PAIRED = 20  # data of one build, each of which is held against each other
 _DATA = """
     SELECT datum.series_id, extract(epoch FROM datum.planned_at)::float8,
            datum.value, datum.low, datum.high,
-           datum.status, datum.purpose, build.label, datum.job_id::text, datum.environment_id
+           datum.status, datum.purpose, build.label, datum.job_id::text, datum.environment_id,
+           datum.benchmark_version
     FROM unnest(%(series)s::bigint[] || %(failures)s::bigint[]) AS requested (id)
     CROSS JOIN LATERAL (
         SELECT *
@@ -123,7 +124,7 @@ def recorded_series(benchmark: Benchmark, place: SeriesLocation) -> TrendSeries:
     series = Series.objects.filter(
         benchmark=benchmark, machine=place.machine.pk, track=place.track.pk, count__gt=0
     )
-    related = series.select_related("config", "machine")
+    related = series.select_related("config", "machine", "newest_build", "previous_build")
     recorded = []
     for row in related.order_by("config__position", "config__name"):
         if not is_artefact(row.metric, row.machine.device_kind, benchmark.size):
@@ -132,7 +133,9 @@ def recorded_series(benchmark: Benchmark, place: SeriesLocation) -> TrendSeries:
 
 
 def _line(series: Series, slot: int, rows: list[tuple[Any, ...]]) -> ChartLine:
-    _, seconds, value, low, high, status, purpose, build, job, environment = zip(*rows, strict=True)
+    _, seconds, value, low, high, status, purpose, build, job, environment, version = zip(
+        *rows, strict=True
+    )
     return ChartLine(
         name=series.config.name,
         position=series.config.position,
@@ -146,28 +149,26 @@ def _line(series: Series, slot: int, rows: list[tuple[Any, ...]]) -> ChartLine:
         build=build,
         job=job,
         environment=environment,
+        version=version,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class LineSummary:
-    """One config of a series page in a line of words.
+    """One config of a series page in a line of words; all of the newest version of the benchmark.
 
-    newest, low, high: the last value that is not a failure. since_previous: with its 95% interval
-    where repeats show the spread between processes. previous_build: of the value before, where it
-    is another build than the newest's. since_first: median of the last five against the first
-    five, re-measurements left out; None where builds were measured in turn: that is not a trend.
+    series: has the newest value, and that of the build before. since_previous: from one to the
+    other, with its 95% interval where repeats show the spread between processes. since_first:
+    median of the last five against the first five, re-measurements left out; None where builds were
+    measured in turn: that is not a trend.
     A change that the spread may explain has no good or bad tone.
     between_percent: robust standard deviation between processes as percent of the value, over
     builds with repeats; None without repeats. repeats: how many data those builds have.
     """
 
     line: ChartLine
-    newest: float | None
-    low: float | None
-    high: float | None
+    series: Series
     since_previous: ValueChange | None
-    previous_build: str | None
     since_first: ValueChange | None
     in_turn: bool  # a build was measured again after another one
     between_percent: float | None
@@ -179,10 +180,10 @@ class LineSummary:
         return len(self.line.value)
 
 
-def summary(line: ChartLine, metric: Metric) -> LineSummary:
-    """What the trend of ``line`` says in words."""
-    good = np.flatnonzero(~np.isnan(line.value))
-    values = line.value[good]
+def summary(line: ChartLine, metric: Metric, series: Series) -> LineSummary:
+    """What the trend of ``line``, the data of ``series``, says in words."""
+    is_good = ~np.isnan(line.value)
+    good = np.flatnonzero(is_good & line.is_newest)
     between = _between_processes(line, good)
     # Confirmations and bisections measure old builds again
     in_trend = [at for at in good.tolist() if line.purpose[at] in TREND_PURPOSES]
@@ -190,27 +191,16 @@ def summary(line: ChartLine, metric: Metric) -> LineSummary:
     since_first = None
     if len(in_trend) >= 2 * _END and not in_turn:
         since_first = _since_first(metric, line.value[in_trend], line.at_ms[in_trend])
-
-    last = int(good[-1]) if len(good) else None
     return LineSummary(
         line,
-        newest=_number_at(line.value, last),
-        low=_number_at(line.low, last),
-        high=_number_at(line.high, last),
-        since_previous=_since_previous(metric, line, good, between),
-        previous_build=_previous_build(line, good),
+        series,
+        since_previous=_since_previous(metric, line, good, between, series),
         since_first=since_first,
         in_turn=in_turn,
         between_percent=between.percent,
         repeats=between.repeats,
-        failed=len(line.value) - len(values),
+        failed=int(np.count_nonzero(~is_good)),
     )
-
-
-def _number_at(values: Floats, index: int | None) -> float | None:
-    if index is None or np.isnan(values[index]):
-        return None
-    return float(values[index])
 
 
 def _came_in_turn(builds: Iterable[str]) -> bool:
@@ -229,39 +219,38 @@ class _Spread(NamedTuple):
     freedom: int
 
 
-def _previous_build(line: ChartLine, good: NDArray[np.intp]) -> str | None:
-    if len(good) < 2:
-        return None
-    before, newest = line.build[good[-2]], line.build[good[-1]]
-    return before if before != newest else None
-
-
 def _since_previous(
     metric: Metric,
     line: ChartLine,
     good: NDArray[np.intp],
     between: _Spread,
+    series: Series,
 ) -> ValueChange | None:
-    """The last value against the one before it.
+    """The newest build's mean against that of the build before.
 
-    Its interval is ln(new / old) ± t · √2 · s, with s the spread between processes. Of repeats that
-    are all of one day, s says nothing of points on two days: then there is no interval.
+    Its interval is ln(new / old) ± t · s · √(1/n + 1/m), with s the spread between processes, and n
+    and m the processes of both. Of repeats that are all of one day, s says nothing of builds on two
+    days: then there is no interval.
     """
-    if len(good) < 2:
+    old, new = series.previous_value, series.newest_value
+    if old is None or new is None or series.newest_build is None or series.previous_build is None:
         return None
-    old, new = float(line.value[good[-2]]), float(line.value[good[-1]])
     plain = quiet(change(metric, old, new), metric)
-    if is_count(metric) or min(old, new) <= 0:
+    has_spread = between.percent and between.repeats >= _LEAST_REPEATS
+    if not has_spread or is_count(metric) or min(old, new) <= 0:
         return plain
-    if not between.percent or between.repeats < _LEAST_REPEATS:
+    labels = series.previous_build.label, series.newest_build.label
+    of_builds = [[at for at in good.tolist() if line.build[at] == label] for label in labels]
+    if not all(of_builds):  # not within what is shown
         return plain
     days = line.at_ms // _DAY_MS
-    is_one_day = days[good[-1]] == days[good[-2]]
+    is_one_day = len(np.unique(days[[*of_builds[0], *of_builds[1]]])) == 1
     if not is_one_day and not _repeats_span_days(line, good, days):
         return plain
 
-    spread = math.sqrt(2) * math.log1p(between.percent / 100)
-    half_width = float(scipy.stats.t.ppf(0.975, between.freedom)) * spread
+    deviation = math.log1p((between.percent or 0) / 100)
+    error = deviation * math.sqrt(sum(1 / len(data) for data in of_builds))
+    half_width = float(scipy.stats.t.ppf(0.975, between.freedom)) * error
     ratio = math.log(new / old)
     percent, low, high = (
         100 * math.expm1(end) for end in (ratio, ratio - half_width, ratio + half_width)

@@ -26,7 +26,7 @@ from dashboard.results.core.result_format import (
     ResultDocument,
     pack_samples,
 )
-from dashboard.results.services import days, detection_queue, levels, own_revisions
+from dashboard.results.services import days, detection_queue, levels, newest, own_revisions
 from dashboard.results.services.copying import copy_rows
 from dashboard.results.services.store_sql import ADD_SERIES, DELETE_DATA, FIND_SERIES, ROLL_UP
 
@@ -110,7 +110,8 @@ def store_results(job_results: Sequence[JobResult]) -> Collection[int]:
     2. Write environments, documents and samples; number the revisions of own models.
     3. Find or make the series, and lock them in one order: no transaction waits for another.
     4. Write the data.
-    5. Bring the rollups of every touched series up to date: its newest datum, its levels by build.
+    5. Bring the rollups of every touched series up to date: its last datum, its levels by build,
+       its newest build.
     6. Put the series on the detection queue.
     7. Bring the rollup by day up to date; last, because other transactions queue for it.
     """
@@ -131,8 +132,11 @@ def store_results(job_results: Sequence[JobResult]) -> Collection[int]:
 
     # 4. Data
     rows: list[Row] = []
+    measured = set()
     for each, job_values in zip(job_results, values, strict=True):
-        rows += datum_rows(each, job_values, ids, environments, versions[each.job.pk])
+        build, version = each.job.run.build_id, versions[each.job.pk]
+        rows += datum_rows(each, job_values, ids, environments, version)
+        measured |= {(ids[value.series], build, version) for value in job_values}
     copy_rows("dashboard_datum", DATUM_COLUMNS, rows)
 
     # 5., 6. Rollups of the series, and the detection queue
@@ -140,6 +144,10 @@ def store_results(job_results: Sequence[JobResult]) -> Collection[int]:
     growth.subtract(deleted)
     roll_up(growth)
     update_levels(job_results, series=growth, anything_deleted=bool(deleted))
+    if deleted:
+        newest.roll_up(series=growth)
+    else:
+        newest.add(measured)
     enqueue_detection(job_results, growth)
 
     # 7. Rollup by day
@@ -332,7 +340,7 @@ def datum_rows(
 
 
 def roll_up(growth: Counter[int]) -> None:
-    """Bring the series' newest data up to date; `growth` is by how many data each has grown."""
+    """Bring the series' last data up to date; `growth` is by how many data each has grown."""
     ids = sorted(growth)
     with connection.cursor() as cursor:
         cursor.execute(ROLL_UP, [ids, [growth[pk] for pk in ids]])

@@ -17,35 +17,26 @@ FIND_SERIES = """
 
 ADD_SERIES = """
     INSERT INTO dashboard_series (
-        benchmark_id, config_id, machine_id, track_id, metric, count, last_status
+        benchmark_id, config_id, machine_id, track_id, metric,
+        count, newest_version, newest_status, newest_processes
     )
-    SELECT *, 0, ''
+    SELECT *, 0, 0, '', 0
     FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[])
     ON CONFLICT DO NOTHING
 """
 
 DELETE_DATA = "DELETE FROM dashboard_datum WHERE job_id = ANY(%s) RETURNING series_id"
 
-# Writes the newest datum of each series, and the value before it, into its row. lead() sees all
-# data of the series before LIMIT cuts them; both are read from the end of the primary key's index.
+# Writes the last datum of each series into its row, read from the end of the primary key's index
 ROLL_UP = """
     UPDATE dashboard_series AS series
-    SET count = series.count + changed.by,
-        last_at = newest.planned_at,
-        last_value = newest.value,
-        last_low = newest.low,
-        last_high = newest.high,
-        last_status = coalesce(newest.status, ''),
-        last_job_id = newest.job_id,
-        previous_value = newest.before
+    SET count = series.count + changed.by, last_at = last.planned_at, last_job_id = last.job_id
     FROM unnest(%s::bigint[], %s::integer[]) AS changed (id, by)
     LEFT JOIN LATERAL (
-        SELECT planned_at, value, low, high, status, job_id,
-               lead(value) OVER (ORDER BY planned_at DESC, job_id DESC) AS before
-        FROM dashboard_datum
+        SELECT planned_at, job_id FROM dashboard_datum
         WHERE series_id = changed.id
         ORDER BY planned_at DESC, job_id DESC
         LIMIT 1
-    ) AS newest ON true
+    ) AS last ON true
     WHERE series.id = changed.id
 """

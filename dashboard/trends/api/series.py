@@ -76,13 +76,13 @@ class FigureChoice(Schema):
 @router.get("series", response=list[schemas.SeriesOut])
 @paginate(Pages, ordering=("pk",))
 def listing(request: HttpRequest, chosen: Query[SeriesFilter]) -> QuerySet[Series]:
-    """Series that have data, each with its newest datum."""
+    """Series that have data, each as its newest build measured it."""
     return chosen.filter(_series().filter(count__gt=0))
 
 
 @router.get("series/{int:pk}", response=schemas.SeriesOut)
 def show(request: HttpRequest, pk: int) -> Series:
-    """One series with its newest datum."""
+    """One series, as its newest build measured it."""
     return one(_series(), "series", pk=pk)
 
 
@@ -112,7 +112,9 @@ def figure(request: HttpRequest, name: str, chosen: Query[FigureChoice]) -> Http
 
 
 def _series() -> QuerySet[Series]:
-    related = Series.objects.select_related("benchmark", "config", "machine", "track")
+    related = Series.objects.select_related(
+        "benchmark", "config", "machine", "track", "newest_build"
+    )
     return related.annotate(
         limit=F("detector__state__limit"),
         noisier=F("detector__state__noisier"),

@@ -53,7 +53,7 @@ def release_figure(lines: Sequence[ReleaseLine], metric: Metric, builds: Sequenc
     colours = slots(line.position for line in lines)
     for row, colourless in enumerate(lines):
         line = replace(colourless, slot=colours[colourless.position])
-        traces += _traces(line, metric, bounds)
+        traces += _traces(line, metric, bounds, builds)
         failures += _failures(line, row)
 
     layout = _layout(metric, builds, has_failures=bool(failures))
@@ -71,9 +71,12 @@ def _bounds(lines: Sequence[ReleaseLine]) -> Bounds:
     return interval_bounds(values, low, high) or (-math.inf, math.inf)
 
 
-def _traces(line: ReleaseLine, metric: Metric, bounds: Bounds) -> Iterator[dict[str, Any]]:
-    """A line through the plain builds; variants are hollow marks: no step in time leads to them.
-    Open triangles where whiskers go on.
+def _traces(
+    line: ReleaseLine, metric: Metric, bounds: Bounds, builds: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """A line through the plain builds, interrupted where one between was not measured, or another
+    version of the benchmark begins; variants are hollow marks: no step in time leads to them. Open
+    triangles where whiskers go on.
     """
     plain, variants = [], []
     for point in line.measured:
@@ -82,7 +85,7 @@ def _traces(line: ReleaseLine, metric: Metric, bounds: Bounds) -> Iterator[dict[
         else:
             plain.append(point)
     if plain:
-        yield _trace(line, plain, metric, bounds)
+        yield _interrupted(_trace(line, plain, metric, bounds), plain, builds)
     if variants:
         trace = _trace(line, variants, metric, bounds)
         trace["mode"] = "markers"
@@ -125,6 +128,26 @@ def _trace(
         ),
         "meta": {"slot": line.slot, "role": "line"},
     }
+
+
+def _interrupted(
+    trace: dict[str, Any], points: Sequence[MeasuredRelease], builds: Sequence[str]
+) -> dict[str, Any]:
+    """The trace with a point without a value before each one that no line leads to."""
+    plain = [build for build in builds if "~" not in build]
+    places = {build: place for place, build in enumerate(plain)}
+    columns = trace["x"], trace["y"], trace["customdata"], trace["text"]
+    error = trace["error_y"]
+    for index in range(len(points) - 1, 0, -1):
+        before, release = points[index - 1].release, points[index].release
+        is_next = places[release.build] == places[before.build] + 1
+        if is_next and release.version == before.version:
+            continue
+        for column, gap in zip(columns, (release.build, None, "", ""), strict=True):
+            column.insert(index, gap)
+        error["array"].insert(index, 0.0)
+        error["arrayminus"].insert(index, 0.0)
+    return trace
 
 
 def _cut_marks(

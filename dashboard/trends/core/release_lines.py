@@ -14,12 +14,15 @@ _FINGERPRINT = re.compile(r"-[0-9a-f]{8}$")
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What one build measured of one config. status: how it failed, where it brought no number."""
+    """What one build measured of one config. status: how it failed, where it brought no number.
+    version: of the benchmark; no line leads from one to another.
+    """
 
     build: str
     level: Level | None
     job: str = ""
     status: str = ""
+    version: int = 0
 
     @property
     def is_variant(self) -> bool:
@@ -55,18 +58,16 @@ class ReleaseLine:
     @property
     def measured(self) -> list[MeasuredRelease]:
         """The releases that have a number."""
-        releases, levels = [], []
+        by_version: dict[int, list[tuple[Release, Level]]] = {}
         for release in self.releases:
             if release.level:
-                releases.append(release)
-                levels.append(release.level)
-        if not levels:
-            return []
-        intervals = level_intervals(levels)
-        return [
-            MeasuredRelease(release, level.value, low, high)
-            for release, level, (low, high) in zip(releases, levels, intervals, strict=True)
-        ]
+                by_version.setdefault(release.version, []).append((release, release.level))
+        points = {}
+        for measured in by_version.values():
+            intervals = level_intervals([level for _, level in measured])
+            for (release, level), (low, high) in zip(measured, intervals, strict=True):
+                points[release.build] = MeasuredRelease(release, level.value, low, high)
+        return [points[release.build] for release in self.releases if release.build in points]
 
 
 class ReleaseRow(NamedTuple):

@@ -24,6 +24,7 @@ from dashboard.trends.selectors.matrix import ORDERS
 from dashboard.ui.locations import offered
 from dashboard.ui.pages import parameters
 from dashboard.ui.pages.exports import table_file
+from dashboard.ui.pages.without_data import offers_what_there_is
 
 # What the form folds away, unless the address sets one of them
 _FURTHER = ("build", "base", "family", "mode", "dtype", "size", "status", "sort")
@@ -40,6 +41,7 @@ def _parameters(request: HttpRequest) -> BenchmarksParameters:
     )
 
 
+@offers_what_there_is
 def show(request: HttpRequest) -> HttpResponse:
     locations = rollup.series_locations()
     place = parameters.opening_place(request, locations)

@@ -13,6 +13,7 @@ from dashboard.trends.pages.series_selection import chart_options, select
 from dashboard.trends.selectors.series_page import series_page
 from dashboard.trends.selectors.series_selection import ChartOptions, SeriesSelection
 from dashboard.ui.config_looks import slots
+from dashboard.ui.pages.without_data import offers_what_there_is
 from dashboard.ui.series_scales import SCALES
 
 # What the form folds away, unless the address sets one of them
@@ -31,7 +32,8 @@ class TrendChart:
     config: Config | None = None
 
 
-@csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments
+@csp_update(settings.CHART_POLICY)
+@offers_what_there_is
 def show(request: HttpRequest, name: str) -> HttpResponse:
     """The newest data in words and as a table; the figures come in further requests."""
     selection = select(request, name)

@@ -24,7 +24,8 @@ _MOST_DEFAULT_CONFIGS = 6
 
 
 def select(request: HttpRequest, name: str) -> SeriesSelection:
-    """Reads the address. Raises Http404 for an unknown benchmark or place. Two to four queries."""
+    """Reads the address. Raises Http404 for an unknown benchmark, WithoutData for a
+    place that did not measure it. Two to four queries."""
     benchmark = one(Benchmark.objects.all(), "benchmark", name=name)
     places = rollup.series_locations(benchmark)
     place = parameters.place(request, places)

@@ -30,19 +30,27 @@ from dashboard.trends.selectors.versions import (
 from dashboard.ui.pages import parameters
 from dashboard.ui.pages.exports import table_file
 from dashboard.ui.pages.figures import figure_response
+from dashboard.ui.pages.without_data import Offer, WithoutData, offers_what_there_is
 
 _MOST_BUILDS = 12
 
 
 def select(request: HttpRequest, measured: Sequence[MeasuredBuild]) -> VersionsSelection:
-    """Reads the address. Raises Http404 for a machine that was not measured."""
+    """Reads the address. Raises WithoutData for a machine that was not measured."""
     if not measured:
         raise Http404("Nothing was measured yet: there are no versions to show.")
     track = request.GET.get("track", "")
     machine = request.GET.get("machine") or _opening_machine(measured, track)
     newest_first = builds_by_version(measured, machine, track)
     if not newest_first:
-        raise Http404(f"Nothing was measured on a machine “{machine}”.")
+        where = f"on a machine “{machine}”" + (f" for a track “{track}”" if track else "")
+        places = {(build.machine_key, build.track_key) for build in visible(measured)}
+        tracks = sorted(key for here, key in places if here == machine)
+        raise WithoutData(
+            f"Nothing was measured {where}.",
+            Offer("Measured on", "machine", sorted({key for key, _ in places}), ["track", "base"]),
+            Offer("Measured there for", "track", tracks),
+        )
 
     releases = [build for build in newest_first if build.base is None]
     with_variants = "variants" in request.GET or len(releases) < 2
@@ -88,6 +96,7 @@ def _base(
 
 
 @csp_update(settings.CHART_POLICY)
+@offers_what_there_is
 def show(request: HttpRequest) -> HttpResponse:
     measured = measured_builds()
     if not measured:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from dashboard.language.metrics import EAGER, Metric, is_grain
 from dashboard.results.selectors.rollup import Newest
 from dashboard.trends.core.heat import change_heat
-from dashboard.trends.selectors.matrix import Matrix, MatrixRow
+from dashboard.trends.selectors.matrix import ColumnMean, Matrix, MatrixRow
 from dashboard.trends.selectors.matrix_cells import SPEEDUP, MatrixCell, MatrixQuery, control_cell
 
 MAIN_CONFIGS = (EAGER, "inductor")
@@ -44,11 +44,11 @@ class BenchmarkLine:
 class LineFamily:
     """The lines of a family. name: empty where another order mixes families.
 
-    means: of its columns, as text.
+    means: of its columns.
     """
 
     name: str
-    means: list[str]
+    means: list[ColumnMean]
     lines: list[BenchmarkLine]
 
 
@@ -73,7 +73,7 @@ def line_families(matrix: Matrix, query: MatrixQuery, opened: Collection[str]) -
         family = "" if query.order else row.family
         if not families or families[-1].name != family:
             means = dict(zip(matrix.configs, matrix.means.get(family, []), strict=False))
-            shown = [means.get(config, "") for config in columns]
+            shown = [means.get(config, ColumnMean()) for config in columns]
             families.append(LineFamily(family, shown, []))
         by_config = dict(zip(matrix.configs, row.cells, strict=True))
         line = _line(row, by_config, columns, query, is_open=row.benchmark in opened)
@@ -100,7 +100,7 @@ def _line(
             others.append(cell)
     cells = [by_config.get(config) for config in columns]
     if cells[0] is None and query.metric == SPEEDUP:
-        cells[0] = _control(row)
+        cells[0] = _control(row, query)
     return BenchmarkLine(
         row=row,
         variant=_variant(row),
@@ -113,9 +113,9 @@ def _line(
     )
 
 
-def _control(row: MatrixRow) -> MatrixCell | None:
+def _control(row: MatrixRow, query: MatrixQuery) -> MatrixCell | None:
     """Eager's step from the jobs of the first config that has it."""
-    controls = (control_cell(cell.case) for cell in row.cells if cell and not cell.is_older)
+    controls = (control_cell(cell.case, query) for cell in row.cells if cell and not cell.is_older)
     return next(filter(None, controls), None)
 
 

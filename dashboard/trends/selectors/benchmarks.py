@@ -7,6 +7,7 @@ from typing import Any
 from dashboard.comparisons.selectors import build_cases
 from dashboard.comparisons.selectors.measured_builds import MeasuredBuild
 from dashboard.language.metrics import METRICS
+from dashboard.results.selectors.build_order import newest_first
 from dashboard.results.selectors.rollup import case_rollups
 from dashboard.trends.selectors.matrix import Matrix, make_matrix
 from dashboard.trends.selectors.matrix_cells import SPEEDUP, MatrixCell, MatrixQuery
@@ -54,7 +55,7 @@ class BenchmarksPage:
     """What the page shows.
 
     builds, metrics: what was measured at the place.
-    build: empty for the newest result of each case, of whatever build.
+    build: empty for the newest build, and older ones for the cases that it did not measure.
     choices: filter -> the values that it can have. chosen: filter -> its value, or empty.
     """
 
@@ -69,7 +70,7 @@ class BenchmarksPage:
 
 
 def benchmarks_page(place: SeriesLocation, parameters: BenchmarksParameters) -> BenchmarksPage:
-    """The page at one place. Two to six queries."""
+    """The page at one place. Five to nine queries."""
     builds = build_cases.builds(place)
     by_label = {build.label: build for build in builds}
     build = _existing(parameters.build, by_label)
@@ -81,12 +82,14 @@ def benchmarks_page(place: SeriesLocation, parameters: BenchmarksParameters) -> 
     if base:
         rollups = build_cases.read(place, by_label[base], [metric.key])
         base_cases = {(case.benchmark, case.config): case for case in rollups}
-    query = MatrixQuery(metric, base_cases, parameters.status, parameters.order, [*by_label])
-
+    newest = newest_first(place)
+    query = MatrixQuery(
+        metric, base_cases, parameters.status, parameters.order, [*by_label], newest[0].label
+    )
     if build:
         cases = build_cases.read(place, by_label[build], query.metrics)
     else:
-        cases = case_rollups(place, query.metrics)
+        cases = case_rollups(place, newest, query.metrics)
     choices, chosen = {}, {}
     for name in FILTERS:
         choices[name] = list(dict.fromkeys(getattr(case, name) for case in cases))

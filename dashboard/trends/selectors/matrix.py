@@ -6,8 +6,10 @@ matrix_cells.py says what one cell shows.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from dashboard.language.wording import change, quantity
+from dashboard.catalog.core.versions import short_label
+from dashboard.language.wording import change, plural, quantity
 from dashboard.results.selectors.rollup import CaseRollup
 from dashboard.trends.selectors.matrix_cells import (
     MatrixCell,
@@ -18,6 +20,21 @@ from dashboard.trends.selectors.matrix_cells import (
 )
 
 ORDERS = {"": "as registered", "name": "by name", "worst": "worst first", "best": "best first"}
+
+
+class ColumnMean(NamedTuple):
+    """The geomean of one config over the cases of a family that one build measured: the newest that
+    measured any. text: empty without one.
+    """
+
+    text: str = ""
+    build: str = ""
+    cases: int = 0
+
+    @property
+    def about(self) -> str:
+        """The build and the number of cases, in words."""
+        return f"{self.build}, {plural(self.cases, 'case')}" if self.text else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +52,14 @@ class MatrixRow:
 class Matrix:
     """The rows, and what they count.
 
-    means: family -> the geomean of each config's column, as text; empty where rows are not grouped
-    by family.
+    means: family -> the geomean of each config's column; empty where rows are not grouped by it.
     """
 
     configs: list[str]
     rows: list[MatrixRow]
     measured: int
     failed: int
-    means: dict[str, list[str]] = field(default_factory=dict)
+    means: dict[str, list[ColumnMean]] = field(default_factory=dict)
 
 
 def make_matrix(cases: Sequence[CaseRollup], query: MatrixQuery) -> Matrix:
@@ -128,7 +144,7 @@ def _extreme(cells: Iterable[MatrixCell | None], *, worst: bool) -> float | None
     return min(values) if worst else max(values)
 
 
-def _means(rows: Sequence[MatrixRow], query: MatrixQuery) -> dict[str, list[str]]:
+def _means(rows: Sequence[MatrixRow], query: MatrixQuery) -> dict[str, list[ColumnMean]]:
     """The geomean of each config over a family: of the values, or of the changes against the base.
 
     Empty where another order does not keep families together.
@@ -146,22 +162,25 @@ def _means(rows: Sequence[MatrixRow], query: MatrixQuery) -> dict[str, list[str]
     return means
 
 
-def _mean(column: Iterable[MatrixCell | None], query: MatrixQuery) -> str:
+def _mean(column: Iterable[MatrixCell | None], query: MatrixQuery) -> ColumnMean:
     metric = query.metric
-    logs = []
+    logs: dict[tuple[int, str], list[float]] = {}
     for cell in column:
         if cell is None or cell.goodness is None:
             continue
-        value = cell.case.value(metric.key) or 0.0
+        newest = cell.case.newest[metric.key]
+        value = newest.value or 0.0
         base = query.base_value(cell.case) or 0.0
         if query.base is None:
             base = 1.0
         if value > 0 and base > 0:
-            logs.append(math.log(value / base))
+            logs.setdefault((newest.age, newest.build or ""), []).append(math.log(value / base))
     if not logs:
-        return ""
+        return ColumnMean()
 
-    mean = math.exp(math.fsum(logs) / len(logs))
-    if query.base is None:
-        return quantity(metric, mean)
-    return doubted(change(metric, 1.0, mean), metric)
+    (_, build), of_build = min(logs.items())
+    mean = math.exp(math.fsum(of_build) / len(of_build))
+    text = quantity(metric, mean)
+    if query.base is not None:
+        text = doubted(change(metric, 1.0, mean), metric)
+    return ColumnMean(text, short_label(build), len(of_build))

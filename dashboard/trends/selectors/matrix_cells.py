@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from dashboard.catalog.core.versions import short_label
 from dashboard.language.metrics import EAGER, METRICS, Metric
 from dashboard.language.states import label
 from dashboard.language.wording import ValueChange, change, interval, quantity, quiet
@@ -21,7 +22,8 @@ class MatrixQuery:
 
     base: the cases of the base build by (benchmark, config); None without a base.
     order: a key of ORDERS, or a config, best first; with "-" before it worst first.
-    builds: the labels of those that were measured at the place, the newest version first.
+    builds: the labels of those that were measured at the place, the newest first.
+    newest: the label of the build that every cell is of where it names no other.
     """
 
     metric: Metric = SPEEDUP
@@ -29,6 +31,7 @@ class MatrixQuery:
     status: str = ""
     order: str = ""
     builds: Sequence[str] = ()
+    newest: str = ""
 
     @property
     def metrics(self) -> set[str]:
@@ -60,6 +63,7 @@ class MatrixCell(NamedTuple):
     about: what hover and screen readers add.
     goodness: what it is sorted by, larger is better; None where there is nothing to sort by.
     is_older: of an older version of the benchmark than its row shows.
+    build: the build that the value is of, where its case was not measured on the newest one.
     """
 
     case: CaseRollup
@@ -69,6 +73,7 @@ class MatrixCell(NamedTuple):
     goodness: float | None = None
     change: ValueChange | None = None
     is_older: bool = False
+    build: str = ""
 
     @property
     def is_quiet(self) -> bool:
@@ -77,7 +82,19 @@ class MatrixCell(NamedTuple):
 
 
 def make_cell(case: CaseRollup, query: MatrixQuery) -> MatrixCell:
-    """What the matrix says about one case."""
+    """What the matrix says about one case; of an older build without colour, and with its name."""
+    shown = case.latest if case.failed else case.newest.get(query.metric.key, case.latest)
+    return _named(_cell(case, query), shown, query)
+
+
+def _named(cell: MatrixCell, shown: Newest | None, query: MatrixQuery) -> MatrixCell:
+    if shown is None or not shown.age:
+        return cell
+    about = f"not measured on {short_label(query.newest)}; {cell.about}"
+    return cell._replace(heat=0, about=about, build=short_label(shown.build or ""))
+
+
+def _cell(case: CaseRollup, query: MatrixQuery) -> MatrixCell:
     metric = query.metric
     if case.failed:
         about = _about(case.latest, f"the last job ended {case.status}")
@@ -113,13 +130,13 @@ def older_cell(case: CaseRollup, newest_version: int) -> MatrixCell:
     return MatrixCell(case, "– older version", 0, about, is_older=True)
 
 
-def control_cell(case: CaseRollup) -> MatrixCell | None:
+def control_cell(case: CaseRollup, query: MatrixQuery) -> MatrixCell | None:
     """Eager as the jobs of a compiled case measured it, where eager has no job of its own."""
     control = case.newest.get(_CONTROL.key)
     if control is None or control.value is None or case.failed:
         return None
     about = _about(control, f"the eager control in the jobs of {case.config}")
-    return MatrixCell(case, quantity(_CONTROL, control.value), 0, about)
+    return _named(MatrixCell(case, quantity(_CONTROL, control.value), 0, about), control, query)
 
 
 def _value_cell(case: CaseRollup, newest: Newest, value: float, metric: Metric) -> MatrixCell:
@@ -128,7 +145,7 @@ def _value_cell(case: CaseRollup, newest: Newest, value: float, metric: Metric) 
     if metric != SPEEDUP:
         next_to_it = f"speedup {quantity(SPEEDUP, speedup)}" if speedup else ""
     ends = interval(metric, newest.low, newest.high)
-    about = _about(newest, next_to_it, f"95% interval within one process {ends}" if ends else "")
+    about = _about(newest, next_to_it, f"95% interval {ends}" if ends else "")
 
     heat = speedup_heat(speedup)
     goodness = -value if metric.lower_is_better else value

@@ -35,7 +35,7 @@ def _release(build: str, measured: CaseMeasurements, metric: str) -> Release:
     samples = newest_samples(measured, metric)
     if samples is None:
         return Release(build, None, status=status)
-    return Release(build, samples.level, samples.job, status)
+    return Release(build, samples.level, samples.job, status, samples.version)
 
 
 def releases_of(

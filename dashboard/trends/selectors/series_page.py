@@ -13,6 +13,7 @@ from dashboard.alerts.selectors import controls
 from dashboard.detection import Limit
 from dashboard.language.metrics import METRICS, Metric
 from dashboard.results.selectors import trend
+from dashboard.results.selectors.build_order import newest_first
 from dashboard.results.selectors.trend import LineSummary
 from dashboard.trends.selectors.marks import AlertMark, Marks, Noisier, marked_lines, read_marks
 from dashboard.trends.selectors.measured_in_turn import OldestToNewest, oldest_to_newest
@@ -60,7 +61,7 @@ class MetricAnswers:
 
 
 def series_page(selection: SeriesSelection, *, more_rows: bool) -> dict[str, Any]:
-    """What the page shows of the selection, by the names of its template. At most seven queries,
+    """What the page shows of the selection, by the names of its template. At most nine queries,
     and five more for each metric whose builds were measured in turn.
 
     is_in_turn: whether its points in time are no trend.
@@ -83,6 +84,7 @@ def series_page(selection: SeriesSelection, *, more_rows: bool) -> dict[str, Any
         "chosen": selection.configs,
         "parts": parts,
         "is_in_turn": is_in_turn,
+        "newest_build": newest_first(selection.place)[0] if selection.place else None,
         "default_axis": _default_axis(is_in_turn),
         "marks": marks,
         "not_judged": why_not_judged(selection, marks),
@@ -112,14 +114,15 @@ def _answers(selection: SeriesSelection) -> MetricAnswers:
     lines = selection.lines(newest=_MOST_READ)
     marks = read_marks(selection.benchmark, selection.series, selection.metric)
     newest_alert = {alert.series: alert for alert in marks.alerts}  # in time order: the last stays
-    keys = {row.config.name: row.pk for row in selection.series}
+    rows = {row.config.name: row for row in selection.series}
     reason = why_not_judged(selection, marks)
     answers = []
     for line in marked_lines(lines, selection.series, marks):
-        key = keys[line.line.name]
+        row = rows[line.line.name]
+        key = row.pk
         answers.append(
             SeriesAnswer(
-                summary=trend.summary(line.valid, selection.metric),
+                summary=trend.summary(line.valid, selection.metric, row),
                 alert=newest_alert.get(key),
                 can_show=marks.can_show.get(key),
                 not_judged="" if key in marks.can_show else reason or "Not judged yet",

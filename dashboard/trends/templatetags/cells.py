@@ -12,7 +12,7 @@ from dashboard.language.metrics import EAGER
 from dashboard.language.wording import plural
 from dashboard.trends.core.version_matrix import VersionCell
 from dashboard.trends.selectors.benchmark_lines import BenchmarkLine, LineFamily
-from dashboard.trends.selectors.matrix import Matrix, MatrixRow
+from dashboard.trends.selectors.matrix import ColumnMean, Matrix, MatrixRow
 from dashboard.trends.selectors.matrix_cells import SPEEDUP, MatrixCell, MatrixQuery
 from dashboard.ui.locations import SeriesLocation
 from dashboard.ui.templatetags.compilewatch import breakable, heat_class
@@ -51,12 +51,17 @@ def _rows(matrix: Matrix, address: str, *, by_family: bool) -> Iterator[str]:
     family = None
     for row in matrix.rows:
         if row.family != family and by_family:
-            means = matrix.means.get(row.family, [""] * len(matrix.configs))
-            cells = "".join(f"<td>{escape(mean)}</td>" for mean in means)
+            means = matrix.means.get(row.family, [ColumnMean()] * len(matrix.configs))
+            cells = "".join(f"<td>{_mean(mean)}</td>" for mean in means)
             head = f'<th scope="rowgroup">{escape(row.family)}</th>'
             yield f'<tr class="group">{head}{cells}</tr>'
         family = row.family
         yield _row(row, address)
+
+
+def _mean(mean: ColumnMean) -> str:
+    """With the build and the number of cases that it is over."""
+    return f"{escape(mean.text)} <small>{escape(mean.about)}</small>" if mean.text else ""
 
 
 def _row(row: MatrixRow, query: str) -> str:
@@ -77,12 +82,13 @@ def _cell(cell: MatrixCell | None, address: str) -> str:
     if cell.is_quiet:
         css_class = "older"
     about = escape(cell.about)
+    build = f" <small>{escape(cell.build)}</small>" if cell.build else ""
     address += f"&amp;config={escape(cell.case.config)}"
     if cell.case.config != EAGER:
         address += f"&amp;config={EAGER}"
     return (
         f'<a class="{css_class}" title="{about}" href="{address}">'
-        f'{escape(cell.text)}<span class="visually-hidden">, {about}</span></a>'
+        f'{escape(cell.text)}{build}<span class="visually-hidden">, {about}</span></a>'
     )
 
 
@@ -114,7 +120,7 @@ def benchmark_lines(
 def _family(family: LineFamily, columns: Sequence[str]) -> str:
     cells = ""
     for config, mean in zip(columns, family.means, strict=True):
-        cells += f'<td class="number" data-label="{escape(config)}">{escape(mean)}</td>'
+        cells += f'<td class="number" data-label="{escape(config)}">{_mean(mean)}</td>'
     head = f'<th scope="rowgroup" colspan="2">{escape(family.name)}</th>'
     return f'<tr class="group">{head}{cells}<td></td><td></td></tr>'
 

@@ -160,7 +160,7 @@ class SeriesNoisier(Answer):
 
 
 class SeriesOut(Schema):
-    """A case on a machine and a track in one metric, with its newest datum."""
+    """A case on a machine and a track in one metric, as the newest build measured it."""
 
     id: int = Field(description="Number of the series, as other calls take it.")
     benchmark: str = Field(alias="benchmark.name")
@@ -171,16 +171,27 @@ class SeriesOut(Schema):
     unit: str
     lower_is_better: bool = Field(description="Whether a smaller value is better.")
     count: int = Field(description="Number of its points.")
-    at: datetime | None = Field(alias="last_at")
+    build: str | None = Field(
+        description="The newest build of the track that measured it: the values below are its.",
+    )
+    processes: int = Field(
+        alias="newest_processes", description="Number of processes that passed on it."
+    )
+    at: datetime | None = Field(
+        alias="newest_at", description="When the last job on it was planned."
+    )
     value: float | None = Field(
-        alias="last_value", description="The newest value, in `unit`; null where the case failed."
+        alias="newest_value",
+        description="Geometric mean of its processes, in `unit`; null where the case failed.",
     )
     low: float | None = Field(
-        alias="last_low", description="Lower end of the 95% interval within the process, in `unit`."
+        alias="newest_low",
+        description="Lower end of the 95% interval of the mean, in `unit`; of a single process "
+        "within it.",
     )
-    high: float | None = Field(alias="last_high", description="Upper end of it, in `unit`.")
-    status: str = Field(alias="last_status")
-    job: UUID | None = Field(alias="last_job_id")
+    high: float | None = Field(alias="newest_high", description="Upper end of it, in `unit`.")
+    status: str = Field(alias="newest_status", description="How the last job on it ended.")
+    job: UUID | None = Field(alias="newest_job_id", description="That job.")
     can_show_percent: float | None = Field(
         description="The smallest change in percent that detection shows here in nine of ten "
         "cases; null: not known yet, or the metric is not judged."
@@ -192,6 +203,10 @@ class SeriesOut(Schema):
         description="When its spread grew while its level stayed, if that is news."
     )
     url: str
+
+    @staticmethod
+    def resolve_build(row: Series) -> str | None:
+        return row.newest_build.label if row.newest_build else None
 
     @staticmethod
     def resolve_unit(row: Series) -> str:

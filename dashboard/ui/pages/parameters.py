@@ -5,25 +5,36 @@ from typing import Any
 
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from dashboard.ui.locations import SeriesLocation, choose_location, first_shown
+from dashboard.ui.locations import SeriesLocation, choose_location, first_shown, offered
+from dashboard.ui.pages.without_data import Offer, WithoutData
 
 
 def place(request: HttpRequest, locations: Sequence[SeriesLocation]) -> SeriesLocation | None:
     """The machine and track that the address names, or those that reported last; None: no data.
 
-    Raises Http404 where the address names a machine or a track without data.
+    Raises WithoutData where the address names a machine or a track without data.
     """
     machine = request.GET.get("machine", "")
     track = request.GET.get("track", "")
     if not locations:
         return None
+    on_offer = offered(locations, None)
     if machine and machine not in {location.machine.key for location in locations}:
-        raise Http404(f"Nothing was measured on a machine “{machine}”.")
+        machines = sorted({location.machine.key for location in on_offer})
+        raise WithoutData(
+            f"Nothing was measured on a machine “{machine}”.",
+            Offer("Measured on", "machine", machines, ["track"]),
+        )
     if track and track not in {location.track.key for location in locations}:
-        raise Http404(f"Nothing was measured for a track “{track}”.")
+        here = [place for place in on_offer if machine in {"", place.machine.key}]
+        tracks = sorted({location.track.key for location in here})
+        raise WithoutData(
+            f"Nothing was measured for a track “{track}”.",
+            Offer("Measured for", "track", tracks),
+        )
     return choose_location(locations, machine, track)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dashboard.language.metrics import METRICS
-from dashboard.overview.core.summary import Day, FamilyFigure, came_in_turn, newest_build, span
+from dashboard.overview.core.summary import Day, FamilyFigure, Standing, came_in_turn, span
 from dashboard.overview.templatetags.figures import figure_value, spark
 
 FIRST = date(2026, 11, 1)
@@ -29,7 +29,7 @@ def figure(
     metric: str, value: float, *days: Day, cases: int = 10, build: int | None = NEW
 ) -> FamilyFigure:
     level = value if metric == "passed" else math.log(value)
-    return FamilyFigure(METRICS[metric], level, cases, days, build)
+    return FamilyFigure(METRICS[metric], [Standing(0, "2.13.0", cases, level)], days, build)
 
 
 def text(change: Any) -> str:
@@ -115,21 +115,12 @@ def test_noise_below_the_threshold_is_drawn_flat() -> None:
     assert 0.001 / (high - low) < 0.05
 
 
-def test_newest_build_is_the_one_that_appeared_last() -> None:
-    assert (
-        newest_build(
-            [
-                day(0, 0),
-                day(1, 0, NEW),
-                day(2, 0, OLD),
-            ]
-        )
-        == NEW
-    )
-
-
-def test_only_build_is_not_a_new_one() -> None:
-    assert newest_build([day(0, 0), day(1, 0)]) is None
+def test_value_is_of_the_newest_build_and_a_share_of_every_case() -> None:
+    standing = [Standing(3, "2.11.0", 6, 0.5), Standing(1, "2.15.0", 2, 1.0)]
+    speedup = FamilyFigure(METRICS["speedup"], standing, [], None)
+    assert speedup.value == pytest.approx(math.e)
+    assert speedup.of_build.build == "2.15.0"
+    assert FamilyFigure(METRICS["passed"], standing, [], None).value == 0.625
 
 
 @pytest.mark.parametrize(

@@ -267,7 +267,7 @@ def test_result_of_a_retry_replaces_the_failure(worker: Worker, job: Job) -> Non
         ("latency_ms", 2.0),
         ("passed", 1.0),
     }
-    assert set(Series.objects.values_list("count", "last_status")) == {(1, "pass")}
+    assert set(Series.objects.values_list("count", "newest_status")) == {(1, "pass")}
 
 
 def test_metric_of_a_newer_suite_stays_in_the_document(worker: Worker, job: Job) -> None:

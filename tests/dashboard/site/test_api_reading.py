@@ -1,5 +1,6 @@
 """What the API reads: catalog, series, data, jobs, samples, alerts."""
 
+import math
 from datetime import timedelta
 
 import pytest
@@ -35,7 +36,7 @@ def test_metric_has_its_unit_and_direction(caller: Caller) -> None:
     assert latency["lower_is_better"]
 
 
-def test_series_has_its_newest_datum_and_its_page(caller: Caller) -> None:
+def test_series_has_its_newest_build_and_its_page(caller: Caller) -> None:
     alerting.measure({"latency_ms": 2.0}, 0)
     alerting.measure({"latency_ms": 3.0}, 1)
     [found] = caller.all(
@@ -44,7 +45,8 @@ def test_series_has_its_newest_datum_and_its_page(caller: Caller) -> None:
         config="inductor",
         metric="latency_ms",
     )
-    assert found["value"] == 3.0
+    assert found["value"] == pytest.approx(math.sqrt(6))  # of both processes
+    assert found["build"] == site.BUILD
     assert found["count"] == 2
     assert found["unit"] == "ms"
     assert (

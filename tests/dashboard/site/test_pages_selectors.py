@@ -14,36 +14,22 @@ from dashboard.language.metrics import METRICS
 from dashboard.models import Benchmark, Datum, Job, JobState, Machine, Run, Series, Worker
 from dashboard.overview.selectors import overview
 from dashboard.results.selectors import rollup, trend
+from dashboard.results.selectors.build_order import newest_first
 from dashboard.results.selectors.rollup import Newest
+from dashboard.results.selectors.trend import LineSummary
 from dashboard.results.services.ingest import ingest
 from dashboard.runs.selectors import fleet, runs
 from dashboard.ui import locations
+from dashboard.ui.charts import ChartLine
 from dashboard.ui.locations import NamedRow, SeriesLocation
 from tests.builders import pages, site
-from tests.builders.read_data import case, line, newest
+from tests.builders.read_data import case, line, newest, series_of
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LATENCY = METRICS["latency_ms"]
 
 
-# --- Geomeans and movers
-def test_geomean_leaves_failures_out_and_counts_them() -> None:
-    cases = [
-        case({"speedup": newest(2.0)}),
-        case({"speedup": newest(0.5)}),
-        case({"speedup": newest(9.0, "oom")}),
-    ]
-    mean = rollup.geomean(cases, "speedup")
-    assert mean.value == pytest.approx(1.0)
-    assert mean.matched == 2
-    assert mean.cases == 3
-    assert mean.failed == 1
-
-
-def test_geomean_of_nothing_has_no_value() -> None:
-    assert rollup.geomean([case({})], "speedup").value is None
-
-
+# --- Movers
 def test_case_has_the_status_of_its_last_job() -> None:
     failing = case({"speedup": newest(1.5, at_s=1), "latency_ms": newest(None, "oom", at_s=2)})
     assert failing.status == "oom"
@@ -73,16 +59,20 @@ def test_unmoved_cases_are_left_out(unmoved: Newest) -> None:
 
 
 # --- A trend in words
+def summary_of(points: ChartLine) -> LineSummary:
+    return trend.summary(points, LATENCY, series_of(points))
+
+
 def test_change_within_the_spread_has_no_tone() -> None:
     values = list(10 + np.random.default_rng(1).normal(0, 0.5, 40))
-    change = trend.summary(line(values), LATENCY).since_first
+    change = summary_of(line(values)).since_first
     assert change
     assert change.tone == "none"
 
 
 def test_step_is_a_change_since_the_first_value() -> None:
-    summary = trend.summary(
-        line([10.0] * 10 + [12.0] * 10, build=["2.12"] * 10 + ["2.13"] * 10), LATENCY
+    summary = summary_of(
+        line([10.0] * 10 + [12.0] * 10, build=["2.12"] * 10 + ["2.13"] * 10)
     ).since_first
     assert summary
     assert summary.text == "20.0% slower"
@@ -92,13 +82,13 @@ def test_step_is_a_change_since_the_first_value() -> None:
 def test_step_of_two_crowds_of_one_day_each_is_not_shown() -> None:
     crowds = line([10.0] * 5 + [12.0] * 5, build=["2.12"] * 5 + ["2.13"] * 5)
     hours = np.arange(10) * 3_600_000
-    summary = trend.summary(replace(crowds, at_ms=hours), LATENCY).since_first
+    summary = summary_of(replace(crowds, at_ms=hours)).since_first
     assert summary
     assert summary.tone == "unknown"
 
 
 def test_builds_measured_in_turn_are_not_a_trend() -> None:
-    summary = trend.summary(line([10.0, 12.0] * 10, build=["2.12", "2.13"] * 10), LATENCY)
+    summary = summary_of(line([10.0, 12.0] * 10, build=["2.12", "2.13"] * 10))
     assert summary.in_turn
     assert summary.since_first is None
 
@@ -109,32 +99,23 @@ def test_old_build_measured_again_to_confirm_leaves_the_trend_as_it_is() -> None
         build=["2.12"] * 10 + ["2.13"] * 5 + ["2.12"] * 5,
         purpose=["scheduled"] * 15 + ["confirmation"] * 5,
     )
-    change = trend.summary(points, LATENCY).since_first
+    change = summary_of(points).since_first
     assert change
     assert change.text == "20.0% slower"
 
 
 def test_step_from_one_point_to_the_next_is_not_shown() -> None:
     # Intervals within one process that do not overlap
-    summary = trend.summary(line([10.0, 12.0], build=["2.12", "2.13"]), LATENCY).since_previous
+    summary = summary_of(line([10.0, 12.0], build=["2.12", "2.13"])).since_previous
     assert summary
     assert summary.tone == "unknown"
 
 
-def test_step_names_the_build_it_is_held_against_where_that_is_another() -> None:
-    def previous(*build: str) -> str | None:
-        return trend.summary(line([10.0, float("nan"), 12.0], build=build), LATENCY).previous_build
-
-    assert previous("2.12", "2.13", "2.13") == "2.12"  # the one between failed
-    assert previous("2.13", "2.12", "2.13") is None
-
-
 def repeated(last: float, spread: float = 0.01) -> Any:
-    """One build, measured on forty days with that spread, and once more with ``last``."""
+    """One build, measured on forty days with that spread, and the next once."""
     values = 10 * np.exp(np.random.default_rng(1).normal(0, spread, 40))
-    values[-1] = 10
-    points = line([*values.tolist(), last], build=["2.12"] * 41)
-    return trend.summary(points, LATENCY).since_previous
+    points = line([*(10 * values / values.mean()).tolist(), last], build=["2.12"] * 40 + ["2.13"])
+    return summary_of(points).since_previous
 
 
 def test_step_beyond_the_spread_of_repeats_is_shown_with_its_interval() -> None:
@@ -162,7 +143,7 @@ def test_small_step_whose_interval_is_within_the_threshold_has_no_tone() -> None
 def test_spread_of_one_day_says_nothing_of_a_step_to_the_next() -> None:
     points = line([10.0, 10.1] * 10 + [12.0], build=["2.12"] * 20 + ["2.13"])
     days = np.array([*range(20), 24 * 60]) * 60_000
-    summary = trend.summary(replace(points, at_ms=days), LATENCY).since_previous
+    summary = summary_of(replace(points, at_ms=days)).since_previous
     assert summary
     assert summary.tone == "unknown"
     assert "(" not in summary.text
@@ -175,18 +156,21 @@ def test_spread_between_processes_comes_from_repeated_builds_and_ignores_outlier
     values = 10 * np.exp(np.random.default_rng(1).normal(0, 0.01, 400))
     values[::50] *= 3
     builds = [f"b{place // repeats}" for place in range(400)]
-    summary = trend.summary(line(list(values), build=builds), LATENCY)
+    summary = summary_of(line(list(values), build=builds))
     assert summary.between_percent == pytest.approx(1.0, rel=0.2)
 
 
 def test_without_repeats_the_spread_between_processes_is_unknown() -> None:
-    assert trend.summary(line([10.0, 11.0], build=["a", "b"]), LATENCY).between_percent is None
+    assert summary_of(line([10.0, 11.0], build=["a", "b"])).between_percent is None
 
 
-def test_newest_value_is_that_of_the_last_job_with_one() -> None:
-    summary = trend.summary(line([10.0, 11.0, float("nan")]), LATENCY)
-    assert summary.newest == 11.0
-    assert summary.failed == 1
+def test_another_version_of_the_benchmark_is_another_segment() -> None:
+    points = line([10.0] * 10 + [40.0, 40.4] * 5, version=[1] * 10 + [2] * 10)
+    summary = summary_of(points)
+    assert summary.between_percent is not None
+    assert summary.between_percent < 2
+    assert summary.since_first is not None
+    assert summary.since_first.percent == pytest.approx(0, abs=1)
 
 
 # --- Time left
@@ -249,7 +233,7 @@ def test_ingested_result_is_read_back_as_a_case_and_a_trend() -> None:
         body=site.delivery(measured, site.result(measured, {"latency_ms": 2.0})),
     )
     (place,) = rollup.series_locations()
-    (rollup_row,) = rollup.case_rollups(place, ["latency_ms"])
+    (rollup_row,) = rollup.case_rollups(place, newest_first(place), ["latency_ms"])
     assert rollup_row.benchmark == site.MLP
     assert rollup_row.value("latency_ms") == 2.0
     assert rollup_row.status == "pass"
@@ -274,7 +258,7 @@ def test_crash_is_in_the_trend_of_latency() -> None:
     (drawn,) = series.lines(series.choose("latency_ms", []))
     assert list(drawn.status) == ["crashed"]
     assert np.isnan(drawn.value).all()
-    assert rollup.case_rollups(place, ["speedup"])[0].status == "crashed"
+    assert rollup.case_rollups(place, newest_first(place), ["speedup"])[0].status == "crashed"
 
 
 @pytest.mark.django_db
@@ -312,7 +296,7 @@ def test_generated_history_reads_like_one_that_was_ingested() -> None:
     for series in Series.objects.all():
         data = list(series.data.order_by("planned_at"))
         assert series.count == len(data)
-        assert series.last_value == (data[-1].value if data else None)
+        assert series.last_at == (data[-1].planned_at if data else None)
 
 
 @pytest.mark.django_db

@@ -41,16 +41,18 @@ def figure(client: Client, address: str) -> Any:
 
 # --- Badges
 def test_badge_shows_the_newest_speedup(reader: Client) -> None:
-    assert words(reader, BADGE) == "mlp inductor speedup: 1.32×"
+    assert words(reader, BADGE) == "mlp inductor speedup: 1.32× on 2.13.0"
 
 
 def test_badge_shows_another_metric_under_another_label(reader: Client) -> None:
-    assert words(reader, BADGE + "?metric=latency_ms&label=our+step") == "our step: 2.00 ms"
+    assert (
+        words(reader, BADGE + "?metric=latency_ms&label=our+step") == "our step: 2.00 ms on 2.13.0"
+    )
 
 
 def test_badge_shows_how_a_case_fails(reader: Client) -> None:
     alerting.measure(None, 1)
-    assert words(reader, BADGE + "?metric=latency_ms") == "mlp inductor latency: timeout"
+    assert words(reader, BADGE + "?metric=latency_ms") == "mlp inductor latency: timeout on 2.13.0"
 
 
 def test_badge_says_not_measured(reader: Client) -> None:

@@ -244,7 +244,7 @@ def test_window_of_builds_measured_in_turn_is_drawn_by_time(reader: Client, in_t
 def test_trend_of_one_build_after_another_is_drawn_by_time(reader: Client, address: str) -> None:
     page = reader.get(address).text
     assert "axis=time" in page.partition("data-figure=")[2][:200]
-    assert "Since the previous point" in page
+    assert "Against the build before" in page
 
 
 def test_configs_of_one_colour_differ_on_the_page_as_in_the_chart(
