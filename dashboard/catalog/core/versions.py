@@ -21,9 +21,12 @@ def build_order(version: str, is_current: bool, first_at: datetime) -> BuildOrde
     """Sorts the builds of one track, the newest last: by release or nightly, whenever each ran.
 
     is_current: the track stands at it. Of one version (variants, commits, flavours) that is the
-        newest, and of the others the one that was measured first last.
+        newest, the others go by when each was first measured.
+
+    A commit's digits alone (1234567, 12a3456) would pass for a version.
     """
-    return version_order(public_version(version)), is_current, first_at
+    public = public_version(version)
+    return version_order(public if "." in public else ""), is_current, first_at
 
 
 def channel_of(version: str) -> str:

@@ -143,6 +143,7 @@ class OpenAlerts:
     here: how many are of the chosen machine.
     opened: how many were opened since the last look.
     untaken: how many of high severity are new and assigned to nobody.
+    from_imports: how many more are judged from imports, which are in none of these.
     """
 
     total: int
@@ -150,11 +151,12 @@ class OpenAlerts:
     here: int
     opened: int
     untaken: int
+    from_imports: int
 
 
 def open_alerts(since: datetime, machine: int | None) -> OpenAlerts:
-    """Without what is judged from imports: another system measured it. One query, of the columns
-    that are shown.
+    """What is judged from imports is counted alone: another system measured it. One query, of the
+    columns that are shown.
 
     since: the last look. machine: the chosen one's id; None where there is none.
     """
@@ -166,11 +168,12 @@ def open_alerts(since: datetime, machine: int | None) -> OpenAlerts:
         "workflow_state",
         "assignee",
         "created_at",
+        "from_imports",
         "machine__key",
         "base__variant",
         "new__variant",
     )
-    open_groups = alerts.measured_here().select_related(None)
+    open_groups = alerts.listing({}).select_related(None)
     open_groups = open_groups.select_related("machine", "base", "new")
 
     def order(group: AlertGroup) -> tuple[bool, bool, bool, int]:
@@ -179,7 +182,8 @@ def open_alerts(since: datetime, machine: int | None) -> OpenAlerts:
         is_older = group.created_at < since
         return is_elsewhere, is_of_variant, is_older, alerts.RANK[group.severity]
 
-    groups = sorted(open_groups.only(*shown), key=order)
+    all_groups = sorted(open_groups.only(*shown), key=order)
+    groups = [group for group in all_groups if not group.from_imports]
     here = sum(group.machine_id == machine for group in groups)
     opened = sum(group.created_at >= since for group in groups)
     untaken = [
@@ -189,7 +193,8 @@ def open_alerts(since: datetime, machine: int | None) -> OpenAlerts:
         and group.workflow_state == WorkflowState.NEW
         and group.assignee_id is None
     ]
-    return OpenAlerts(len(groups), groups[:SHOWN_ALERTS], here, opened, len(untaken))
+    from_imports = len(all_groups) - len(groups)
+    return OpenAlerts(len(groups), groups[:SHOWN_ALERTS], here, opened, len(untaken), from_imports)
 
 
 @dataclass(frozen=True, slots=True)

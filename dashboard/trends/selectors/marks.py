@@ -57,7 +57,8 @@ _MARKS = """
     FROM dashboard_mute WHERE series_id = ANY(%(series)s) AND until > now()
     UNION ALL
     SELECT 'can_show', series_id, extract(epoch FROM (state -> 'noisier' ->> 'at')::timestamptz),
-           coalesce(state ->> 'limit', ''), '', '', '', can_show_percent, NULL,
+           coalesce(state ->> 'limit', ''), '', '', '', can_show_percent,
+           (state -> 'now' ->> 'seen')::float8,
            (state -> 'noisier' ->> 'percent')::float8
     FROM dashboard_detectorstate WHERE series_id = ANY(%(series)s)
     ORDER BY 3
@@ -115,6 +116,7 @@ class Marks:
     invalid: series -> {job: reason}.
     can_show: series that detection judges -> the smallest change in percent that it can show; None:
         not known yet.
+    seen: series -> how many points of its newest segment detection has read.
     limits: series -> why its changes are not reported, or late. noisier: series -> since when.
     """
 
@@ -123,6 +125,7 @@ class Marks:
     mutes: list[Mute] = field(default_factory=list)
     invalid: dict[int, dict[str, str]] = field(default_factory=dict)
     can_show: dict[int, float | None] = field(default_factory=dict)
+    seen: dict[int, int] = field(default_factory=dict)
     limits: dict[int, Limit] = field(default_factory=dict)
     noisier: dict[int, Noisier] = field(default_factory=dict)
     revisions: list[Revision] = field(default_factory=list)
@@ -151,6 +154,7 @@ def read_marks(benchmark: Benchmark, series: Sequence[Series], metric: Metric) -
             marks.invalid.setdefault(of, {})[key] = text
         else:
             marks.can_show[of] = number
+            marks.seen[of] = int(low or 0)
             if text:
                 marks.limits[of] = Limit(**json.loads(text))
             if high is not None:

@@ -34,13 +34,15 @@ class SeriesAnswer:
     """One config in one metric: its newest value, and whether its level changed.
 
     alert: the newest one in what is shown. can_show: the smallest change in percent that detection
-    can show; None: not known yet. not_judged: why nothing was looked for, or empty.
+    can show; None: not known yet. seen: points that it has read. not_judged: why nothing was
+    looked for, or empty.
     limit: why changes are not reported, or late. noisier: since when its spread is larger.
     """
 
     summary: LineSummary
     alert: AlertMark | None
     can_show: float | None
+    seen: int
     not_judged: str
     limit: Limit | None
     noisier: Noisier | None
@@ -125,6 +127,7 @@ def _answers(selection: SeriesSelection) -> MetricAnswers:
                 summary=trend.summary(line.valid, selection.metric, row),
                 alert=newest_alert.get(key),
                 can_show=marks.can_show.get(key),
+                seen=marks.seen.get(key, 0),
                 not_judged="" if key in marks.can_show else reason or "Not judged yet",
                 limit=marks.limits.get(key),
                 noisier=marks.noisier.get(key),

@@ -58,6 +58,14 @@ def test_step_in_judged_imports_is_an_alert_that_says_so() -> None:
     assert alert.group.evidence[0]["fact"] == "judged from imports"
 
 
+def test_short_history_says_that_its_points_are_too_few(reader: Client) -> None:
+    imported(history([*noise(7), *noise(3, 115, seed=1)]))
+    series = Series.objects.get(metric="latency_ms")
+    page = page_text(reader.get(f"/series/{series.benchmark}/?track={TRACK}"))
+    assert "Too few points <small>10 of about 20</small>" in page
+    assert "None found" not in page
+
+
 def test_imports_are_not_judged_unless_asked() -> None:
     report = imported(history(STEPPED), judge=False)
     assert report.judged == 0

@@ -200,3 +200,9 @@ def test_builds_of_one_version_go_by_the_track_then_by_their_first_run() -> None
         ("2.16.0", False, FIRST),
     ]
     assert sorted(commits, key=lambda build: build_order(*build)) == commits
+
+
+def test_digits_of_a_commit_are_no_version() -> None:
+    later = FIRST + timedelta(days=1)
+    commits = [("9999999", False, FIRST), ("1a23456", False, later)]
+    assert sorted(commits, key=lambda build: build_order(*build)) == commits
