@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 Target = Literal[
     "nothing",  # eager
+    "library",  # nothing: the module's library form, in eager
+    "fused_optimizer",  # nothing: eager with the optimizer's fused kernel
     "module",
     "blocks",  # each of the module's repeated blocks
     "parts",  # each of its parts
@@ -39,6 +41,7 @@ class Config:
     mark_dynamic: whether the sizes that vary are marked by torch._dynamo.mark_dynamic.
     sweep: the shapes that its cold start walks through, in order; empty: none. Each is the share of
         the benchmark's batch and of its length (harness/shapes.py); the first is (1, 1).
+    channels_last: images and convolutions lie in memory with their channels last.
     """
 
     name: str
@@ -61,10 +64,16 @@ class Config:
     disable_blocks: int = 0
     mark_dynamic: bool = False
     sweep: tuple[tuple[float, float], ...] = ()
+    channels_last: bool = False
 
     @property
     def compiles(self) -> bool:
-        return self.target != "nothing"
+        return self.target not in ("nothing", "library", "fused_optimizer")
+
+    @property
+    def compares(self) -> bool:
+        """Whether the case has an arm of its own next to plain eager's."""
+        return self.target != "nothing" or self.channels_last
 
 
 INFERENCE = ("inference", "prefill", "decode")
@@ -75,7 +84,18 @@ _WALK = ((1, 1), (1, 0.5), (1, 0.75), (0.5, 0.75), (0.75, 0.25), (0.25, 0.3), (0
 # fmt: off
 _ALL = (
     Config("eager", "Eager", "No compiler: the control of every other config.", target="nothing"),
+    # What a competent user of eager runs; a speedup over these is fair: docs/measuring.md
+    Config("eager_channels_last", "Eager, channels last",
+           "No compiler; images and convolutions lie with their channels last.",
+           target="nothing", channels_last=True),
+    Config("eager_library", "Eager, library call",
+           "No compiler; what the model writes out is one call of a library.", target="library"),
+    Config("eager_fused_optimizer", "Eager, fused optimizer",
+           "No compiler; Adam is one fused kernel.", target="fused_optimizer", modes=("training",)),
     Config("inductor", "Inductor", "torch.compile with its defaults."),
+    Config("inductor_channels_last", "Inductor, channels last",
+           "torch.compile with its defaults; images and convolutions lie with their channels last.",
+           channels_last=True),
     Config("inductor_reduce_overhead", "Inductor, reduce-overhead",
            "Inductor with CUDA graphs; on a CPU the same as inductor.",
            compile_mode="reduce-overhead"),

@@ -136,6 +136,13 @@ SOURCES = (
         "its code was not at hand: batch, lengths, their mixture and precision are not compared",
     ),
     Source(
+        "captioning_article",
+        "an experiment on a Hopper GPU",
+        "measuring.md#one-training-step-by-two-clocks",
+        "the model above, with captions of 5 to 256 words, padded, and the decoder's mask",
+        "its loader of twelve workers is left out",
+    ),
+    Source(
         "ddp_gpt2",
         "GPT-2, as above",
         "https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html",

@@ -68,6 +68,9 @@ _ALL = (
     # multimodal
     Benchmark("captioning", "multimodal", "smoke", "training", "autocast_bf16", "dynamic", 2, "tokens"),
     Benchmark("captioning", "multimodal", "smoke", "training", "autocast_bf16", "bucketed", 2, "tokens"),
+    Benchmark("captioning_article", "multimodal", "smoke", "training", "autocast_bf16", "static", 2, "tokens"),
+    Benchmark("captioning_article", "multimodal", "smoke", "training", "autocast_bf16", "dynamic", 2, "tokens"),
+    Benchmark("captioning_article", "multimodal", "smoke", "training", "autocast_bf16", "bucketed", 2, "tokens"),
     # toy
     Benchmark("mlp_wide", "toy", "smoke", "inference", "float32", "static", 64, "samples"),
     Benchmark("mlp_wide", "toy", "smoke", "training", "float32", "static", 64, "samples"),
@@ -102,6 +105,9 @@ _ALL = (
     Benchmark("sliding_window", "attention", "standard", "training", "bfloat16", "static", 1, "tokens", _BOTH),
     Benchmark("rms_norm", "kernels", "standard", "inference", "bfloat16", "static", 16384, "samples", _BOTH),
     Benchmark("rms_norm_triton", "kernels", "standard", "inference", "bfloat16", "static", 16384, "samples", _BOTH),
+    Benchmark("captioning_article", "multimodal", "standard", "training", "autocast_bf16", "static", 64, "tokens"),
+    Benchmark("captioning_article", "multimodal", "standard", "training", "autocast_bf16", "dynamic", 64, "tokens"),
+    Benchmark("captioning_article", "multimodal", "standard", "training", "autocast_bf16", "bucketed", 64, "tokens"),
     Benchmark("captioning", "multimodal", "standard", "training", "autocast_bf16", "dynamic", 64, "tokens", _LENGTHS, version=2),
     Benchmark("captioning", "multimodal", "standard", "training", "autocast_bf16", "bucketed", 64, "tokens", _BUCKETS, version=2),
     Benchmark("captioning", "multimodal", "standard", "inference", "bfloat16", "static", 64, "tokens", _BOTH, version=2),

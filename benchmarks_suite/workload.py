@@ -49,6 +49,8 @@ class Workload:
     reset: called before each step where the module keeps state between calls; None where a step
         needs none. A decode step needs none: its input holds the position, so that the same input
         always gives the same output.
+    library: ``library()`` builds the module that computes the same by a library's own call, with
+        weights of the same names; None where ``module`` is what a user would write.
     wrap: ``wrap(module)`` returns the module that is really measured: quantized, DDP, FSDP2. Called
         once per arm, on the device, after the weights were filled, cast and moved and, for the
         family ``distributed``, after torchrun's process group is up; before torch.compile. None
@@ -66,6 +68,7 @@ class Workload:
     parts: Mapping[str, str] = field(default_factory=dict)
     axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     reset: Callable[[nn.Module], None] | None = None
+    library: Callable[[], nn.Module] | None = None
     wrap: Callable[[nn.Module], nn.Module] | None = None
 
 

@@ -22,6 +22,7 @@ from results_compile_work import (  # noqa: E402
     read_counted,
     work_figures,
 )
+from results_fair import fair_eager  # noqa: E402
 from results_figures import figures  # noqa: E402
 from results_releases import (  # noqa: E402
     LEAST_SINGLE_PERCENT,
@@ -108,6 +109,7 @@ def fields(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> dict
         summary=summary(documents),
         accurate=accurate(documents),
         gpus=gpus(documents),
+        fair_eager=table(fair_eager(RECORDED)),
         evened=table(evened_in_turn(took_turns, two_of_them)),
         device_times_h200=table(upgrades(on_h200s, "device_ms")),
         launch_spread=launch_spread(sessions[RECORDED / IN_TURN[1]]),

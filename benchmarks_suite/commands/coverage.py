@@ -201,7 +201,7 @@ def mark_of(section: Section, benchmark: Benchmark, config: Config, results: Res
     result = results.get((benchmark.name, config.name))
     if result is not None:
         return MARKS[_status(result)]
-    if not config.compiles and _eager_ms(benchmark, results) is not None:
+    if not config.compares and _eager_ms(benchmark, results) is not None:
         return MARKS["pass"]
     return NOT_RUN if _is_for(config, benchmark, section) else NOT_FOR_IT
 

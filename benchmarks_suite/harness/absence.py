@@ -136,9 +136,13 @@ def reasons(job: Job, result: Result) -> dict[str, str]:
     if job.benchmark.mode != "training":
         by_metric |= dict.fromkeys(OF_TRAINING, "only training has gradients and a loss")
     if not job.config.compiles:
-        of_eager = "this case is eager itself: nothing is compiled or compared"
-        compared = (*_OF_BOTH_ARMS, *_OF_CALLS, *OF_TRAINING, *_OF_COMPILING)
-        by_metric |= dict.fromkeys(compared, of_eager)
+        by_metric |= dict.fromkeys((*_OF_CALLS, *_OF_COMPILING), "nothing is compiled")
+        by_metric["peak_memory_gb"] = (
+            "measured in a start, and a case that does not compile has none"
+        )
+    if not job.config.compares:
+        of_eager = "this case is eager itself: nothing is compared"
+        by_metric |= dict.fromkeys((*_OF_BOTH_ARMS, *OF_TRAINING), of_eager)
     return by_metric
 
 

@@ -41,14 +41,17 @@ def eager_arm(working_copy: WorkingCopy, dropout: bool = True) -> Arm:
     return arm_around("eager", working_copy, module, module, optimizer)
 
 
-def new_optimizer(working_copy: WorkingCopy, module: nn.Module) -> torch.optim.Optimizer | None:
-    """Adam with torch's defaults, for a training benchmark; None for inference.
+def new_optimizer(
+    working_copy: WorkingCopy, module: nn.Module, fused: bool | None = None
+) -> torch.optim.Optimizer | None:
+    """Adam, for a training benchmark; None for inference.
 
     Each arm has its own: compiling its step changes its flags.
+    fused: None is torch's default, a loop over lists of tensors (foreach) on a GPU.
     """
     if not working_copy.training:
         return None
-    return torch.optim.Adam(module.parameters(), lr=LEARNING_RATE)
+    return torch.optim.Adam(module.parameters(), lr=LEARNING_RATE, fused=fused)
 
 
 def arm_around(

@@ -86,7 +86,7 @@ class Comparison:
             self._run_eager()
         except Exception as error:
             ended = outcome.of(error, "eager")
-            if ended.status != "oom" or not self._job.config.compiles:
+            if ended.status != "oom" or not self._job.config.compares:
                 raise
             self._result.arms["eager"] = {"status": "oom", "message": ended.message}
             self._eager = self._eager_run = None

@@ -72,6 +72,8 @@ class StepCalls:
 
 def check(job: Job) -> None:
     """Raises NotObserved where there is nothing to observe."""
+    if not job.config.compiles:
+        raise NotObserved("nothing is compiled")
     if job.config.target == "aot_inductor":
         raise NotObserved("an exported package has no guards, and dynamo does not call it")
     if torch_versions.release() < SINCE:

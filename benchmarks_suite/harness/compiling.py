@@ -32,13 +32,18 @@ def compiled_arm(working_copy: WorkingCopy, config: Config, dropout: bool = True
         torch_versions.set_options(area, getattr(config, area))
     if config.mark_dynamic:
         mark_varying_sizes(working_copy)
-    module = working_copy.twin(dropout)
+    module = working_copy.twin(dropout, own_tensors=config.channels_last)
+    if config.channels_last:
+        # In place, so that eager's tensors must not be the same. torch's stubs do not know the call
+        module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     for block in blocks(working_copy, module)[: config.disable_blocks]:
         block.forward = torch.compiler.disable(block.forward)
     arm = _TARGETS[config.target](working_copy, module, config)
     if config.compile_mode in GRAPHS_MODES and working_copy.device.type == "cuda":
         forward = _marked(arm.forward) if arm.forward else None
         arm = replace(arm, step=_marked(arm.step), forward=forward)
+    if config.channels_last:
+        arm = _channels_last(arm)
     return replace(arm, step=_with_stance(arm.step, config, len(working_copy.batches)))
 
 
@@ -71,6 +76,10 @@ def _misfit(working_copy: WorkingCopy, config: Config) -> str:
         return f"is for {', '.join(config.modes)}, not for {benchmark.mode}"
     if (config.target == "blocks" or config.disable_blocks) and not workload.blocks:
         return f"needs repeated blocks, and {benchmark.module} names none"
+    if config.channels_last and not any(map(_is_convolution, workload.module.modules())):
+        return f"lays out convolutions, and {benchmark.module} has none"
+    if config.target == "library" and workload.library is None:
+        return f"needs a library's form of the module, and {benchmark.module} names none"
     parts, needed = len(workload.parts), len(config.part_modes)
     if config.target == "parts" and parts != needed:
         return f"needs {needed} parts, and {benchmark.module} names {parts}"
@@ -119,8 +128,19 @@ def mark_varying_sizes(working_copy: WorkingCopy) -> None:
 
 
 def _nothing(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
-    optimizer = new_optimizer(working_copy, module)
-    return arm_around("eager", working_copy, module, module, optimizer)
+    return _compiled(working_copy, module, module)
+
+
+def _library_form(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
+    assert working_copy.workload.library is not None  # checked by _misfit
+    library = working_copy.workload.library().to(working_copy.device, working_copy.dtype)
+    library.load_state_dict(module.state_dict(), assign=True)
+    return _compiled(working_copy, library.train(working_copy.training), library)
+
+
+def _fused_optimizer(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
+    optimizer = new_optimizer(working_copy, module, fused=True)
+    return arm_around("compiled", working_copy, module, module, optimizer)
 
 
 def _whole_module(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
@@ -225,6 +245,8 @@ def fits_float8(module: nn.Module, _: str) -> bool:
 
 _TARGETS: dict[str, Callable[[WorkingCopy, nn.Module, Config], Arm]] = {
     "nothing": _nothing,
+    "library": _library_form,
+    "fused_optimizer": _fused_optimizer,
     "module": _whole_module,
     "blocks": _each_block,
     "parts": _each_part,
@@ -254,6 +276,31 @@ def compile_forward(module: nn.Module, arguments: dict[str, Any]) -> None:
 
 def blocks(working_copy: WorkingCopy, module: nn.Module) -> list[nn.Module]:
     return [child for child in module.modules() if isinstance(child, working_copy.workload.blocks)]
+
+
+def _is_convolution(module: nn.Module) -> bool:
+    return isinstance(module, nn.Conv2d | nn.ConvTranspose2d)
+
+
+def _channels_last(arm: Arm) -> Arm:
+    """An arm whose batches lie with their channels last, as a loader would hand them over."""
+    copies: dict[int, Inputs] = {}
+
+    def laid_out(step: Step) -> Step:
+        def stepped(batch: Inputs) -> Any:
+            if id(batch) not in copies:
+                copies[id(batch)] = {name: _images_last(value) for name, value in batch.items()}
+            return step(copies[id(batch)])
+
+        return stepped
+
+    forward = laid_out(arm.forward) if arm.forward else None
+    return replace(arm, step=laid_out(arm.step), forward=forward)
+
+
+def _images_last(value: Any) -> Any:
+    is_images = isinstance(value, torch.Tensor) and value.dim() == 4
+    return value.contiguous(memory_format=torch.channels_last) if is_images else value
 
 
 def _marked(step: Step) -> Step:

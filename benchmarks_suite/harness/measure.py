@@ -138,7 +138,7 @@ def compare(job: Job, result: Result, cold: Document) -> None:
     if cold["status"] != "pass":
         result.stage = "compile"
         raise StartFailed(cold)
-    if job.config.compiles:
+    if job.config.compares:
         with result.in_stage("reference"):
             comparison.run_reference()
         with result.in_stage("compile"):

@@ -163,7 +163,7 @@ def compiler_facts(result: Result, facts: Document) -> None:
 
 def eager_memory(job: Job, result: Result, peak_gb: float, why_absent: str) -> None:
     """Eager's peak: the case's own where the config is eager, else next to it."""
-    key = "eager_peak_memory_gb" if job.config.compiles else "peak_memory_gb"
+    key = "eager_peak_memory_gb" if job.config.compares else "peak_memory_gb"
     _peak(result, key, peak_gb, why_absent)
 
 
@@ -247,7 +247,7 @@ def sampling(
     throughput = statistics.mapped(latency, lambda ms: items_per_step / ms * 1000)
     _measured(result, "throughput_per_s", throughput)
     if len(samples) < 2:
-        if job.config.compiles:
+        if job.config.compares:
             for key in ("speedup", "eager_latency_ms", "break_even_steps"):
                 result.missing(key, f"there is no eager arm: {result.arms['eager']['message']}")
         return

@@ -54,6 +54,7 @@ class WorkingCopy:
         generator.fill_weights(self.module, seed)
         self.parameters = sum(parameter.numel() for parameter in self.module.parameters())
         self.module.to(self.dtype).train(self.training)
+        self._arms_share_tensors = True
 
     def placed(self, batch: Inputs, dtype: torch.dtype) -> Inputs:
         """The batch on the device, its floating tensors cast to ``dtype``."""
@@ -67,17 +68,20 @@ class WorkingCopy:
 
         return {name: place(value) for name, value in batch.items()}
 
-    def twin(self, dropout: bool = True) -> nn.Module:
+    def twin(self, dropout: bool = True, own_tensors: bool = False) -> nn.Module:
         """Another module object on the *same* tensors.
 
         Compiling it or changing its structure leaves the original alone. A wrapped module
         (quantized, spread over ranks) has tensors of its own: wrappers hook into them.
         dropout: False sets every dropout rate in it to 0.
+        own_tensors: for a caller that changes how they lie in memory.
         """
         wrap = self.workload.wrap
         shared: dict[int, Any] = {}
-        if wrap is None:
+        if wrap is None and not own_tensors:
             shared = {id(tensor): tensor for tensor in _tensors(self.module)}
+        else:
+            self._arms_share_tensors = False
         module = copy.deepcopy(self.module, memo=shared)
         if not dropout:
             set_dropout_to_zero(module)
@@ -85,11 +89,8 @@ class WorkingCopy:
 
     @property
     def bytes_beside_arms(self) -> int:
-        """What the module takes on its device next to each arm.
-
-        Wrapped arms are made of copies, all others share its tensors.
-        """
-        if self.workload.wrap is None:
+        """What the module takes on its device next to an arm that has tensors of its own."""
+        if self._arms_share_tensors:
             return 0
         return sum(tensor.nbytes for tensor in _tensors(self.module))
 

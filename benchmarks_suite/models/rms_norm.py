@@ -3,6 +3,8 @@
 Rival: rms_norm_triton.
 """
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
 
@@ -25,7 +27,9 @@ class RmsNorm(nn.Module):
 
 
 def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
-    return rows_workload(RmsNorm(WIDTHS[size]), batch_size, WIDTHS[size])
+    width = WIDTHS[size]
+    workload = rows_workload(RmsNorm(width), batch_size, width)
+    return replace(workload, library=lambda: nn.RMSNorm(width, EPSILON))
 
 
 def rows_workload(module: nn.Module, *shape: int) -> Workload:

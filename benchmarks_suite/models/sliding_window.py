@@ -41,10 +41,29 @@ class SlidingWindow(nn.Module):
         """x (batch, length, heads * width)."""
         projected = self.project(x).unflatten(-1, (3 * self.heads, self.width)).transpose(1, 2)
         query, key, value = projected.chunk(3, dim=1)  # (batch, heads, length, width)
+        out: Tensor = self.back(self.attend(query, key, value).transpose(1, 2).flatten(2))
+        return out
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """Attention of (batch, heads, length, width) each."""
         attended = flex_attention(query, key, value, block_mask=self.mask)
         assert isinstance(attended, Tensor)
-        out: Tensor = self.back(attended.transpose(1, 2).flatten(2))
-        return out
+        return attended
+
+
+class MaskedAttention(SlidingWindow):
+    """The same by scaled_dot_product_attention and a mask of (length, length)."""
+
+    visible: Tensor
+
+    def __init__(self, heads: int, width: int, length: int, window: int) -> None:
+        super().__init__(heads, width, length, window)
+        distance = torch.arange(length)[:, None] - torch.arange(length)[None, :]
+        visible = (distance >= 0) & (distance < window)
+        self.register_buffer("visible", visible, persistent=False)
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        return nn.functional.scaled_dot_product_attention(query, key, value, self.visible)
 
 
 def block_mask(length: int, window: int) -> BlockMask:
@@ -83,4 +102,8 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
         )
     heads, width, length, window = SHAPES[size]
     module = SlidingWindow(heads, width, length, window)
-    return replace(rows_workload(module, batch_size, length, heads * width), item="tokens")
+    return replace(
+        rows_workload(module, batch_size, length, heads * width),
+        item="tokens",
+        library=lambda: MaskedAttention(heads, width, length, window),
+    )

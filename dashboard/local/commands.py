@@ -81,7 +81,8 @@ def demo() -> int:
     """
     os.environ.setdefault("VAR_DIR", str(project.ROOT / "var" / "demo"))
     data = project.ROOT / "tests" / "data"
-    folders = {*data.glob("h[12]00_*"), *data.glob("*_history"), data / "releases_on_cpu"}
+    of_studies = (data / "releases_on_cpu", data / "fair_eager_h200")
+    folders = {*data.glob("h[12]00_*"), *data.glob("*_history"), *of_studies}
     return up(sorted(map(str, folders)))
 
 

@@ -10,10 +10,12 @@ from torch import nn
 
 from benchmarks_suite.configs import CONFIGS, Config
 from benchmarks_suite.harness import compiling, outcome, torch_versions
+from benchmarks_suite.harness.arms import eager_arm, restored_state
 from benchmarks_suite.harness.job import parse
 from benchmarks_suite.harness.working_copies import WorkingCopy, settle_process
+from benchmarks_suite.models import rms_norm
 from benchmarks_suite.workload import Unsupported
-from tests.builders.workloads import ThreeLayers, a_module, a_workload, working_copy
+from tests.builders.workloads import WIDTH, ThreeLayers, a_module, a_workload, working_copy
 
 COUNTED: list[Any] = []
 
@@ -47,6 +49,37 @@ def test_regional_compiles_one_graph_for_all_equal_blocks() -> None:
     steps_of(CONFIGS["regional"], working_copy(mode="inference"))
     assert len(COUNTED) == 1
     assert len([node for node in COUNTED[0].graph.nodes if node.op == "call_function"]) == 1
+
+
+def test_channels_last_moves_only_its_own_arms_weights() -> None:
+    module = nn.Sequential(nn.Conv2d(3, 4, 3))
+    images = {"x": torch.randn(2, 3, 8, 8), "target": torch.randn(2, 4, 6, 6)}
+    subject = working_copy(a_workload(module, inputs=lambda *_: images), mode="inference")
+    arm = compiling.compiled_arm(subject, CONFIGS["eager_channels_last"])
+    own, eager = (next(each.parameters()) for each in (arm.module, subject.module))
+    assert own.is_contiguous(memory_format=torch.channels_last)
+    assert eager.is_contiguous()
+    assert arm.step(subject.batches[0]).is_contiguous(memory_format=torch.channels_last)
+
+
+def test_library_call_has_the_weights_of_the_module_that_is_written_out() -> None:
+    workload = a_workload(rms_norm.RmsNorm(WIDTH), library=lambda: nn.RMSNorm(WIDTH))
+    subject = working_copy(workload)
+    arm = compiling.compiled_arm(subject, CONFIGS["eager_library"])
+    assert isinstance(arm.module, nn.RMSNorm)
+    assert arm.module.weight.data_ptr() == next(subject.module.parameters()).data_ptr()
+
+
+def test_fused_optimizer_takes_the_step_that_eager_takes() -> None:
+    subject = working_copy(mode="training")
+    arms = [compiling.compiled_arm(subject, CONFIGS["eager_fused_optimizer"]), eager_arm(subject)]
+    states = []
+    for arm in arms:
+        with restored_state(arm):
+            arm.step(subject.batches[0])
+            states.append([parameter.clone() for parameter in arm.module.parameters()])
+    for fused, eager in zip(*states, strict=True):
+        torch.testing.assert_close(fused, eager)
 
 
 def test_modular_compiles_each_part() -> None:

@@ -34,6 +34,7 @@ PUBLISHED = {
     "convnext": (28.6, (1, 1000)),
     "swin": (28.3, (1, 1000)),
     "captioning": (200.8, (1, 256, 1024)),  # its source has a vocabulary of 1,024 words
+    "captioning_article": (200.8, (1, 256, 1024)),
 }
 
 
