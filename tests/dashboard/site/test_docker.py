@@ -122,6 +122,11 @@ def test_our_containers_are_read_only_and_have_minimal_capabilities(name: str) -
     )
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_every_service_has_a_limit_of_memory(name: str) -> None:
+    assert all("mem_limit" in service for service in services(name).values())
+
+
 def test_site_runs_as_an_account_that_is_not_root() -> None:
     assert "USER 10001:10001" in stage("site")
 

@@ -92,6 +92,10 @@ def test_containers_have_the_rights_of_compose() -> None:
             assert rights["capabilities"]["add"] == given
 
 
+def test_containers_have_a_limit_of_memory() -> None:
+    assert all("memory" in each["resources"]["limits"] for _, each in containers())
+
+
 def test_programs_are_alive_as_the_images_judge_it() -> None:
     for image, container in containers():
         if image in targets() and "exec" in container.get("livenessProbe", {}):
