@@ -84,19 +84,21 @@ INSTALLED_APPS = [
     "axes",
 ]
 MIDDLEWARE = [
-    "dashboard.middleware.HeadWithoutBody",  # first: the length is of what GET would be sent
+    "dashboard.site.methods.Methods",  # first: the length is of what GET would be sent
+    "dashboard.site.security_headers.SecurityHeaders",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.gzip.GZipMiddleware",  # with random padding against BREACH
     "dashboard.site.log_context.RequestContext",
-    "dashboard.middleware.AdminInUTC",
-    "dashboard.middleware.ContentSecurityPolicy",
-    "dashboard.middleware.StorableText",  # before all that read or store what was sent
+    "dashboard.site.admin_pages.AdminInUTC",
+    "dashboard.site.security_headers.ContentSecurityPolicy",
+    "dashboard.site.storable_text.StorableText",  # before all that read or store what was sent
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     *([] if PUBLIC_READ else ["django.contrib.auth.middleware.LoginRequiredMiddleware"]),
+    "dashboard.accounts.readers.ReadersOnly",
     "dashboard.accounts.audit.AuditTrail",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -139,11 +141,11 @@ AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",
 ]
 AXES_FAILURE_LIMIT = 10  # wrong passwords for one account from one address
-# By name alone, anybody could lock out anybody else
-AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_LOCKOUT_PARAMETERS = "dashboard.accounts.lockout.lockout_parameters"
+AXES_CLIENT_IP_CALLABLE = "dashboard.accounts.lockout.client_address"
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_RESET_ON_SUCCESS = True
-AXES_USERNAME_CALLABLE = "dashboard.accounts.core.names.counted_name"
+AXES_USERNAME_CALLABLE = "dashboard.accounts.lockout.counted_name"
 AXES_LOCKOUT_TEMPLATE = "accounts/locked_out.html"
 AXES_ENABLE_ADMIN = False  # dashboard.accounts.admin.audit shows its tables
 AXES_VERBOSE = False
@@ -250,6 +252,11 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = IS_HTTPS
 # Entering a browser's preload list is the domain owner's decision
 SILENCED_SYSTEM_CHECKS = ["security.W021"]
 X_FRAME_OPTIONS = "DENY"
+SECURITY_HEADERS = {
+    # Badges and embedded charts are for other sites' pages, and say so themselves
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [SELF],
@@ -282,6 +289,7 @@ ARTIFACT_LIMIT_BYTES = 64 * 1024 * 1024
 ARTIFACTS_PER_JOB = 50
 KEEP_SAMPLES_DAYS = env.int("KEEP_SAMPLES_DAYS", default=90)  # results' retention.py; 0: for ever
 KEEP_ARTIFACTS_DAYS = env.int("KEEP_ARTIFACTS_DAYS", default=365)
+KEEP_AUDIT_DAYS = env.int("KEEP_AUDIT_DAYS", default=365)
 
 # --- Triage
 # Days that people have for an alert of each severity; 0: no limit

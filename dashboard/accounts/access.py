@@ -9,8 +9,10 @@ from ninja.errors import HttpError
 from ninja.security import HttpBearer
 from ninja.utils import check_csrf
 
+from dashboard.accounts.readers import NO_ROLE
 from dashboard.accounts.services import api_tokens
 from dashboard.models import Scope
+from dashboard.ui.reading import may_read
 
 Caller = User | AnonymousUser
 WHO_ASKS = (
@@ -36,6 +38,8 @@ class Access(HttpBearer):
 
     def __call__(self, request: HttpRequest) -> Caller:
         caller = self._caller(request)
+        if not may_read(caller):
+            raise HttpError(403, NO_ROLE)
         if self.permission:
             require_permission(caller, self.permission)
         return caller

@@ -6,6 +6,7 @@ be forgotten. What the admin changed field by field is in the admin's own log as
 
 import re
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -13,12 +14,14 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, RawPostDataException
 from django.http.response import HttpResponseBase
 
+from dashboard.accounts.lockout import client_address
 from dashboard.models import AuditChange
 
-READING = ("GET", "HEAD", "OPTIONS", "TRACE")
+READING = ("GET", "HEAD", "OPTIONS")
 # An address of a channel holds its password
 SECRET = re.compile("password|token|secret|csrf|url|key", re.IGNORECASE)
-MAX_VALUE_LETTERS = 200
+MAX_LETTERS = 200  # of a name or a value
+MAX_FIELDS = 10
 MAX_DOCUMENT_BYTES = 4096  # longer ones are results, which are kept as such
 
 
@@ -32,7 +35,8 @@ class AuditTrail:
         response = self._get_response(request)
         if request.method not in READING:
             person = person_of(request)
-            if person is not None:
+            # Without a role nobody changes anything: their requests would only fill the disk
+            if person is not None and person.get_all_permissions():
                 AuditChange.objects.create(
                     by=person,
                     name=person.get_username(),
@@ -41,7 +45,7 @@ class AuditTrail:
                     path=request.path[:300],
                     asked=sent_fields(request),
                     status=response.status_code,
-                    address=request.META.get("REMOTE_ADDR") or None,
+                    address=client_address(request),
                 )
         return response
 
@@ -65,18 +69,21 @@ def sent_fields(request: HttpRequest) -> dict[str, Any]:
     fields = {}
     for name, value in sent.items():
         if value and not SECRET.search(name):
-            fields[storable(name)] = storable(str(value)[:MAX_VALUE_LETTERS])
+            fields[storable(name)] = storable(str(value))
+    if len(fields) > MAX_FIELDS:
+        first = dict(islice(fields.items(), MAX_FIELDS))
+        return {**first, "…": f"{len(fields) - MAX_FIELDS} more"}
     return fields
 
 
 def storable(text: str) -> str:
-    """Without the NULs that Postgres cannot store."""
-    return text.replace("\x00", "\ufffd")
+    """The first letters, without the NULs that Postgres cannot store."""
+    return text[:MAX_LETTERS].replace("\x00", "\ufffd")
 
 
 def _document(request: HttpRequest) -> dict[str, Any]:
     try:
-        if len(request.body) > MAX_DOCUMENT_BYTES:
+        if int(request.headers.get("Content-Length") or 0) > MAX_DOCUMENT_BYTES:
             return {}
         document = orjson.loads(request.body)
     except (RawPostDataException, orjson.JSONDecodeError):  # read as a stream, or not JSON

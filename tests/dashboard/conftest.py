@@ -20,9 +20,11 @@ settings.load_profile("patient")
 
 
 @pytest.fixture
-def reader(client: Client, django_user_model: type[User]) -> Client:
+def reader(client: Client, db: None) -> Client:
     """Somebody who may look at everything and change nothing."""
-    client.force_login(django_user_model.objects.create_user("reader"))
+    from tests.builders.people import viewer
+
+    client.force_login(viewer("reader"))
     return client
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from django.contrib.auth.models import User
 from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
@@ -15,6 +14,7 @@ from dashboard.models import Job, JobState, Run, Status
 from dashboard.runs.services.run_state import refresh_runs
 from tests.builders import pages
 from tests.builders.chromium import accessibility_violations, drawn, phone_problems
+from tests.builders.people import viewer
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -221,7 +221,7 @@ def test_the_command_that_repeats_a_job_is_copied(page: Page, context: BrowserCo
 
 
 def test_people_sign_in_and_are_taken_back(window: BrowserContext) -> None:
-    User.objects.create_user("reader", password="rather-long-word")
+    viewer("reader", password="rather-long-word")
     page = window.new_page()
     page.goto("/fleet/")
     page.get_by_label("Username").fill("reader")

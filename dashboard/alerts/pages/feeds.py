@@ -19,7 +19,7 @@ from dashboard.alerts.pages.alerts import chosen_filters
 from dashboard.alerts.selectors import alerts, inbox
 from dashboard.models import AlertGroup
 from dashboard.ui.badges import FRESH_S, badge_response
-from dashboard.ui.pages.feed_keys import for_readers, may_read
+from dashboard.ui.pages.feed_keys import for_readers, is_from_reader
 
 _MOST_ITEMS = 50
 
@@ -88,7 +88,7 @@ class AlertsFeed(Feed):  # type: ignore[type-arg]  # none at run time
 @login_not_required
 def feed(request: HttpRequest) -> HttpResponse:
     """The feed, for those who may read the site: everybody, who is signed in, or who has a key."""
-    if may_read(request):
+    if is_from_reader(request):
         return AlertsFeed()(request)
     refusal = "This feed needs a key: sign in, open the alerts and copy the address of their feed."
     return HttpResponse(refusal, status=403)

@@ -13,7 +13,7 @@ import structlog
 from django.conf import settings
 from django.db.models import OuterRef, Subquery
 
-from dashboard.models import Alert, Artifact, Datum, Purpose, RefusedResult, Samples
+from dashboard.models import Alert, Artifact, AuditChange, Datum, Purpose, RefusedResult, Samples
 from dashboard.results.core.code_diff import ARCHIVE
 
 REFUSED_KEPT = timedelta(days=30)
@@ -32,13 +32,15 @@ class DeletedCounts(NamedTuple):
 def delete_expired(*, now: datetime) -> DeletedCounts:
     """Delete raw samples and artifacts older than KEEP_SAMPLES_DAYS and KEEP_ARTIFACTS_DAYS.
 
-    And the bodies of refused results after a month.
+    And the bodies of refused results after a month, and the audit trail after KEEP_AUDIT_DAYS.
 
     0 days keep for ever. What the jobs on either side of an alert's change left stays: its page
     shows their code and leads to their samples.
     """
     kept = _jobs_of_alerts()
     RefusedResult.objects.filter(received_at__lt=now - REFUSED_KEPT).delete()
+    if audited := _limit(now, settings.KEEP_AUDIT_DAYS):
+        AuditChange.objects.filter(at__lt=audited).delete()
     deleted = DeletedCounts(
         _delete_samples(_limit(now, settings.KEEP_SAMPLES_DAYS), kept),
         _delete_artifacts(_limit(now, settings.KEEP_ARTIFACTS_DAYS), kept),

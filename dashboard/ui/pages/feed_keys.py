@@ -17,6 +17,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from dashboard.language.reading import read_numbers
+from dashboard.ui.reading import may_read
 
 Arguments = ParamSpec("Arguments")
 View = Callable[Arguments, HttpResponseBase]
@@ -39,24 +40,26 @@ def is_key(key: str) -> bool:
     """Whether ``key`` belongs to an active account."""
     owner = read_numbers([key.partition(".")[0]])
     user = get_user_model().objects.filter(pk__in=owner, is_active=True).first()
-    return user is not None and constant_time_compare(key, key_of(user))
+    return user is not None and constant_time_compare(key, key_of(user)) and may_read(user)
 
 
-def may_read(request: HttpRequest) -> bool:
-    """Whether the request may read the site: a public one, signed in, or with a person's key."""
-    if settings.PUBLIC_READ or request.user.is_authenticated:
-        return True
-    return is_key(request.GET.get("key", ""))
+def is_from_reader(request: HttpRequest) -> bool:
+    """Whether the request may read the site: for itself, or with a person's key."""
+    return may_read(request.user) or is_key(request.GET.get("key", ""))
 
 
 def for_readers(view: View[Arguments]) -> View[Arguments]:
-    """Serve the view to those who may read the site, also with a person's key."""
+    """Serve the view to those who may read the site, also with a person's key, and from within
+    other sites' pages.
+    """
 
     @wraps(view)
     def answer(*args: Arguments.args, **kwargs: Arguments.kwargs) -> HttpResponseBase:
         request = args[0]
-        if not (isinstance(request, HttpRequest) and may_read(request)):
+        if not (isinstance(request, HttpRequest) and is_from_reader(request)):
             return HttpResponse(NEEDS_KEY, status=403, content_type="text/plain")
-        return view(*args, **kwargs)
+        response = view(*args, **kwargs)
+        response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+        return response
 
     return login_not_required(answer)

@@ -9,6 +9,7 @@ from django.test import Client
 
 from tests.builders import alerting, site
 from tests.builders.api import API, Caller, token
+from tests.builders.people import viewer
 
 pytestmark = pytest.mark.django_db
 
@@ -41,7 +42,7 @@ def test_a_token_without_the_scope_is_refused_with_its_name() -> None:
 
 
 def test_a_token_allows_no_more_than_its_owner_may(django_user_model: type[User]) -> None:
-    bob = django_user_model.objects.create_user("bob")
+    bob = viewer("bob")
     answer = Caller(token(owner=bob)).post("runs", {"build": "x"}, expect=403)
     assert "dashboard.add_run" in answer["detail"]
 

@@ -14,6 +14,7 @@ from dashboard.accounts.services import api_tokens
 from dashboard.accounts.services.api_tokens import authenticate
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import ApiToken, Scope
+from tests.builders.people import viewer
 from tests.builders.reading import page_text, text
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +23,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def ada() -> User:
-    return User.objects.create_user("ada")
+    return viewer("ada")
 
 
 def issue(

@@ -7,8 +7,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from dashboard.accounts.audit import MAX_FIELDS
 from dashboard.accounts.services import api_tokens
 from dashboard.models import AuditChange
+from dashboard.results.services.retention import delete_expired
 from dashboard.runs.services import fleet
 from tests.builders import site
 from tests.builders.reading import text
@@ -35,6 +37,30 @@ def test_sent_fields_are_recorded_without_secrets(operator: Client) -> None:
     }
     operator.post("/admin/dashboard/channel/add/", sent)
     assert AuditChange.objects.get().asked == {"name": "team", "enabled": "on"}
+
+
+def test_few_of_many_fields_are_recorded(operator: Client) -> None:
+    sent = {f"{number}" * 300: "x" * 300 for number in range(10, 99)}
+    operator.post("/runs/1/cancel", sent)
+    asked = AuditChange.objects.get().asked
+    assert len(asked) == MAX_FIELDS + 1
+    assert asked["…"] == "79 more"
+    assert len(str(asked)) < 5_000
+
+
+def test_account_without_a_role_leaves_no_trace(client: Client) -> None:
+    client.force_login(User.objects.create_user("nobody"))
+    client.post("/runs/1/cancel")
+    assert not AuditChange.objects.exists()
+
+
+def test_record_of_changes_is_kept_for_a_year(operator: Client) -> None:
+    operator.post("/runs/1/cancel")
+    now = timezone.now()
+    delete_expired(now=now + timedelta(days=364))
+    assert AuditChange.objects.exists()
+    delete_expired(now=now + timedelta(days=366))
+    assert not AuditChange.objects.exists()
 
 
 def test_nul_characters_are_replaced(operator: Client) -> None:

@@ -18,10 +18,12 @@ from django.test import Client, override_settings
 from dashboard.accounts.services.roles import Role, assign
 from dashboard.results.api.worker import WorkerToken
 from tests.builders.addresses import addresses, operations
+from tests.builders.people import viewer
 
 ANONYMOUS, PUBLIC = "anonymous", "anonymous where reading is public"
-WHO = (ANONYMOUS, PUBLIC, *Role)  # each may what the ones before may
-EVERYBODY, READERS, PEOPLE, TRIAGERS, OPERATORS, ADMINS = range(len(WHO))
+WITHOUT_ROLE = "an account without a role"
+WHO = (ANONYMOUS, WITHOUT_ROLE, PUBLIC, *Role)  # each may what the ones before may
+EVERYBODY, ACCOUNTS, READERS, PEOPLE, TRIAGERS, OPERATORS, ADMINS = range(len(WHO))
 NOBODY = len(WHO)  # without a token of a worker or of the API
 LOGIN_REQUIRED = "django.contrib.auth.middleware.LoginRequiredMiddleware"
 
@@ -29,7 +31,7 @@ PAGES = {
     **dict.fromkeys(
         ("healthz", "readyz", "sign_in", "api:openapi-json", "api:api-root"), EVERYBODY
     ),
-    "sign_out": READERS,
+    "sign_out": ACCOUNTS,
     "metrics": OPERATORS,
     **dict.fromkeys(
         (
@@ -254,6 +256,8 @@ def clients(django_db_setup: None, django_db_blocker: Any) -> Iterator[Mapping[s
         with override_settings(MIDDLEWARE=without_login):
             made[PUBLIC] = Client(raise_request_exception=False)
             made[PUBLIC].get("/healthz")  # builds its middleware
+        made[WITHOUT_ROLE] = Client(raise_request_exception=False)
+        made[WITHOUT_ROLE].force_login(User.objects.create_user("table-without"))
         for role in Role:
             made[role] = Client(raise_request_exception=False)
             person = User.objects.create_user(f"table-{role}")
@@ -310,7 +314,7 @@ def test_api_admits_the_roles_of_the_table(
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", sorted(EMPTY))
-@pytest.mark.parametrize("who", [ANONYMOUS, PUBLIC, Role.VIEWER, Role.TRIAGER])
+@pytest.mark.parametrize("who", [ANONYMOUS, WITHOUT_ROLE, PUBLIC, Role.VIEWER, Role.TRIAGER])
 def test_helpers_of_the_admin_are_closed_to_others(
     name: str, who: str, clients: Mapping[str, Client]
 ) -> None:
@@ -319,7 +323,7 @@ def test_helpers_of_the_admin_are_closed_to_others(
 
 @pytest.mark.django_db
 def test_taking_a_role_away_closes_the_admin() -> None:
-    person = User.objects.create_user("ada")
+    person = viewer("ada")
     assign(user=person, role=Role.OPERATOR)
     assert person.is_staff
     assign(user=person, role=Role.TRIAGER)
@@ -329,7 +333,7 @@ def test_taking_a_role_away_closes_the_admin() -> None:
 
 @pytest.mark.django_db
 def test_a_role_given_in_the_admin_opens_it(admin_client: Client) -> None:
-    person = User.objects.create_user("ada")
+    person = viewer("ada")
     role = person.groups.model.objects.get(name=Role.OPERATOR)
     sent = {
         "username": "ada",

@@ -7,6 +7,7 @@ from django.test import Client
 from dashboard.accounts.services import saved_views
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import SavedView
+from tests.builders.people import viewer
 from tests.builders.reading import page_text, text
 
 pytestmark = pytest.mark.django_db
@@ -87,7 +88,7 @@ def test_two_views_do_not_share_a_name(me: User, reader: Client) -> None:
 
 
 def test_the_views_of_others_are_neither_shown_nor_changed(me: User, reader: Client) -> None:
-    theirs = save(User.objects.create_user("other"), "Theirs")
+    theirs = save(viewer("other"), "Theirs")
     assert "Theirs" not in text(reader, "/views/")
     assert reader.post(f"/views/{theirs.pk}", {"act": "remove"}).status_code == 404
 
@@ -129,7 +130,7 @@ def test_there_is_one_default_view(me: User) -> None:
 def test_signing_in_leads_to_the_default_view_unless_a_page_was_requested(
     client: Client, next_page: str, led_to: str
 ) -> None:
-    user = User.objects.create_user("somebody", password="rather-long-word")
+    user = viewer("somebody", password="rather-long-word")
     saved_views.make_default(user_id=user.pk, view=save(user))
     answer = client.post(
         "/sign-in/",

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from axes.models import AccessAttempt
 from django.conf import settings
-from django.contrib.auth.models import User
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.utils import timezone
 
+from dashboard.accounts.lockout import MOST_NAMES, client_address
+from tests.builders.people import viewer
 from tests.builders.reading import page_text
 
 pytestmark = pytest.mark.django_db
@@ -19,7 +20,7 @@ RIGHT = "a-rather-long-word"
 @pytest.fixture(autouse=True)
 def accounts() -> None:
     for name in ("ada", "bob"):
-        User.objects.create_user(name, password=RIGHT)
+        viewer(name, password=RIGHT)
 
 
 def sign_in(
@@ -57,6 +58,29 @@ def test_others_are_not_locked_out() -> None:
 def test_the_same_account_gets_in_from_elsewhere() -> None:
     guess()
     assert sign_in(REMOTE_ADDR="192.0.2.7").status_code == 302
+
+
+def test_one_password_for_many_names_locks_the_address() -> None:
+    for number in range(MOST_NAMES):
+        sign_in(f"name-{number}", "wrong")
+    assert sign_in().status_code == 429
+    assert sign_in(REMOTE_ADDR="192.0.2.7").status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("is_https", "forwarded", "address"),
+    [
+        (True, "192.0.2.1, 192.0.2.9", "192.0.2.9"),  # the last is the proxy's own word
+        (True, "", "127.0.0.1"),
+        (True, "nonsense", "127.0.0.1"),
+        (False, "192.0.2.9", "127.0.0.1"),
+    ],
+)
+def test_address_is_what_the_proxy_says(
+    rf: RequestFactory, settings: Any, is_https: bool, forwarded: str, address: str
+) -> None:
+    settings.IS_HTTPS = is_https
+    assert client_address(rf.get("/", headers={"X-Forwarded-For": forwarded})) == address
 
 
 def test_after_a_while_the_right_password_lets_in_again() -> None:

@@ -1,10 +1,10 @@
 """One's own models: starred by a click, and shown alone where that is asked for."""
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from dashboard.models import StarredModel
+from tests.builders.people import viewer
 
 pytestmark = pytest.mark.django_db
 COMPARE = "/compare/?base=2.11.0&new=2.13.0&machine=h100"
@@ -44,7 +44,7 @@ def test_star_leads_back_to_its_page_and_to_no_other_site(
 def test_stars_are_a_persons_own(two_releases: None, reader: Client) -> None:
     star(reader, "gpt2")
     other = Client()
-    other.force_login(User.objects.create_user("other"))
+    other.force_login(viewer("other"))
     assert shown(other, "&starred=1") == set()
 
 

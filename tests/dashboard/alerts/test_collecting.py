@@ -19,6 +19,7 @@ from dashboard.runs.services.dispatch import LOWEST_PRIORITY, PRIORITIES, dispat
 from tests.builders.alerting import end_job
 from tests.builders.archives import leave, packed
 from tests.builders.confirmations import NEW, answer, by_build, living_worker, suspected
+from tests.builders.people import viewer
 from tests.builders.reading import page_text
 
 pytestmark = pytest.mark.django_db
@@ -225,7 +226,7 @@ def test_ready_issue_names_the_trace_once_it_is_there(
 
 
 def test_button_has_it_collected(confirmed: AlertGroup, client: Client) -> None:
-    user = User.objects.create_user("grace")
+    user = viewer("grace")
     user.user_permissions.add(Permission.objects.get(codename="change_alertgroup"))
     client.force_login(user)
     page = client.post(f"/alerts/{confirmed.pk}/collect-evidence", follow=True)

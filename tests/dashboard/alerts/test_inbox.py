@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
@@ -14,6 +13,7 @@ from dashboard.alerts.selectors.evidence import surest
 from dashboard.alerts.services.descriptions import describe
 from dashboard.models import AlertGroup, Run
 from tests.builders import alerting, site
+from tests.builders.people import viewer
 from tests.builders.reading import text
 
 pytestmark = pytest.mark.django_db
@@ -65,7 +65,7 @@ def test_the_address_filters_the_inbox(
     query: str,
     titles: set[str],
 ) -> None:
-    ada = User.objects.create_user("ada")
+    ada = viewer("ada")
     alerting.group(title="a", severity="high", cause="compiler")
     alerting.alert(alerting.group(title="b", assignee=ada))
     alerting.group(title="c", state="fixed")

@@ -7,13 +7,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import Permission
 from django.test import Client
 from django.utils import timezone
 
 from dashboard.alerts.pages.triage import ACTS
 from dashboard.models import Alert, AlertGroup, AlertState, InvalidPoint, Mute
 from tests.builders import alerting, site
+from tests.builders.people import viewer
 from tests.builders.reading import page_text
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def triager(client: Client) -> Client:
     """Somebody whose only permission is to triage."""
-    user = User.objects.create_user("ada")
+    user = viewer("ada")
     user.user_permissions.add(Permission.objects.get(codename="change_alertgroup"))
     client.force_login(user)
     return client
@@ -50,7 +51,7 @@ def test_only_who_has_the_permission_may_triage(
 ) -> None:
     group = alerting.group()
     if who == "reader":
-        client.force_login(User.objects.create_user("reader"))
+        client.force_login(viewer("reader"))
     path = "/alerts/bulk" if act == "bulk" else f"/alerts/{group.pk}/{act}"
     response = client.post(path, {"to": "invalid", "act": "invalid", "group": group.pk})
     assert response.status_code == status
@@ -128,7 +129,7 @@ def test_a_move_that_is_not_possible_is_explained(
     ],
 )
 def test_an_alert_is_assigned(triager: Client, form: dict[str, str], name: str) -> None:
-    group = alerting.group(assignee=User.objects.create_user("bob"))
+    group = alerting.group(assignee=viewer("bob"))
     do(triager, group, "assign", **form)
     assert str(reloaded(group).assignee) == name
 

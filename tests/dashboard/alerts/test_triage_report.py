@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
@@ -14,6 +13,7 @@ from dashboard.alerts.core.triage_report import TriageReport, markdown
 from dashboard.alerts.selectors.triage_report import build_report
 from dashboard.models import AlertGroup
 from tests.builders import alerting
+from tests.builders.people import viewer
 from tests.builders.reading import text
 
 pytestmark = pytest.mark.django_db
@@ -59,7 +59,7 @@ def test_late_says_by_how_much_the_longest_first() -> None:
 
 
 def test_each_person_has_a_line_and_nobody_the_last() -> None:
-    ada = User.objects.create_user("ada")
+    ada = viewer("ada")
     group(9)
     group(9)
     group(8, assignee=ada, due_at=NOW - timedelta(days=1))
@@ -111,7 +111,7 @@ def test_page_and_markdown_show_the_same_alerts(reader: Client) -> None:
 
 def test_report_names_evidence_and_assignee_as_the_inbox_does(reader: Client) -> None:
     made = group(1, workflow_state="acknowledged", due_at=NOW + timedelta(days=30))
-    group(1, assignee=User.objects.create_user("ada"))
+    group(1, assignee=viewer("ada"))
     for address in ("/alerts/report/", "/alerts/"):
         page = text(reader, address)
         assert ">Evidence</a></th>" in page

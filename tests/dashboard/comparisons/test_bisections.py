@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import OperationalError
@@ -23,6 +22,7 @@ from dashboard.language.metrics import METRICS
 from dashboard.models import Bisection, Job, JobState, TorchBuild, Worker
 from dashboard.results.services.ingest import ingest
 from tests.builders import site
+from tests.builders.people import viewer
 from tests.builders.reading import page_text, text
 
 LATENCY = METRICS["latency_ms"]
@@ -226,7 +226,7 @@ def test_operator_cancels_a_search_and_a_reader_may_not(
     operator.post(bisection.get_absolute_url() + "cancel")
     bisection.refresh_from_db()
     assert bisection.state == "cancelled"
-    client.force_login(User.objects.create_user("reader"))
+    client.force_login(viewer("reader"))
     assert client.post(bisection.get_absolute_url() + "cancel").status_code == 403
 
 

@@ -8,6 +8,7 @@ from django.test import Client
 from dashboard.models import AlertGroup
 from tests.builders import alerting
 from tests.builders.notifications import channel
+from tests.builders.people import viewer
 from tests.builders.reading import text
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +30,7 @@ def test_overview_names_what_is_judged_from_imports(reader: Client) -> None:
 
 
 def test_overview_counts_what_nobody_has_taken(reader: Client, django_user_model: Any) -> None:
-    ada = django_user_model.objects.create_user("ada")
+    ada = viewer("ada")
     alerting.measure({"latency_ms": 1.0}, 0)
     alerting.group(severity="high")
     alerting.group(severity="high", assignee=ada)

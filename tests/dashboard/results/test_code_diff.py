@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.files.base import ContentFile
 from django.test import Client, override_settings
 
@@ -17,6 +16,7 @@ from dashboard.results.core.code_diff import (
 )
 from tests.builders import alerting
 from tests.builders.archives import packed
+from tests.builders.people import viewer
 
 KERNEL = "def kernel(x):\n    a = load(x)\n    b = a + 1\n    store(b)\n"
 
@@ -74,7 +74,7 @@ def test_archive_that_unpacks_to_too_much_is_refused() -> None:
 # The page
 @pytest.fixture
 def reader(client: Client, tmp_path: Any) -> Any:
-    client.force_login(User.objects.create_user("reader"))
+    client.force_login(viewer("reader"))
     with override_settings(MEDIA_ROOT=tmp_path):
         yield client
 

@@ -22,6 +22,7 @@ from dashboard.models import (
     TorchBuild,
 )
 from tests.builders import site
+from tests.builders.people import viewer
 from tests.builders.reading import page_text
 
 pytestmark = pytest.mark.django_db
@@ -221,7 +222,7 @@ def test_h100_drill_has_a_build_for_each_injection_and_its_control_in_the_plain_
 
 def test_imported_benchmark_that_no_local_suite_has_is_shown(client: Client) -> None:
     call("import_results", H100_TWO_RELEASES)
-    client.force_login(User.objects.create_user("reader"))
+    client.force_login(viewer("reader"))
     matrix = page_text(client.get("/benchmarks/"))
     assert "vit_b16.standard.inference" in matrix.replace("<wbr>", "")
     assert "0.52×" in matrix

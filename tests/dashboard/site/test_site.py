@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from django.contrib.auth.models import User
 from django.core import checks
 from django.core.handlers.wsgi import WSGIHandler
 from django.core.management import call_command
@@ -19,10 +20,11 @@ from django.http import StreamingHttpResponse
 from django.test import Client, RequestFactory
 
 from dashboard.local.embedded_broker import EmbeddedBroker
-from dashboard.middleware import HeadWithoutBody
 from dashboard.models import Benchmark
 from dashboard.site.api import health
 from dashboard.site.configuration import database
+from dashboard.site.methods import Methods
+from tests.builders.reading import page_text
 
 ROOT = Path(__file__).resolve().parents[3]
 PRODUCTION = {
@@ -202,7 +204,7 @@ def test_head_is_answered_with_the_length_of_get_and_no_body() -> None:
 
 
 def test_head_of_a_stream_has_no_body() -> None:
-    handle = HeadWithoutBody(lambda _: StreamingHttpResponse(["row"]))
+    handle = Methods(lambda _: StreamingHttpResponse(["row"]))
     answer = handle(RequestFactory().head("/"))
     assert b"".join(answer) == b""
 
@@ -268,6 +270,33 @@ def test_pages_allow_no_script_but_our_own(admin_client: Client) -> None:
     policy = admin_client.get("/").headers["Content-Security-Policy"]
     assert "script-src 'self';" in f"{policy};"
     assert "frame-ancestors 'none'" in policy
+
+
+@pytest.mark.django_db
+def test_answers_are_for_our_own_pages_and_need_no_device(admin_client: Client) -> None:
+    for address in ("/", "/admin/", "/healthz", "/api/v1/machines", "/nowhere/"):
+        headers = admin_client.get(address).headers
+        assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+        assert "camera=()" in headers["Permissions-Policy"]
+
+
+@pytest.mark.django_db
+def test_what_others_embed_may_be_read_across_origins(reader: Client) -> None:
+    badge = reader.get("/badge/alerts.svg")
+    assert badge.headers["Cross-Origin-Resource-Policy"] == "cross-origin"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("address", ["/", "/admin/", "/api/v1/machines", "/healthz"])
+def test_trace_is_refused(admin_client: Client, address: str) -> None:
+    assert admin_client.generic("TRACE", address).status_code == 405
+
+
+@pytest.mark.django_db
+def test_account_without_a_role_is_told_whom_to_ask(client: Client) -> None:
+    client.force_login(User.objects.create_user("nobody"))
+    assert "Ask an administrator to give you one" in page_text(client.get("/"))
+    assert client.post("/sign-out/").status_code == 302
 
 
 @pytest.mark.django_db

@@ -23,6 +23,7 @@ from dashboard.site import liveness, log_context
 from dashboard.tasks import trigger_schedule
 from tests.builders import notifications, site
 from tests.builders.docker_files import ROOT, command
+from tests.builders.people import viewer
 from tests.builders.servers import address
 
 BEARER = {"Authorization": "Bearer the-token"}
@@ -70,7 +71,7 @@ def test_signed_in_staff_reads_metrics(admin_client: Client) -> None:
 def test_signed_in_user_without_staff_status_reads_no_metrics(
     client: Client, django_user_model: Any
 ) -> None:
-    client.force_login(django_user_model.objects.create_user("viewer"))
+    client.force_login(viewer("viewer"))
     assert client.get("/metrics").status_code == 401
 
 

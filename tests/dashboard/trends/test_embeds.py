@@ -12,6 +12,7 @@ from django.test import Client
 from dashboard.ui.badges import badge
 from dashboard.ui.pages.feed_keys import key_of
 from tests.builders import alerting, site
+from tests.builders.people import viewer
 from tests.builders.reading import page_text
 
 pytestmark = pytest.mark.django_db
@@ -129,7 +130,7 @@ def test_closed_site_needs_a_persons_key(
 ) -> None:
     assert client.get(address).status_code == 403
     assert client.get(f"{address}?key=1.wrong").status_code == 403
-    key = key_of(django_user_model.objects.create_user("ada"))
+    key = key_of(viewer("ada"))
     assert client.get(f"{address}?key={key}").status_code == 200
 
 

@@ -1,20 +1,17 @@
-"""The site's content security policy, widened for the admin alone; what text it takes; HEAD."""
+"""The text that the site takes: what Postgres can store."""
 
 from collections.abc import Callable
-from datetime import UTC
 from typing import Any
 
 import structlog
-from csp.middleware import CSPMiddleware, PolicyParts
-from django.conf import settings
 from django.core.exceptions import BadRequest, FieldDoesNotExist, FieldError
 from django.core.paginator import InvalidPage
 from django.db import DataError, ProgrammingError
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase, JsonResponse
-from django.urls import reverse
-from django.utils import timezone
 from django.views.defaults import bad_request
+
+from dashboard.site.admin_pages import is_of_the_admin
 
 # What Django's admin makes of a filter or a field that somebody wrote into an address
 FILTER_ERRORS = (
@@ -30,47 +27,6 @@ FILTER_ERRORS = (
 NOT_STORABLE = "A value in this request is longer or larger than what can be stored."
 
 logger = structlog.get_logger(__name__)
-
-
-class ContentSecurityPolicy(CSPMiddleware):
-    """django-csp's middleware; pages of the admin get settings.ADMIN_POLICY."""
-
-    def get_policy_parts(
-        self, request: HttpRequest, response: HttpResponseBase, report_only: bool = False
-    ) -> PolicyParts:
-        parts = super().get_policy_parts(request, response, report_only)
-        if is_of_the_admin(request):
-            parts.replace = settings.ADMIN_POLICY
-        return parts
-
-
-class AdminInUTC:
-    """The admin's times are in UTC, as its formats say: Django writes them, without scripts."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self._get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        with timezone.override(UTC if is_of_the_admin(request) else None):
-            return self._get_response(request)
-
-
-class HeadWithoutBody:
-    """The answer to HEAD has the headers of GET and no body: Django makes one, which gunicorn drops
-    with a warning.
-    """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self._get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        response = self._get_response(request)
-        if request.method == "HEAD":
-            if isinstance(response, StreamingHttpResponse):
-                response.streaming_content = []
-            elif isinstance(response, HttpResponse):
-                response.content = b""
-        return response
 
 
 class StorableText:
@@ -104,11 +60,6 @@ class StorableText:
             return None
         logger.warning("value cannot be stored", path=request.path, exc_info=error)
         return refusal(request, BadRequest(NOT_STORABLE))
-
-
-def is_of_the_admin(request: HttpRequest) -> bool:
-    """By the address: pages of ours stand next to those of Django's admin, and look like them."""
-    return request.path.startswith(reverse("admin:index"))
 
 
 def refusal(request: HttpRequest, why: BadRequest) -> HttpResponseBase:
