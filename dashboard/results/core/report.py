@@ -89,6 +89,8 @@ _DRIFTS = (
     ("gradients", "drift_gradients", "eager_drift_gradients"),
     ("loss", "drift_loss", "eager_drift_loss"),
 )
+# Each has more of the compiler than the one before
+_BACKENDS = {"eager": 0, "dynamo_only": 1, "aot_eager": 2, "inductor": 3}
 ACCURACY_NOT_JUDGED = ("no_reference", "not_judged")
 """The verdicts on accuracy of a job that passed without one."""
 _ENVIRONMENT = {
@@ -197,7 +199,9 @@ def ablation(document: Document) -> Ablation:
     backends = dict(document.get("ablation") or {})
     stage = str(backends.pop("stage", ""))
     outcomes = []
-    for backend, ending in backends.items():
+    # Postgres keeps no order of keys; a backend that is not known comes last
+    for backend in sorted(backends, key=lambda name: _BACKENDS.get(name, len(_BACKENDS))):
+        ending = backends[backend]
         fields = ending if isinstance(ending, Mapping) else {"status": ending}
         status, message = str(fields.get("status", "")), str(fields.get("message", ""))
         outcomes.append(BackendOutcome(backend, status, message))

@@ -70,7 +70,8 @@ def test_ablation_says_how_each_backend_ended_and_which_stage_is_to_blame(reader
     ablation = {"aot_eager": passed, "inductor": FAILED, "stage": "Inductor"}
     page = job_page(reader, {}, **FAILED, ablation=ablation)
     assert "to blame: Inductor" in page
-    assert "<td>LoweringException: aten.foo</td>" in page
+    assert "<small>LoweringException: aten.foo</small>" in page
+    assert page.index(">aot_eager<") < page.index(">inductor<")
 
 
 def test_ablation_of_an_earlier_suite_has_statuses_alone(reader: Client) -> None:
