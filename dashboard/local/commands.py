@@ -80,10 +80,15 @@ def demo() -> int:
     of its own.
     """
     os.environ.setdefault("VAR_DIR", str(project.ROOT / "var" / "demo"))
+    return up(recorded_folders())
+
+
+def recorded_folders() -> list[str]:
+    """The folders of results that the demo shows."""
     data = project.ROOT / "tests" / "data"
     of_studies = (data / "releases_on_cpu", data / "fair_eager_h200")
     folders = {*data.glob("h[12]00_*"), *data.glob("*_history"), *of_studies}
-    return up(sorted(map(str, folders)))
+    return sorted(map(str, folders))
 
 
 def test(marker: str, rest: Sequence[str]) -> int:

@@ -159,7 +159,7 @@ def test_every_table_has_a_flame_graph_from_every_function(random: Random) -> No
     def counts() -> tuple[int, int]:
         return random.randint(0, 50), random.randint(0, 50)
 
-    edges = {edge: counts() for edge in product("fghk", repeat=2)}
+    edges = {edge: counts() for edge in product("fghk", "fghk")}
     table = read_calls(packed_calls({name: counts() for name in "fghk"}, edges))
     for name in table.calls:
         assert all(frame.width >= 0 for frame in frames(table, table, name))
