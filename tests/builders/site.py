@@ -67,7 +67,13 @@ def machine(key: str = "cpu-2c") -> Machine:
 
 
 def build(label: str = BUILD) -> TorchBuild:
-    return sync_build(build={"label": label, "version": label})
+    """A build as a worker reports it; with a ~ in its label a variant, which people add."""
+    version, _, variant = label.partition("~")
+    plain = sync_build(build={"label": version, "version": version})
+    if not variant:
+        return plain
+    fields = {"base": plain, "version": plain.version}
+    return TorchBuild.objects.get_or_create(label=label, defaults=fields)[0]
 
 
 def track(key: str = "local") -> Track:
