@@ -292,7 +292,7 @@ def _add(release: Release, index_url: str) -> TorchBuild:
 def _save(
     release: Release, wheel: Wheel, index_url: str, *, label: str, **other: Any
 ) -> TorchBuild:
-    cuda, triton = cuda_and_triton(wheel)
+    cuda, triton = cuda_and_triton(wheel, index_url or default_index())
     fields = {
         "version": str(release.version),
         "cuda": cuda,
