@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
-from zlib import crc32
 
 import pytest
 from django.db import connection
@@ -19,30 +18,15 @@ if TYPE_CHECKING:  # pytest reads this file before Django is set up
     from django.contrib.auth.models import User
 
 
-ELSEWHERE: tuple[str, ...] = (
-    "America/Los_Angeles",
-    "Asia/Kolkata",
-)  # behind UTC, and ahead by half an hour more
+# UTC, behind it, and ahead of it by half an hour more
+ZONES = ("UTC", "America/Los_Angeles", "Asia/Kolkata")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A browser test runs in UTC and in ELSEWHERE: half of them in each by `make test`, the rest by
-    `make test-slow`; one marked `charts` in all by both.
-
-    One of themes runs in UTC alone by `make test`: no colour should depend on the zone.
-    """
-    if "zone" not in metafunc.fixturenames:
-        return
-    usual = {"UTC", ELSEWHERE[crc32(metafunc.definition.name.encode()) % len(ELSEWHERE)]}
-    if metafunc.definition.get_closest_marker("charts"):
-        usual.update(ELSEWHERE)
-    elif "theme" in metafunc.fixturenames:
-        usual = {"UTC"}
-    zones = [
-        pytest.param(zone, marks=() if zone in usual else pytest.mark.slow)
-        for zone in ("UTC", *ELSEWHERE)
-    ]
-    metafunc.parametrize("zone", zones)
+    """Run a browser test in UTC, one marked `charts` in all zones."""
+    if "zone" in metafunc.fixturenames:
+        of_times = metafunc.definition.get_closest_marker("charts")
+        metafunc.parametrize("zone", ZONES if of_times else ZONES[:1])
 
 
 @pytest.fixture(scope="module")

@@ -133,6 +133,7 @@ def test_channel_is_made_without_scripts(
     assert Channel.objects.filter(name="ops", url="webhook+https://hooks.example.org/x").exists()
 
 
+@pytest.mark.charts
 def test_schedule_says_when_it_runs_next(page: Page) -> None:
     open_form(page, "schedule")
     page.get_by_label("Sat", exact=True).uncheck()

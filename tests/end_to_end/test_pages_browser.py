@@ -104,6 +104,7 @@ def test_a_chart_follows_the_theme(page: Page) -> None:
     assert page.evaluate(color) != before
 
 
+@pytest.mark.charts
 def test_paper_is_light_and_tells_absolute_times(page: Page) -> None:
     page.emulate_media(color_scheme="dark")
     color = "document.querySelector('.plot')._fullLayout.font.color"
@@ -179,6 +180,7 @@ def test_the_first_tab_leads_past_the_navigation(page: Page) -> None:
     assert page.evaluate("document.activeElement.id") == "content"
 
 
+@pytest.mark.charts
 def test_times_are_told_in_the_viewers_zone(
     browser: Browser, context: BrowserContext, run: Run
 ) -> None:

@@ -52,6 +52,7 @@ def page(context: BrowserContext) -> Page:
     return opened
 
 
+@pytest.mark.charts
 def test_dates_of_a_chart_do_not_overlap(page: Page) -> None:
     pages.small_site()
     benchmark = Job.objects.select_related("benchmark").get(result__isnull=False).benchmark

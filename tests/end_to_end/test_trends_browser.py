@@ -107,6 +107,7 @@ def test_the_pages_keep_to_the_security_policy_and_fit_a_phone(page: Page) -> No
     assert phone_problems(page, addresses()) == []
 
 
+@pytest.mark.charts
 def test_a_dragged_stretch_is_asked_for_again_and_back_undoes_it(page: Page) -> None:
     plot = trend(page).locator(".plot").first
     whole = page.evaluate(f"{LINES}[0].x.length")
@@ -149,6 +150,7 @@ def test_two_ticked_rows_are_compared_without_a_mouse(page: Page) -> None:
     expect(page.get_by_role("link", name="Compare the builds")).to_be_visible()
 
 
+@pytest.mark.charts
 def test_charts_above_each_other_share_one_time_axis(page: Page) -> None:
     trend(page, "?config=eager&config=inductor&layout=multiples")
     ranges = (
@@ -158,6 +160,7 @@ def test_charts_above_each_other_share_one_time_axis(page: Page) -> None:
     assert page.locator(".plot").count() == 3
 
 
+@pytest.mark.charts
 def test_a_remark_is_put_on_the_trend_by_who_is_signed_in(page: Page) -> None:
     trend(page)
     page.get_by_role("textbox", name="Remark").fill("new driver")
