@@ -81,15 +81,13 @@ def _is_given_back(group: AlertGroup, after: datetime) -> bool:
     """Whether something got worse in a group, and all of it is nearer to its old level after this
     moment.
     """
-    worse = list(
-        group.alerts.filter(direction=Direction.REGRESSION).select_related("series", "new")
-    )
+    worse = list(group.alerts.filter(direction=Direction.REGRESSION).select_related("series"))
     still_worse = [alert for alert in worse if alert.recovered_at is None]
     return bool(worse) and all(_is_nearer_to_old(alert, after) for alert in still_worse)
 
 
 def _is_nearer_to_old(alert: Alert, after: datetime) -> bool:
-    newest = [value for _, value in _values(alert, after)]
+    newest = [value for _, value in _values(alert.series, history.readings(alert.series, after))]
     if not newest or "points" not in alert.decision:
         return False
     old, bad = map(median, _levels(alert))
@@ -109,13 +107,11 @@ def _own(alert: Alert, readings: Iterable[SeriesPoint]) -> list[SeriesPoint]:
     return [reading for reading in current if reading.build in builds]
 
 
-def _values(alert: Alert, after: datetime) -> list[tuple[datetime, float]]:
-    """The data after a moment that can end the alert and have a value, with when they were
-    planned.
-    """
-    settings = settings_of(metric_of(alert.series.metric))
+def _values(series: Series, readings: Iterable[SeriesPoint]) -> list[tuple[datetime, float]]:
+    """When the readings that have a value were planned, and the value."""
+    settings = settings_of(metric_of(series.metric))
     values = []
-    for reading in _own(alert, history.readings(alert.series, after)):
+    for reading in readings:
         value = judged_value(reading, settings)
         if value is not None:
             values.append((reading.at, value))
@@ -135,7 +131,7 @@ def close_recovered(*, series: Series) -> None:
         decision__has_key="points",
     )
     for alert in alerts.select_related("group", "series", "new"):
-        since = _values(alert, alert.seen_at)
+        since = _values(series, _own(alert, history.readings(series, alert.seen_at)))
         newest = [value for _, value in since]
         count = _points_back(alert, newest, settings_of(metric_of(series.metric)))
         if count:
