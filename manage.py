@@ -9,10 +9,14 @@ if __name__ == "__main__":
     try:
         from django.core.exceptions import ImproperlyConfigured
         from django.core.management import execute_from_command_line
+
+        from dashboard.site.removed import COMMANDS
     except ImportError:
         sys.exit(
             f"{sys.executable} has no Django: use .venv/bin/python manage.py, which `make up` makes"
         )
+    if removed := COMMANDS.get(next(iter(sys.argv[1:]), "")):
+        sys.exit(removed)
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:

@@ -23,6 +23,7 @@ if sys.version_info[:2] < OLDEST:
     # Below is what an old Python cannot run; it reads this file and those above
     sys.stderr.write(f"compilewatch: this needs Python 3.11 or later: {sys.executable}\n")
     sys.exit(ERROR)
+REMOVED = {"factors": "factors was removed: use `compare` for builds that differ in one factor"}
 
 
 def command_parser() -> ArgumentParser:
@@ -48,8 +49,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)
+    given = sys.argv[1:] if arguments is None else arguments
     try:
-        options = command_parser().parse_args(arguments)
+        if given and given[0] in REMOVED:
+            raise ClientError(REMOVED[given[0]])
+        options = command_parser().parse_args(given)
         code: int = options.subcommand.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt as stop:

@@ -15,9 +15,6 @@ from compilewatch_client.api_types import (
     ComparisonPlanDocument,
     DatumDocument,
     EvidenceDocument,
-    FactorialDocument,
-    FactorialPlanDocument,
-    FactorialReportDocument,
     GateDocument,
     HitDocument,
     IssueDocument,
@@ -203,38 +200,6 @@ class Client(Connection):
     def cancel_comparison(self, comparison: str) -> int:
         """The number of jobs that it stopped."""
         return int(self._post(f"comparisons/{comparison}/cancel", Document)["jobs"])
-
-    # --- Factorials
-
-    def factorials(self, **filters: str) -> Iterator[Document]:
-        """Filters: machine, benchmark."""
-        return self._list("factorials", Document, filters)
-
-    def factorial(self, factorial: str) -> FactorialDocument:
-        return self._get(f"factorials/{factorial}", FactorialDocument)
-
-    def start_factorial(
-        self, *, benchmark: str, levels: Mapping[str, Sequence[str]], **fields: Any
-    ) -> FactorialDocument:
-        """Measure one case in every combination of levels; fields: config, machine, repeats,
-        label.
-        """
-        body = {"benchmark": benchmark, "levels": levels, **fields}
-        return self._post("factorials", FactorialDocument, body)
-
-    def plan_factorial(
-        self, *, benchmark: str, levels: Mapping[str, Sequence[str]], **fields: Any
-    ) -> FactorialPlanDocument:
-        """What `start_factorial` would measure with the same fields, and could show."""
-        body = {"benchmark": benchmark, "levels": levels, **fields}
-        return self._post("factorials/plan", FactorialPlanDocument, body)
-
-    def factorial_report(self, factorial: str) -> FactorialReportDocument:
-        return self._get(f"factorials/{factorial}/report", FactorialReportDocument)
-
-    def cancel_factorial(self, factorial: str) -> int:
-        """The number of jobs that it stopped."""
-        return int(self._post(f"factorials/{factorial}/cancel", Document)["jobs"])
 
     # --- Bisections and schedules
 

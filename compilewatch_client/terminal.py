@@ -17,17 +17,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from compilewatch_client.api_types import (
-    BisectionDocument,
-    ComparisonDocument,
-    FactorialDocument,
-    RunDocument,
-)
+from compilewatch_client.api_types import BisectionDocument, ComparisonDocument, RunDocument
 from dashboard.language.plain_text import plain, plain_json
 
-Followed = TypeVar(
-    "Followed", RunDocument, ComparisonDocument, BisectionDocument, FactorialDocument
-)
+Followed = TypeVar("Followed", RunDocument, ComparisonDocument, BisectionDocument)
 
 ShowProgress = Callable[[int, int, str], None]
 
@@ -124,9 +117,7 @@ def follow(fetch: Callable[[], Followed], sleep: Callable[[float], None] = time.
             document = fetch()
 
 
-def _note(
-    document: RunDocument | ComparisonDocument | BisectionDocument | FactorialDocument,
-) -> str:
+def _note(document: RunDocument | ComparisonDocument | BisectionDocument) -> str:
     notes = []
     if failed := document["jobs"]["failed"]:
         notes.append(f"{failed} not passed")

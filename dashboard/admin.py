@@ -3,7 +3,7 @@
 from dashboard.accounts.admin import accounts, audit, tokens
 from dashboard.alerts.admin import alerts
 from dashboard.catalog.admin import catalog
-from dashboard.comparisons.admin import factorials, versions
+from dashboard.comparisons.admin import versions
 from dashboard.notifications.admin import channels, deliveries, rules
 from dashboard.results.admin import jobs
 from dashboard.runs.admin import fleet, own_models, runs, schedules

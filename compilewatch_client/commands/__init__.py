@@ -8,7 +8,6 @@ from compilewatch_client.commands import (
     alerts,
     bisections,
     comparisons,
-    factorials,
     gate,
     mcp,
     runs,
@@ -49,11 +48,6 @@ SUBCOMMANDS = {
         "search between two builds for where a case changed",
         bisections.add_arguments,
         bisections.run,
-    ),
-    "factors": Subcommand(
-        "measure a case in every combination of some factors, and say which moved it",
-        factorials.add_arguments,
-        factorials.run,
     ),
     "schedules": Subcommand(
         "what is triggered by itself, and trigger it now", schedules.add_arguments, schedules.run

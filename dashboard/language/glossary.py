@@ -19,8 +19,6 @@ WORDS: dict[str, str] = {
     "interpreter that was there already.",
     "variant": "A torch build with environment variables or Inductor settings, named and "
     "fingerprinted.",
-    "factorial": "One case in every combination of the levels of two or three factors (torch, CUDA, "
-    "a library, settings), measured in turn. Each combination is an arm.",
     "track": "A named stream of torch builds that is followed. A pinned track never moves: it "
     "shows when the machine moved.",
     "machine": "A class of identical hardware. Numbers are compared within one machine only.",

@@ -32,7 +32,6 @@ from dashboard.models.catalog import (
     TorchBuild,
     Track,
 )
-from dashboard.models.factorials import Factorial
 from dashboard.models.fleet import Worker
 from dashboard.models.notifications import Channel, Delivery, Rule, Subject
 from dashboard.models.people import Annotation, FamilyOwner, SavedView, StarredModel

@@ -83,11 +83,6 @@ class Run(models.Model):
         on_delete=models.SET_NULL,
         related_name="runs",
     )
-    factorial = models.ForeignKey(
-        "dashboard.Factorial", null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
-    )
-    # Of a factorial: the place of its arm in Factorial.arms
-    arm = models.PositiveSmallIntegerField(null=True, blank=True, editable=False)
     # The alert for whose report it runs (alerts/services/collecting.py); NULL: for nobody's
     evidence_of = models.ForeignKey(
         "dashboard.Alert",

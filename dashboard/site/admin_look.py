@@ -47,7 +47,6 @@ _GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("Runs", "run", "trigger, cancel, retry"),
         ("Schedules", "schedule", "what runs by itself, and when"),
         ("Comparisons", "comparison", "two builds, measured side by side"),
-        ("Factorials", "factorial", "which of several factors moved a case"),
         ("Bisections", "bisection", "between which builds a case changed"),
         ("Jobs", "job", "single cases: where they are, what they say"),
         ("Refused results", "refusedresult", "what the site did not take, and why"),

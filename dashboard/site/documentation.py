@@ -23,7 +23,6 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "export",
         "command-line",
         "gate",
-        "factorials",
         "agents",
         "alerts",
         "builds",

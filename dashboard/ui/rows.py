@@ -14,7 +14,6 @@ LISTS = {
     "benchmark": "/benchmarks/",
     "bisection": "/bisections/",
     "comparison": "/comparisons/",
-    "factorial": "/factorials/",
     "run": "/runs/",
     "saved view": "/views/",
     "schedule": "`GET schedules`",

@@ -106,20 +106,6 @@ def test_bisection_is_started_and_cancelled(client: Client) -> None:
     assert cancelled["id"] == bisection["id"]
 
 
-def test_factorial_is_planned_started_reported_and_cancelled(client: Client) -> None:
-    measured = comparing.started_factorial()
-    comparing.measure_factorial(measured, {2: 10.0, 3: 10.0})
-    report = client.factorial_report(str(measured.uuid))
-    assert report["answer"] == "torch"
-    assert [effect["kind"] for effect in report["metrics"][0]["effects"]][-1] == "interaction"
-
-    plan = client.plan_factorial(benchmark=site.MLP, levels=comparing.LEVELS)
-    assert (plan["jobs"], plan["processes"]) == (12, 6)
-    factorial = client.start_factorial(benchmark=site.MLP, levels=comparing.LEVELS, repeats=1)
-    assert client.cancel_factorial(factorial["id"]) == 4
-    assert client.factorial(factorial["id"])["state"] == "cancelled"
-
-
 def test_schedule_is_triggered(client: Client) -> None:
     nightly = ensure_nightly(machine=site.worker().machine, track=site.track())
     [schedule] = client.schedules()

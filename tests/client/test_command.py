@@ -20,7 +20,6 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 COMPARE = ("compare", "2.11.0", "2.13.0", "--benchmark", site.MLP)
 GATE = ("gate", "--base", "2.11.0", "--new", "2.13.0", "--model", "mlp")
-FACTORS = ("factors", "--benchmark", site.MLP, "--level", "torch=2.11.0,2.13.0")
 BISECT = ("bisect", "2.11.0", "2.13.0", "--benchmark", site.MLP, "--config", "inductor")
 
 
@@ -229,26 +228,6 @@ def test_schedules_are_listed_and_triggered(compilewatch: RunCommand) -> None:
     assert compilewatch("schedules", "--trigger", str(schedule.pk)).out.startswith("run ")
 
 
-# --- factors
-
-
-def test_factors_dry_run_prints_what_is_possible(compilewatch: RunCommand) -> None:
-    both_builds()
-    result = compilewatch(*FACTORS, "--level", "numpy=1.26.4,2.4.6", "--dry-run")
-    assert "12 jobs, about 16 min of work" in result.out
-    assert "torch 2.13.0, numpy 2.4.6" in result.out
-    assert not Run.objects.exists()
-
-
-def test_factors_reports_each_ones_share(compilewatch: RunCommand) -> None:
-    both_builds()
-    with measured_meanwhile({comparisons.BASE: 2.0, comparisons.NEW: 2.2}):
-        result = compilewatch(*FACTORS, "--level", "numpy=1.26.4,2.4.6")
-    assert result.code == 0
-    assert result.out.startswith("torch. torch 2.11.0 → 2.13.0: ")
-    assert "numpy 1.26.4 → 2.4.6" in result.out
-
-
 # --- Errors
 
 
@@ -260,6 +239,12 @@ def test_wrong_token_is_reported_in_one_line(
     assert result.code == 2
     assert result.out == ""
     assert result.err.startswith("compilewatch: This token is not valid"), result.err
+
+
+def test_removed_command_says_what_replaces_it(compilewatch: RunCommand) -> None:
+    result = compilewatch("factors", "--level", "torch=2.11.0,2.13.0")
+    assert result.code == 2
+    assert "use `compare` for builds that differ in one factor" in result.err
 
 
 def test_path_and_build_cannot_be_compared(compilewatch: RunCommand) -> None:

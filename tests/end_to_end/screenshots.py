@@ -6,7 +6,7 @@ of `make demo`; with it every page, at desk and phone width, in both themes, who
 found by following links, so the site needs a result and must be readable without signing in.
 
 --measured writes those of the documentation that the demo does not have, from a site on which they
-were measured: a factorial, a search between builds, imports that are judged. --mail FILE writes
+were measured: a search between builds, imports that are judged. --mail FILE writes
 the picture of a message as it arrived; --published that of a search in a static copy, whose address
 is given in place of the site's.
 """
@@ -37,7 +37,6 @@ SHOWN: Shown = (
     ("advisor", DESK, "light"),
 )
 MEASURED: Shown = (
-    ("factorial", DESK, "light"),
     ("bisection", DESK, "light"),
     ("imported_alert", DESK, "light"),
 )
@@ -63,8 +62,6 @@ LINKS: Links = {  # page -> where a link to it is found, and which
     "versions": ("/versions/", None),
     "compare": ("/compare/", None),
     "comparisons": ("/comparisons/", None),
-    "factorials": ("/factorials/", None),
-    "factorial": ("/factorials/", "tbody th a"),
     "bisections": ("/bisections/", None),
     "bisection": ("/bisections/", "tbody th a"),
     "runs": ("/runs/", None),

@@ -13,7 +13,7 @@ from tests.builders.golden_files import GOLDEN
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 TABLES = ("run", "schedule", "channel", "rule", "machine", "torchbuild")
-MEASURED = ("comparison", "factorial", "bisection")  # their lists are pages of the site
+MEASURED = ("comparison", "bisection")  # their lists are pages of the site
 LISTS = [
     "/admin/",
     "/admin/auth/user/",

@@ -15,10 +15,8 @@ from tests.builders.chromium import PHONE, accessibility_violations, drawn, phon
 from tests.builders.comparisons import (
     comparison_jobs,
     deliver_result,
-    measure_factorial,
     started_bisection,
     started_comparison,
-    started_factorial,
 )
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -47,10 +45,8 @@ def comparison(page: Page) -> Comparison:
 @pytest.fixture
 def addresses(comparison: Comparison) -> list[str]:
     search = started_bisection()
-    factorial = started_factorial(repeats=2)
-    measure_factorial(factorial, {2: 10.0, 3: 10.0})
-    lists = ["/comparisons/", "/bisections/", "/factorials/"]
-    pages = [each.get_absolute_url() for each in (comparison, search, factorial)]
+    lists = ["/comparisons/", "/bisections/"]
+    pages = [each.get_absolute_url() for each in (comparison, search)]
     return [COMPARE, VERSIONS, *lists, *pages]
 
 

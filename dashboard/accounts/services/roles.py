@@ -39,8 +39,6 @@ TABLE: Mapping[Role, tuple[str, ...]] = {
         "add_result",
         "add_comparison",
         "change_comparison",
-        "add_factorial",
-        "change_factorial",
         "add_bisection",
         "change_bisection",
         "*_schedule",

@@ -13,7 +13,6 @@ from dashboard.alerts.core.ready_issue import IssueFacts, VersionRow
 from dashboard.alerts.selectors import alert_page
 from dashboard.alerts.selectors.alerts import AlertSummary
 from dashboard.alerts.selectors.evidence_jobs import Side
-from dashboard.alerts.selectors.factors import factorial_lines
 from dashboard.alerts.selectors.facts import cause_in_words
 from dashboard.alerts.selectors.since_which_build import searches
 from dashboard.language.wording import plural
@@ -72,7 +71,7 @@ def issue_facts(
         page="" if _is_local() else f"{settings.SITE_URL}{group.get_absolute_url()}",
         how_sure=_how_sure(group, main),
         others=others[:_MOST_OTHERS],
-        cause=[*_cause(group), *ablation_lines(documents), *factorial_lines(group, main)],
+        cause=[*_cause(group), *ablation_lines(documents)],
         ruled_out=_ruled_out(group, environments),
         since=_since(group),
         commands=_commands(sides, documents),

@@ -41,11 +41,6 @@ def channel_of(version: str) -> str:
     return "test" if is_version and parsed.is_prerelease else "release"
 
 
-def public_version(version: str) -> str:
-    """Without what it was built for: 2.13.0 of 2.13.0+cpu."""
-    return version.partition("+")[0]
-
-
 def short_label(label: str) -> str:
     """A build's label without its flavour: 2.13.0~scalar of 2.13.0+cu130~scalar."""
     return _FLAVOUR.sub("", label)

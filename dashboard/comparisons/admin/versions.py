@@ -16,7 +16,7 @@ from dashboard.comparisons.core.shortfall import MAX_REPEATS
 from dashboard.comparisons.services.bisections import start_bisection, why_not
 from dashboard.comparisons.services.comparisons import REPEATS, start_comparison
 from dashboard.language.metrics import METRICS
-from dashboard.models import Benchmark, Bisection, Comparison, Config, Factorial
+from dashboard.models import Benchmark, Bisection, Comparison, Config
 from dashboard.runs.forms import (
     BenchmarksField,
     ConfigsField,
@@ -42,7 +42,7 @@ class FollowedAdmin(BeginningAdmin):
     def response_add(
         self,
         request: HttpRequest,
-        obj: Comparison | Bisection | Factorial,
+        obj: Comparison | Bisection,
         post_url_continue: str | None = None,
     ) -> HttpResponse:
         return redirect(obj)

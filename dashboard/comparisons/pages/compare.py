@@ -10,7 +10,6 @@ from dashboard.comparisons.core.case_table import ReportWithTable
 from dashboard.comparisons.core.upgrade_report import ReportSubject
 from dashboard.comparisons.pages import report_pages
 from dashboard.comparisons.pages.form import choose
-from dashboard.comparisons.selectors.factorial_plan import torch_of
 from dashboard.comparisons.selectors.measured_builds import (
     labels_newest_first,
     measured_builds,
@@ -37,7 +36,6 @@ def show(request: HttpRequest) -> HttpResponse:
         "builds": labels_newest_first(offered),
         "tracks": sorted({tested.track_key for tested in offered}),
         "measure": _both_builds(choice),
-        "torches": ",".join(dict.fromkeys(map(torch_of, (base, new)))),
         "commits": commits.between(base.git_sha, new.git_sha),
         "differences": other_differences_of(choice),
         **report_pages.context(

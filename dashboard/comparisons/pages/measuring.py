@@ -1,4 +1,4 @@
-"""What the pages of comparisons, factorials and searches have in common while they are measured."""
+"""Parts that the pages of comparisons and searches share while they are measured."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required

@@ -3,7 +3,7 @@
 from django.urls import path, re_path
 from django.urls.converters import UUIDConverter
 
-from dashboard.comparisons.pages import bisections, compare, comparisons, factorials
+from dashboard.comparisons.pages import bisections, compare, comparisons
 
 urlpatterns = [
     path("compare/", compare.show, name="compare"),
@@ -16,15 +16,6 @@ urlpatterns = [
         rf"^comparisons/(?P<uuid>{UUIDConverter.regex})/export\.(?P<form>csv|json|md)$",
         comparisons.export,
         name="comparison_export",
-    ),
-    path("factorials/", factorials.listing, name="factorials"),
-    path("factorials/<uuid:uuid>/", factorials.show, name="factorial"),
-    path("factorials/<uuid:uuid>/cancel", factorials.cancel, name="factorial_cancel"),
-    path("factorials/<uuid:uuid>/more", factorials.more, name="factorial_more"),
-    re_path(
-        rf"^factorials/(?P<uuid>{UUIDConverter.regex})/export\.(?P<form>csv|json)$",
-        factorials.export,
-        name="factorial_export",
     ),
     path("bisections/", bisections.listing, name="bisections"),
     path("bisections/<int:pk>/", bisections.show, name="bisection"),

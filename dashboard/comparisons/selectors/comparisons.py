@@ -84,18 +84,11 @@ def listing() -> QuerySet[Comparison]:
 
 def progress(of: Comparison, now: datetime) -> PairProgress:
     """How far it is. Six queries."""
-    return progress_of(of.runs.all(), of.machine_id, now, is_settled=of.is_settled)
-
-
-def progress_of(
-    of_runs: QuerySet[Run], machine: int, now: datetime, *, is_settled: bool
-) -> PairProgress:
-    """How far runs are that are measured in turn. Six queries."""
-    runs = list(of_runs.select_related("build__base", "machine").order_by("pk"))
+    runs = list(of.runs.select_related("build__base", "machine").order_by("pk"))
     related = Job.objects.select_related("benchmark", "config", "run__build")
     of_jobs = related.filter(run__in=runs).defer("spec", "log_tail")
     jobs = list(of_jobs.order_by("-finished_at"))
-    workers = runs_read.workers_alive(machine, now)
+    workers = runs_read.workers_alive(of.machine_id, now)
     expected = runs_read.expected_seconds(runs[0]) if runs else {}
     return PairProgress(
         runs,
@@ -103,8 +96,8 @@ def progress_of(
         runs_read.seconds_left(jobs, expected, workers, now),
         workers,
         [job for job in jobs if runs_read.failed(job)],
-        is_settled,
-        _being_installed(machine, runs),
+        of.is_settled,
+        _being_installed(of.machine_id, runs),
     )
 
 
@@ -126,14 +119,10 @@ def measured_sides(of: Comparison) -> tuple[MeasuredSide, MeasuredSide]:
 
 def so_far(of: Comparison) -> str:
     """How much of it has ended while it is measured, in words; empty afterwards. One query."""
-    return jobs_so_far(Job.objects.filter(run__comparison=of), is_settled=of.is_settled)
-
-
-def jobs_so_far(jobs: QuerySet[Job], *, is_settled: bool = True) -> str:
-    """How many of the jobs have ended; empty where all have and no more will be planned."""
+    jobs = Job.objects.filter(run__comparison=of)
     states = Counter(jobs.values_list("state", flat=True))
     ended = sum(count for state, count in states.items() if state in ENDED)
-    if is_settled and ended == states.total():
+    if of.is_settled and ended == states.total():
         return ""
     return f"So far: {ended} of {plural(states.total(), 'job')} ended."
 

@@ -1,7 +1,7 @@
 """Comparisons of two builds: both measured in turn, process by process, under one library set."""
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -42,7 +42,6 @@ TRACK = "versions"
 REPEATS = 3  # processes per case and build, unless given
 # Between two jobs' planned times, which order them (services/dispatch.py)
 STEP = timedelta(microseconds=1)
-TurnOrder = Callable[[Sequence[Case], int, int, random.Random], Iterator[tuple[Case, int]]]
 
 logger = structlog.get_logger(__name__)
 
@@ -287,12 +286,9 @@ def measure_in_turn(
     now: datetime,
     seed: int,
     measure: Mapping[str, Any],
-    order: TurnOrder | None = None,
 ) -> None:
     """Save `runs` with their jobs, each case's in turn, as one session, and send them on commit.
     Call it within a transaction.
-
-    order: `in_turn`, or another one.
     """
     benchmarks = Benchmark.objects.in_bulk({case.benchmark for case in cases}, field_name="name")
     configs = Config.objects.in_bulk({case.config for case in cases}, field_name="name")
@@ -303,7 +299,7 @@ def measure_in_turn(
     ensure_partitions(moments=[now])
     jobs = []
     rng = random.Random(seed)  # noqa: S311 - no secret
-    for place, (case, side) in enumerate((order or in_turn)(cases, len(runs), repeats, rng)):
+    for place, (case, side) in enumerate(in_turn(cases, len(runs), repeats, rng)):
         benchmark, config = benchmarks[case.benchmark], configs[case.config]
         planned_at = now + place * STEP
         jobs.append(plan_job(runs[side], place, benchmark, config, planned_at, measure))

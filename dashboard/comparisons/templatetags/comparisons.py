@@ -12,8 +12,6 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from dashboard.comparisons.core.candidate_verdicts import TONES, CandidateVerdicts, Safety
-from dashboard.comparisons.core.factorial import ArmLevel, FactorEffect
-from dashboard.comparisons.core.factorial_words import title_of
 from dashboard.comparisons.core.matching import ComparisonRow
 from dashboard.comparisons.core.means import MetricMean, mean_name
 from dashboard.comparisons.core.metric_effects import CERTAIN_PROCESSES, Effect
@@ -30,7 +28,6 @@ from dashboard.language.wording import plural, quantity
 
 register = template.Library()
 register.simple_tag(mean_name)
-register.filter("factor_title", title_of)
 
 _SIGNS = {"better": "▲", "worse": "▼", "same": "=", "unknown": "?"}
 _NOT_CERTAIN = "not certain yet"
@@ -42,7 +39,7 @@ _BOTH_WAYS = 2  # percentages of an interval that says by itself that better and
 
 
 @register.simple_tag
-def whisker(of: Effect | FactorEffect | MetricMean | None, reach: float) -> SafeString | str:
+def whisker(of: Effect | MetricMean | None, reach: float) -> SafeString | str:
     """An interval as a small drawing: −reach … reach percent, the middle is no change; an arrow
     where an end lies beyond. The text next to it says it.
     """
@@ -88,7 +85,7 @@ def safety(of: CandidateVerdicts, word: Safety) -> SafeString | str:
 
 
 @register.simple_tag
-def effect(of: Effect | FactorEffect | MetricMean | None) -> SafeString | str:
+def effect(of: Effect | MetricMean | None) -> SafeString | str:
     """A change with its interval and a sign for its verdict: the second cue next to colour. What is
     not known says why.
     """
@@ -125,7 +122,7 @@ def brief(of: MetricMean | None) -> SafeString | str:
     )
 
 
-def _change_and_interval(of: Effect | FactorEffect | MetricMean) -> tuple[str, str]:
+def _change_and_interval(of: Effect | MetricMean) -> tuple[str, str]:
     """A change in words; and the rest of the brackets that hold its interval, empty without one."""
     change, _, interval = of.change.text.partition(" (")
     if of.verdict == "same":
@@ -133,11 +130,11 @@ def _change_and_interval(of: Effect | FactorEffect | MetricMean) -> tuple[str, s
     return change, interval
 
 
-def _why_unknown(of: Effect | FactorEffect | MetricMean, interval: str) -> str:
+def _why_unknown(of: Effect | MetricMean, interval: str) -> str:
     """A mean of one case is that case."""
     if isinstance(of, MetricMean) and of.matched == 1:
         of = of.effects[0]
-    if isinstance(of, Effect | FactorEffect):
+    if isinstance(of, Effect):
         if of.lacks:
             return of.lacks
         if of.suspected:
@@ -151,7 +148,7 @@ def _why_unknown(of: Effect | FactorEffect | MetricMean, interval: str) -> str:
     return _NOT_CERTAIN if interval else _NO_INTERVAL
 
 
-def _why_suspected(of: Effect | FactorEffect) -> str:
+def _why_suspected(of: Effect) -> str:
     if of.processes < CERTAIN_PROCESSES:
         return f"{plural(of.processes, 'process', 'processes')} a side"
     return "processes of the two sides overlap"
@@ -234,24 +231,6 @@ def processes(row: ComparisonRow) -> str:
 def side_value(context: template.Context, row: ComparisonRow, side: str) -> str:
     """One side's value in the table's metric."""
     return quantity(context["table"].metric, row.effect.levels[side == "new"])
-
-
-@register.simple_tag
-def column_label(metrics: Sequence[Metric], place: int) -> str:
-    """What a column of such a table is called where the table is stacked."""
-    return metrics[place].label.lower()
-
-
-@register.simple_tag
-def arm_value(metrics: Sequence[Metric], place: int, arm: ArmLevel | None) -> SafeString | str:
-    """What an arm measured in the metric of a column: "17.31 ms", and from least to most."""
-    if arm is None:
-        return "–"
-    metric = metrics[place]
-    if arm.n == 1:
-        return quantity(metric, arm.value)
-    between = f"{quantity(metric, arm.least)} to {quantity(metric, arm.most)}"
-    return format_html("{} <small>{}</small>", quantity(metric, arm.value), between)
 
 
 @register.simple_tag

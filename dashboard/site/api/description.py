@@ -26,7 +26,6 @@ _TAGS = {
     "runs": "Triggering measurements and following them. They take the time of machines.",
     "comparisons": "Two builds: should we move from one to the other?",
     "bisections": "The search for the build that changed a case.",
-    "factorials": "Which factor moved a case: torch, CUDA, a library, a setting.",
     "alerts": "What changed, how sure it is, the likely cause; and acting on it.",
     "advice": "Which config for how many steps.",
     "results": "Results from machines without a worker of the site.",

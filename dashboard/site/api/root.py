@@ -26,7 +26,7 @@ from dashboard.alerts.api import alerts, evidence, triage
 from dashboard.catalog.api import catalog
 from dashboard.catalog.core.plan import PlanError
 from dashboard.catalog.services.suite_catalog import CatalogError
-from dashboard.comparisons.api import bisections, comparisons, factorials, reports
+from dashboard.comparisons.api import bisections, comparisons, reports
 from dashboard.language.contracts import REPORTED_ERRORS, Refused, TooLarge
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.language.finite_json import FiniteEncoder
@@ -37,6 +37,7 @@ from dashboard.runs.api import runs, schedules
 from dashboard.runs.services.leases import Stale
 from dashboard.site.api import description, search, unknown_names
 from dashboard.site.api.pages import SitePage
+from dashboard.site.removed import CALLS
 from dashboard.trends.api import series
 
 
@@ -105,7 +106,7 @@ ABOUT = (
 )
 WORKERS = "worker/"
 WORKERS_PATH = f"/api/v1/{WORKERS}"
-HAVE_UUIDS = ("comparisons", "factorials", "jobs")  # not numbers, as alerts and runs have
+HAVE_UUIDS = ("comparisons", "jobs")  # not numbers, as alerts and runs have
 SITE_PAGES = ("docs",)  # read like the site's other pages, after signing in
 api = Api(
     title="Compilewatch",
@@ -125,7 +126,6 @@ for module in (
     comparisons,
     reports,
     bisections,
-    factorials,
     alerts,
     evidence,
     triage,
@@ -169,9 +169,11 @@ def api_urls() -> Any:
 @login_not_required
 @csrf_exempt
 def refuse_address(request: HttpRequest, path: str = "") -> HttpResponse:
-    """404 as JSON, where a program would otherwise get a page."""
-    detail = f"There is no call {request.method} {request.path:.200}: /api/v1/docs lists them."
+    """404 as JSON, where a program would otherwise get a page; 410 for what was removed."""
     subject, _, rest = path.partition("/")
+    if subject in CALLS:
+        return api.create_response(request, {"detail": CALLS[subject]}, status=410)
+    detail = f"There is no call {request.method} {request.path:.200}: /api/v1/docs lists them."
     if rest and subject in HAVE_UUIDS:
         detail += f" The id is the uuid in the page's address; `GET {subject}` lists them."
     return api.create_response(request, {"detail": detail}, status=404)

@@ -1,10 +1,16 @@
-"""The addresses of the documentation and of the search."""
+"""The addresses of the documentation and of the search, and those of removed pages."""
 
-from django.urls import path
+from django.urls import path, re_path
+from django.views.generic import RedirectView
 
 from dashboard.site.pages import contents, docs, search
+from dashboard.site.removed import PAGES
 
 urlpatterns = [
+    *(
+        re_path(f"^{removed}/", RedirectView.as_view(url=page, permanent=True))
+        for removed, page in PAGES.items()
+    ),
     path("docs/", docs.index, name="docs"),
     path("docs/screenshots/<str:name>", docs.picture, name="docs_picture"),
     path("docs/<slug:slug>/", docs.page, name="docs_page"),

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from dashboard.models import AlertGroup, Benchmark, Comparison, Factorial, Series
+from dashboard.models import AlertGroup, Benchmark, Comparison, Series
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +21,10 @@ class PageList:
 
 
 def page_lists() -> list[PageList]:
-    """The lists that have a page. Five queries."""
+    """The lists that have a page. Four queries."""
     lists = [
         PageList("Results by machine and track", _tracks()),
         PageList("Comparisons", _comparisons()),
-        PageList("Which factor moved it", _factorials()),
         PageList("Alerts", _alerts()),
         PageList("Benchmarks over time", _benchmarks()),
     ]
@@ -46,12 +45,6 @@ def _comparisons() -> list[PageLink]:
     shown = Comparison.objects.exclude(machine__hidden=True)
     comparisons = shown.select_related("base", "new", "machine").order_by("-created_at")
     return [PageLink(str(each), each.get_absolute_url()) for each in comparisons]
-
-
-def _factorials() -> list[PageLink]:
-    shown = Factorial.objects.exclude(machine__hidden=True)
-    factorials = shown.select_related("benchmark", "config", "machine")
-    return [PageLink(str(each), each.get_absolute_url()) for each in factorials]
 
 
 def _alerts() -> list[PageLink]:

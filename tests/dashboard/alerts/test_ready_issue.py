@@ -10,9 +10,8 @@ from django.test import Client
 from dashboard.alerts.core.ready_issue import IssueFacts, VersionRow, address, write
 from dashboard.alerts.selectors.ready_issue import ablation_lines
 from dashboard.alerts.services import confirmations
-from dashboard.models import AlertGroup, Factorial
+from dashboard.models import AlertGroup
 from tests.builders.alerting import group as empty_group
-from tests.builders.comparisons import measure_factorial, started_factorial
 from tests.builders.confirmations import NEW, answer, by_build, living_worker, suspected
 from tests.builders.reading import page_text
 
@@ -145,22 +144,3 @@ def test_alert_leads_to_its_issue(reader: Client) -> None:
 @pytest.mark.django_db
 def test_alert_without_series_has_no_issue(reader: Client) -> None:
     assert reader.get(f"/alerts/{empty_group().pk}/issue/").status_code == 404
-
-
-@pytest.mark.django_db
-def test_issue_names_the_factorial_of_its_case_and_of_no_other(
-    confirmed: AlertGroup, reader: Client
-) -> None:
-    address = f"/alerts/{confirmed.pk}/issue/"
-    assert "Factors exchanged" not in page_text(reader.get(address))
-    alert = confirmed.alerts.get()
-    factorial = started_factorial(
-        levels={"torch": [str(confirmed.base), NEW], "transformers": ["5.19.0", "5.23.0"]}
-    )
-    of_case = {"benchmark": alert.series.benchmark, "config": alert.series.config}
-    Factorial.objects.filter(pk=factorial.pk).update(machine=alert.series.machine, **of_case)
-    assert "Factors exchanged" not in page_text(reader.get(address))
-    measure_factorial(factorial, {2: 10.0, 3: 10.0})
-    page = page_text(reader.get(address))
-    assert "Factors exchanged one by one (4 combinations, 3 rounds" in page
-    assert f"torch. torch {confirmed.base} → {NEW}" in page

@@ -12,9 +12,7 @@ pytestmark = pytest.mark.django_db
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize(
-    "url", ["/compare/", "/versions/", "/comparisons/", "/bisections/", "/factorials/"]
-)
+@pytest.mark.parametrize("url", ["/compare/", "/versions/", "/comparisons/", "/bisections/"])
 def test_machine_is_one_of_the_site_that_can_measure(reader: Client, url: str) -> None:
     site.machine("cpu-2c")
     site.worker(on="h200")

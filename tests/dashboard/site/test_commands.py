@@ -2,6 +2,8 @@
 
 import io
 import json
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
+from dashboard.local.project import ROOT
 from dashboard.models import (
     Benchmark,
     Job,
@@ -155,6 +158,13 @@ def test_dry_run_says_what_is_unknown(option: tuple[str, str], message: str) -> 
     options = "--build", site.BUILD, "--machine", "cpu-2c"
     with pytest.raises(CommandError, match=message):
         call("trigger_run", *options, *option, "--dry-run")
+
+
+def test_removed_command_says_what_replaces_it() -> None:
+    removed = [sys.executable, str(ROOT / "manage.py"), "exchange_factors"]
+    result = subprocess.run(removed, capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert "compare builds that differ in one factor" in result.stderr
 
 
 def test_add_worker_prints_a_token_that_works() -> None:

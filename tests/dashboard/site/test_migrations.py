@@ -151,3 +151,29 @@ def test_site_of_before_can_write_while_its_database_is_a_version_ahead(
             " WHERE column_default IS NULL AND is_nullable = 'NO'"
         ).fetchall()
     assert not new & set(needed)
+
+
+def test_runs_of_a_factorial_stay_with_their_levels_as_label(
+    empty_database: str, tmp_path: Path
+) -> None:
+    migrate(empty_database, tmp_path, "dashboard", "0037_device_holder")
+    with psycopg.connect(empty_database, autocommit=True) as server:
+        server.execute("SET session_replication_role = replica")  # without the machine and so on
+        server.execute(
+            "INSERT INTO dashboard_factorial (id, uuid, label, machine_id, benchmark_id, config_id,"
+            " repeats, factors, arms, excluded, created_at) VALUES (1, gen_random_uuid(), 'CUDA?',"
+            """ 1, 1, 1, 3, '[{"name": "torch", "levels": ["2.11.0", "2.13.0"]},"""
+            """ {"name": "cuda", "levels": ["cu128", "cu130"]}]', '[{"cell": [0, 0]},"""
+            """ {"cell": [1, 1]}]', '[]', now())"""
+        )
+        for arm in (0, 1):
+            server.execute(
+                "INSERT INTO dashboard_run (label, purpose, state, request, libraries, session,"
+                " created_at, build_id, track_id, machine_id, factorial_id, arm) VALUES ('',"
+                " 'manual', 'completed', '{}', '{}', '', now(), 1, 1, 1, 1, %s)",
+                [arm],
+            )
+    migrate(empty_database, tmp_path)
+    with psycopg.connect(empty_database) as server:
+        labels = server.execute("SELECT label FROM dashboard_run ORDER BY id").fetchall()
+    assert labels == [("CUDA?: torch 2.11.0, cuda cu128",), ("CUDA?: torch 2.13.0, cuda cu130",)]

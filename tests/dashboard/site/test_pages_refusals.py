@@ -45,7 +45,6 @@ NOBODYS = "00000000-0000-4000-8000-000000000000"
         ("/series/nope/", "There is no benchmark nope: /benchmarks/ lists them."),
         ("/advisor/nope/", "There is no benchmark nope: /benchmarks/ lists them."),
         (f"/comparisons/{NOBODYS}/", f"There is no comparison {NOBODYS}: /comparisons/ lists"),
-        (f"/factorials/{NOBODYS}/", f"There is no factorial {NOBODYS}: /factorials/ lists"),
         ("/api/v1/alerts/99", "There is no alert 99: /alerts/ lists them."),
         ("/api/v1/benchmarks/nope/figure", "There is no benchmark nope: /benchmarks/ lists them."),
     ],
@@ -56,6 +55,17 @@ def test_what_is_missing_is_named_with_the_list_of_such_things(
     response = reader.get(url)
     assert response.status_code == 404
     assert message in response.content.decode()
+
+
+def test_removed_page_leads_to_what_replaces_it(reader: Client) -> None:
+    response = reader.get(f"/factorials/{NOBODYS}/")
+    assert (response.status_code, response.headers["Location"]) == (301, "/runs/")
+
+
+def test_removed_call_says_what_replaces_it(client: Client) -> None:
+    response = client.post("/api/v1/factorials/plan")
+    assert response.status_code == 410
+    assert "compare builds that differ in one factor" in response.json()["detail"]
 
 
 def test_lists_of_things_are_pages() -> None:

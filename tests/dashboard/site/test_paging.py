@@ -7,7 +7,7 @@ import pytest
 from django.db.models import Model
 from django_celery_beat.models import CrontabSchedule
 
-from dashboard.models import Bisection, Comparison, Factorial, Job, Schedule
+from dashboard.models import Bisection, Comparison, Job, Schedule
 from dashboard.site.api.root import api
 from tests.builders import alerting, comparisons, site
 from tests.builders.api import Caller, token
@@ -52,11 +52,6 @@ def search(_: int) -> None:
     )
 
 
-def factorial(_: int) -> None:
-    job = alerting.measure({"latency_ms": 2.0}, 0)
-    Factorial.objects.create(machine=site.machine(), benchmark=job.benchmark, config=job.config)
-
-
 # Of each list: what adds a row, by the number of the row
 LISTS: Mapping[str, Callable[[int], Model | None]] = {
     "alerts": lambda _: alerting.group(),
@@ -65,7 +60,6 @@ LISTS: Mapping[str, Callable[[int], Model | None]] = {
     "builds": lambda number: site.build(f"2.13.{number}"),
     "comparisons": lambda _: Comparison.objects.create(machine=site.machine(), **sides()),
     "configs": lambda _: site.run(),
-    "factorials": factorial,
     "jobs": of_one_moment,
     "machines": lambda number: site.machine(f"m{number}"),
     "runs": of_one_moment,

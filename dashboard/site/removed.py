@@ -1,0 +1,12 @@
+"""Parts of the site that were removed: where their addresses lead, what replaces their calls."""
+
+FACTORIALS = (
+    "Factorials were removed: compare builds that differ in one factor. The runs of earlier ones "
+    "are under /runs/, labelled with their levels."
+)
+PAGES = {  # beginning of an address -> the page that replaces it
+    "factorials": "/runs/",
+    "docs/factorials": "/docs/versions/",
+}
+CALLS = {"factorials": FACTORIALS}  # first part of a call -> the sentence that answers it
+COMMANDS = {"exchange_factors": FACTORIALS}  # of manage.py
