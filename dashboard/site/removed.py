@@ -4,9 +4,11 @@ FACTORIALS = (
     "Factorials were removed: compare builds that differ in one factor. The runs of earlier ones "
     "are under /runs/, labelled with their levels."
 )
-PAGES = {  # beginning of an address -> the page that replaces it
-    "factorials": "/runs/",
-    "docs/factorials": "/docs/versions/",
+PAGES = {  # beginning of an address, a pattern -> the page that replaces it
+    "factorials/": "/runs/",
+    "docs/factorials/": "/docs/versions/",
+    "embed/(?P<page>series/.*)": "/%(page)s",
+    "views/": "/tokens/",
 }
 CALLS = {"factorials": FACTORIALS}  # first part of a call -> the sentence that answers it
 COMMANDS = {"exchange_factors": FACTORIALS}  # of manage.py

@@ -15,7 +15,7 @@ LISTS = {
     "bisection": "/bisections/",
     "comparison": "/comparisons/",
     "run": "/runs/",
-    "saved view": "/views/",
+    "saved view": "/tokens/",
     "schedule": "`GET schedules`",
     "series": "`GET series`",
     "token": "/tokens/",

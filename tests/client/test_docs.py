@@ -174,13 +174,12 @@ def test_documented_python_reads_the_series(
 
 @pytest.mark.parametrize(
     "address",
-    re.findall(r"\| `(/(?:badge|embed|oembed|alerts)[^`?]*)", (DOCS / "api.md").read_text()),
+    re.findall(r"\| `(/(?:badge|alerts)[^`?]*)", (DOCS / "api.md").read_text()),
 )
 def test_documented_address_for_other_pages_exists(address: str, admin_client: Browser) -> None:
     alerting.measure({"latency_ms": 2.0}, 0)
     address = address.replace("<benchmark>", site.MLP).replace("<config>", "inductor")
-    query = {"url": f"/series/{site.MLP}/"} if address == "/oembed" else {}
-    assert admin_client.get(address, query).status_code == 200
+    assert admin_client.get(address).status_code == 200
 
 
 # --- The notebook

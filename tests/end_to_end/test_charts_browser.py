@@ -176,13 +176,13 @@ def test_two_metrics_share_axis_edge_zoom_and_the_hovered_point(page: Page) -> N
 
 
 def test_values_fit_what_is_zoomed_where_nothing_is_asked_for_again(page: Page) -> None:
-    page.goto(f"/embed/series/{benchmark()}/?config=eager")
-    plot = drawn(page).locator(".plot")
+    page.goto(alerting.stepped().group.get_absolute_url())
+    plot = drawn(page).locator(".plot").first
     shown = "plot => plot._fullLayout.yaxis.range"
     whole = plot.evaluate(shown)
     values = plot.evaluate(
         """plot => {
-            const { x, y } = plot.data.find(({ meta }) => meta.role === "line");
+            const { x, y } = plot.data.find(({ mode }) => mode === "lines+markers");
             Plotly.relayout(plot, { "xaxis.range[0]": x[2], "xaxis.range[1]": x[5] });
             return y.slice(2, 6).filter(Number.isFinite);
         }"""

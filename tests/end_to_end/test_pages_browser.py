@@ -46,7 +46,6 @@ def addresses(run: Run) -> list[str]:
         "/benchmarks/",
         "/benchmarks/?configs=all",
         "/search/?q=in",
-        "/views/",
         "/runs/",
         "/fleet/",
         "/glossary/",
@@ -233,7 +232,7 @@ def test_people_sign_in_and_are_taken_back(window: BrowserContext) -> None:
     expect(page).to_have_url(re.compile(r"://[^/]+/fleet/$"))
 
 
-# --- Search and saved views
+# --- Search
 # -------------------------------------------------------------------------------------------
 def test_a_slash_leads_to_the_search_and_the_arrows_to_what_it_finds(page: Page) -> None:
     page.goto("/fleet/")
@@ -256,21 +255,6 @@ def test_escape_leaves_the_search(page: Page) -> None:
     page.keyboard.press("Escape")
     expect(page.locator("#hits a")).to_have_count(0)
     assert page.evaluate("document.activeElement === document.body")
-
-
-def test_a_page_is_saved_as_it_is_set_and_opened_again_from_another(page: Page) -> None:
-    page.goto("/benchmarks/")
-    page.get_by_text("Filters", exact=True).click()
-    page.get_by_label("Family").select_option("llm")
-    page.wait_for_url(re.compile("family=llm"))
-    page.get_by_text("Views", exact=True).click()
-    page.get_by_label("Save this page as").fill("My LLMs")
-    page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_role("status")).to_contain_text("Saved as “My LLMs”")
-    page.goto("/fleet/")
-    page.get_by_text("Views", exact=True).click()
-    page.get_by_role("link", name="My LLMs").click()
-    page.wait_for_url(re.compile("family=llm"))
 
 
 def test_a_column_of_the_matrix_sorts_by_its_head(page: Page) -> None:
@@ -312,8 +296,8 @@ def test_a_benchmark_is_in_sight_at_twice_the_size(page: Page) -> None:
 
 def test_open_menus_and_hits_pass_axe(page: Page) -> None:
     page.goto("/benchmarks/")
-    page.get_by_text("Views", exact=True).click()
-    expect(page.get_by_label("Save this page as")).to_be_visible()
+    page.locator(".account .menu summary").click()
+    expect(page.get_by_role("link", name="Your API tokens")).to_be_visible()
     assert Axe().run(page, options={"resultTypes": ["violations"]}).violations_count == 0
     page.keyboard.press("Escape")
     page.keyboard.press("/")

@@ -64,7 +64,6 @@ def addresses() -> list[str]:
         "/fleet/",
         "/docs/",
         "/glossary/",
-        "/views/",
         "/search/?q=gpt2",
         "/api/v1/docs",
         "/nothing/",

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 
 from dashboard.accounts.services import api_tokens
 from dashboard.language.errors import ActionNotAllowed
-from dashboard.models import ApiToken, Scope
+from dashboard.models import ApiToken, SavedView, Scope
 from dashboard.ui.rows import one
 
 DAYS = (7, 30, 90, 365)  # how long a token may count, as the form offers it
@@ -32,6 +32,7 @@ def listing(request: HttpRequest) -> HttpResponse:
         "issued": issued,
         "scopes": Scope.choices,
         "days": DAYS,
+        "views": SavedView.objects.filter(user=_person(request)),
     }
     return render(request, "accounts/tokens.html", context)
 

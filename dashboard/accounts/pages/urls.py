@@ -1,7 +1,7 @@
 """The addresses of signing in and out, of tokens, and of saved views."""
 
 from django.conf import settings
-from django.contrib.auth.views import LogoutView
+from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
 from dashboard.accounts import single_sign_on
@@ -10,13 +10,15 @@ from dashboard.accounts.pages import saved_views, starred_models, tokens
 urlpatterns = [
     path("tokens/", tokens.listing, name="tokens"),
     path("tokens/<int:pk>/revoke", tokens.revoke, name="token_revoke"),
-    path("views/", saved_views.listing, name="saved_views"),
-    path("views/save", saved_views.save, name="saved_view_save"),
-    path("views/<int:pk>", saved_views.change, name="saved_view"),
+    path("saved-views/<int:pk>/remove", saved_views.remove, name="saved_view_remove"),
     path("models/star", starred_models.change, name="star_model"),
     path(
         "sign-in/",
-        saved_views.SignIn.as_view(extra_context={"single_sign_on": settings.OIDC_ISSUER}),
+        LoginView.as_view(
+            template_name="accounts/sign_in.html",
+            redirect_authenticated_user=True,
+            extra_context={"single_sign_on": settings.OIDC_ISSUER},
+        ),
         name="sign_in",
     ),
     *single_sign_on.urlpatterns(),

@@ -25,7 +25,7 @@ def build_order(version: str, is_current: bool, first_at: datetime) -> BuildOrde
 
     A commit's digits alone (1234567, 12a3456) would pass for a version.
     """
-    public = public_version(version)
+    public = version.partition("+")[0]
     return version_order(public if "." in public else ""), is_current, first_at
 
 

@@ -4,10 +4,9 @@ from datetime import timedelta
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils import timezone
 
-from dashboard.accounts.selectors import saved_views
 from dashboard.comparisons.selectors.newest_release import newest_release
 from dashboard.language.metrics import METRICS, SUMMARY
 from dashboard.notifications.selectors import channels
@@ -27,8 +26,6 @@ _FIRST_LOOK = timedelta(days=7)  # what a browser that was never here is shown a
 
 @offers_what_there_is
 def show(request: HttpRequest) -> HttpResponse:
-    if view := _default_view(request):
-        return redirect(view)
     now = timezone.now()
     locations = rollup.series_locations(landed=True)
     place = parameters.opening_place(request, locations)
@@ -63,14 +60,6 @@ def show(request: HttpRequest) -> HttpResponse:
     response = render(request, "overview/overview.html", context)
     remember(response, request, now)
     return response
-
-
-def _default_view(request: HttpRequest) -> str:
-    """The viewer's default view, for one who typed the address or uses a bookmark; else empty."""
-    if request.GET or request.headers.get("Sec-Fetch-Site") != "none":
-        return ""
-    address = saved_views.default_address(request.user.pk)
-    return "" if address == request.path else address
 
 
 def active(request: HttpRequest) -> HttpResponse:

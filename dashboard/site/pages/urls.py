@@ -8,7 +8,7 @@ from dashboard.site.removed import PAGES
 
 urlpatterns = [
     *(
-        re_path(f"^{removed}/", RedirectView.as_view(url=page, permanent=True))
+        re_path(f"^{removed}", RedirectView.as_view(url=page, permanent=True, query_string=True))
         for removed, page in PAGES.items()
     ),
     path("docs/", docs.index, name="docs"),

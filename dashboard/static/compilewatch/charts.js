@@ -220,7 +220,7 @@ async function load(plot) {
       const clicked = new CustomEvent("chart:point", { bubbles: true, cancelable: true, detail: { job, point: points[0] } });
       if (job && !plot.dispatchEvent(clicked)) return; // somebody else takes it
       const page = markAt(plot, points[0]) ?? (job && plot.dataset.job.replace("00000000-0000-0000-0000-000000000000", job));
-      if (page) open(page, plot.dataset.opens ?? "_self", "noopener");
+      if (page) open(page, "_self", "noopener");
     });
   } catch (error) {
     nothing(plot, `The chart could not be drawn: ${error.message}. The numbers are in the table; reload the page to try again.`);

@@ -1,8 +1,8 @@
-"""The addresses of trends: the matrix, one benchmark's series, versions, and what others embed."""
+"""The addresses of trends: the matrix, one benchmark's series, versions, and badges."""
 
 from django.urls import path, re_path
 
-from dashboard.trends.pages import benchmarks, embeds, remarks, series, series_data, versions
+from dashboard.trends.pages import badges, benchmarks, remarks, series, series_data, versions
 
 urlpatterns = [
     path("benchmarks/", benchmarks.show, name="benchmarks"),
@@ -22,8 +22,5 @@ urlpatterns = [
     path("versions/", versions.show, name="versions"),
     path("versions/data.json", versions.data, name="versions_data"),
     re_path(r"^versions/export\.(?P<form>csv|json)$", versions.export, name="versions_export"),
-    path("badge/<str:name>/<slug:config>.svg", embeds.badge, name="badge"),
-    path("embed/series/<str:name>/", embeds.embed, name="embed"),
-    path("embed/series/<str:name>/data.json", embeds.embed_data, name="embed_data"),
-    path("oembed", embeds.oembed, name="oembed"),
+    path("badge/<str:name>/<slug:config>.svg", badges.badge, name="badge"),
 ]

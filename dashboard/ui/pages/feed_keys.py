@@ -1,4 +1,4 @@
-"""Keys in the addresses of feeds, badges and embedded charts.
+"""Keys in the addresses of feeds and badges.
 
 Feed readers and other people's pages do not sign in: on a site that not everybody may read, the
 address contains a key of the person who copied it. The key ends with the account, or when its

@@ -19,8 +19,7 @@ from django.test import Client, override_settings
 from django.utils import timezone
 
 from dashboard.accounts.services.roles import Role, assign
-from dashboard.accounts.services.saved_views import save
-from dashboard.models import Annotation, Benchmark, Channel
+from dashboard.models import Annotation, Benchmark, Channel, SavedView
 from dashboard.runs.services.schedules import ensure_nightly
 from tests.builders import alerting, hostile, site
 
@@ -70,7 +69,7 @@ def client_of(who: str) -> Client:
         person = User.objects.create_user(who)
         assign(user=person, role=Role(who))
         client.force_login(person)
-        save(user_id=person.pk, name="mine", address="/runs/")
+        SavedView.objects.create(user=person, name="mine", address="/runs/")
     return client
 
 

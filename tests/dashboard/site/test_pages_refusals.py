@@ -57,9 +57,18 @@ def test_what_is_missing_is_named_with_the_list_of_such_things(
     assert message in response.content.decode()
 
 
-def test_removed_page_leads_to_what_replaces_it(reader: Client) -> None:
-    response = reader.get(f"/factorials/{NOBODYS}/")
-    assert (response.status_code, response.headers["Location"]) == (301, "/runs/")
+@pytest.mark.parametrize(
+    ("address", "page"),
+    [
+        (f"/factorials/{NOBODYS}/", "/runs/"),
+        ("/embed/series/mlp.x/?axis=time", "/series/mlp.x/?axis=time"),
+        ("/views/", "/tokens/"),
+    ],
+)
+def test_removed_page_leads_to_what_replaces_it(reader: Client, address: str, page: str) -> None:
+    response = reader.get(address)
+    assert response.status_code == 301
+    assert response.headers["Location"] == page
 
 
 def test_removed_call_says_what_replaces_it(client: Client) -> None:
