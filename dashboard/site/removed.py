@@ -11,4 +11,7 @@ PAGES = {  # beginning of an address, a pattern -> the page that replaces it
     "views/": "/tokens/",
 }
 CALLS = {"factorials": FACTORIALS}  # first part of a call -> the sentence that answers it
-COMMANDS = {"exchange_factors": FACTORIALS}  # of manage.py
+COMMANDS = {  # of manage.py
+    "exchange_factors": FACTORIALS,
+    "generate_history": "generate_history was removed: `make demo` shows recorded results.",
+}

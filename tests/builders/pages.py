@@ -11,8 +11,6 @@ import numpy as np
 from django.core.management import call_command
 from django.utils import timezone
 
-from dashboard.demo.services.generated import KEY, generate_history
-from dashboard.demo.services.generated_alerts import generate_alerts
 from dashboard.models import (
     Datum,
     Environment,
@@ -31,6 +29,8 @@ from dashboard.models import (
 from dashboard.results.services import newest
 from dashboard.results.services.store import roll_up
 from tests.builders import kernels
+from tests.builders.made_alerts import write_alerts
+from tests.builders.made_history import KEY, write_history
 
 REAL_RESULT = Path(__file__).parents[1] / "data" / "golden" / "result.pass.json"
 PLAIN_PAGES = ["/", "/benchmarks/", "/runs/", "/fleet/", "/glossary/"]
@@ -59,14 +59,12 @@ def small_site() -> None:
 
 def history(series: int = 480, points: int = 60) -> None:
     """By default 12 benchmarks × 4 configs × 60 nights; with noise, steps, failures and gaps."""
-    generate_history(
-        series=series, points=points, seed=7, now=timezone.now(), progress=lambda done, of: None
-    )
+    write_history(series=series, points=points, seed=7, now=timezone.now())
 
 
 def alerts() -> None:
     """What the detector finds in the history, in every state of triage."""
-    generate_alerts(machine=KEY)
+    write_alerts()
 
 
 def fleet_at_work() -> Run:

@@ -2,8 +2,8 @@
 phone.
 
 The rest of the day lies beside what it is about: from a red cell to the command in
-test_trends_browser.py, triage in test_alerts_browser.py, saved views in test_pages_browser.py, a
-run from the admin until its end in test_main_job.py.
+test_trends_browser.py, triage in test_alerts_browser.py, a run from the admin until its end in
+test_main_job.py.
 """
 
 import re
@@ -14,12 +14,12 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from dashboard.alerts.selectors.alerts import OPEN
-from dashboard.demo.services.generated import KEY
 from dashboard.models import AlertGroup
 from dashboard.results.services.import_files import sources_in
 from dashboard.results.services.imports import import_results
 from tests.builders import pages
 from tests.builders.chromium import DESK, PHONE, drawn
+from tests.builders.made_history import KEY
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 RECORDED = [

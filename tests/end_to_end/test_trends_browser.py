@@ -9,7 +9,6 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, ViewportSize, expect
 from pytest_django.live_server_helper import LiveServer
 
-from dashboard.demo.services.generated import KEY
 from dashboard.models import Annotation, Datum, Job
 from tests.builders import pages
 from tests.builders.chromium import (
@@ -19,6 +18,7 @@ from tests.builders.chromium import (
     phone_problems,
     wait_until_true,
 )
+from tests.builders.made_history import KEY
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LINES = (

@@ -1,6 +1,6 @@
 """What a visitor waits for and loads, in Chromium: until the chart is drawn, and what travels.
 
-    manage.py generate_history --series 20000 --points 500
+    manage.py shell -c "from tests.builders.pages import history; history(20000, 500)"
         makes the history
     python tests/perf/drawing.py http://127.0.0.1:8000
         of a running site on the same database, PUBLIC_READ on

@@ -126,15 +126,14 @@ def usage_by_kind(site: LocalSite) -> dict[str, Usage]:
 
 def prepare() -> str:
     """A generated history, and the token of a worker that is this process."""
-    from django.core.management import call_command
-
     from dashboard.models import Machine, Purpose, Run
     from dashboard.runs.services.fleet import add_worker
     from dashboard.runs.services.runs import cancel_run
+    from tests.builders.pages import history
 
     for run in Run.objects.filter(purpose=Purpose.MANUAL):
         cancel_run(run=run)  # `make up` triggers a run, which would measure during the load
-    call_command("generate_history", series=2000, points=60, verbosity=0)
+    history(series=2000, points=60)
     machine = Machine.objects.create(
         key="load", label="Load", device_kind="cpu", default_size="smoke"
     )

@@ -1,6 +1,6 @@
 """How long the pages take on a big history, next to the floor for the same work in the same run.
 
-    manage.py generate_history --series 20000 --points 500        makes the history
+    manage.py shell -c "from tests.builders.pages import history; history(20000, 500)"
     python tests/perf/pages.py [--json FILE] [--beside FILE]      on the site's database
 
 Static files have to be collected. The times are of Django's test client, warm and signed in, with

@@ -48,8 +48,7 @@ NOT_RUN = {  # pattern -> why no test takes the command from its page
     "has one of its own",
     r"\S*python manage.py compare_builds": "installs a release, 4 GB: the slow test "
     "compare_first_time does it",
-    r"\S*python manage.py (generate_history|collectstatic)": "ten million data: "
-    "test_generated_alerts.py makes few",
+    r"\S*python manage.py (shell|collectstatic)": "ten million data: the tests of pages make few",
     r"\S*python -m benchmarks_suite": "measures for minutes: tests/suite runs each command on a "
     "small case",
     r"\S*python (-m )?tests[./]perf": "a yardstick that takes minutes and prints figures",

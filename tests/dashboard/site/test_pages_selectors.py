@@ -2,16 +2,13 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from io import StringIO
 from typing import Any
 
 import numpy as np
 import pytest
-from django.core.management import CommandError, call_command
 
-from dashboard.demo import synthetic
 from dashboard.language.metrics import METRICS
-from dashboard.models import Benchmark, Datum, Job, JobState, Machine, Run, Series, Worker
+from dashboard.models import Benchmark, Job, JobState, Worker
 from dashboard.overview.selectors import overview
 from dashboard.results.selectors import rollup, trend
 from dashboard.results.selectors.build_order import newest_first
@@ -22,7 +19,7 @@ from dashboard.runs.selectors import fleet, runs
 from dashboard.ui import locations
 from dashboard.ui.charts import ChartLine
 from dashboard.ui.locations import NamedRow, SeriesLocation
-from tests.builders import pages, site
+from tests.builders import site
 from tests.builders.read_data import case, line, newest, series_of
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -286,50 +283,3 @@ def test_machine_is_chosen_even_if_the_track_has_no_data_there() -> None:
         for machine, track in (("a", "x"), ("b", "y"))
     ]
     assert locations.choose_location(places, "b", "x") is places[1]
-
-
-@pytest.mark.django_db
-def test_generated_history_reads_like_one_that_was_ingested() -> None:
-    call_command("generate_history", series=60, points=5, stdout=StringIO())
-    assert Series.objects.count() == 60
-    assert Run.objects.filter(machine__key="generated", state="completed").count() == 5
-    for series in Series.objects.all():
-        data = list(series.data.order_by("planned_at"))
-        assert series.count == len(data)
-        assert series.last_at == (data[-1].planned_at if data else None)
-
-
-@pytest.mark.django_db
-def test_generated_history_is_removed_without_a_trace() -> None:
-    site.run()
-    kept = Benchmark.objects.count()
-    call_command("generate_history", series=20, points=3, stdout=StringIO())
-    call_command("generate_history", remove=True, stdout=StringIO())
-    assert Datum.objects.count() == 0
-    assert Series.objects.count() == 0
-    assert Benchmark.objects.count() == kept
-    assert Run.objects.count() == 1
-    assert not Machine.objects.filter(key="generated").exists()
-
-
-@pytest.mark.django_db
-def test_second_generated_history_is_refused_with_advice() -> None:
-    pages.history(series=10, points=2)
-    with pytest.raises(CommandError, match="--remove"):
-        call_command("generate_history", stdout=StringIO())
-
-
-def test_made_up_numbers_are_the_same_for_the_same_seed() -> None:
-    builds = np.arange(50)
-    first, second = (
-        synthetic.history(np.random.default_rng(3), builds, 20.0, 1.5, 1.0) for _ in range(2)
-    )
-    assert np.array_equal(first.value["latency_ms"], second.value["latency_ms"], equal_nan=True)
-
-
-def test_made_up_failure_has_no_numbers() -> None:
-    made = synthetic.history(np.random.default_rng(1), np.arange(2000), 20.0, 1.5, 1.0)
-    failed = np.array([status != "pass" for status in made.status])
-    assert failed.any()
-    assert np.isnan(made.value["latency_ms"][failed]).all()
-    assert not made.value["passed"][failed].any()

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from django.test import Client
 
-from dashboard.demo.services.generated import KEY
 from dashboard.language.metrics import METRICS
 from dashboard.models import Config, Datum, Job, Track
 from dashboard.results.core import job_pairs, sample_charts
@@ -20,6 +19,7 @@ from dashboard.results.services.ingest import ingest
 from dashboard.ui import series_scales
 from dashboard.ui.charts import series_figure
 from tests.builders import pages, site
+from tests.builders.made_history import KEY
 from tests.builders.read_data import DAY_MS, line
 from tests.builders.reading import page_text
 
