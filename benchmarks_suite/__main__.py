@@ -20,8 +20,6 @@
       where drift comes from: the first repeated block that leaves the accuracy rule
   python -m benchmarks_suite coverage RESULTS...
       every benchmark x config with its status, from result files
-  python -m benchmarks_suite lists RESULTS... --out FOLDER
-      what a GPU should measure next, as lists for batch
   python -m benchmarks_suite ceilings [RESULT_FILE]
       this machine's own matmul rate and copy bandwidth
 
@@ -41,10 +39,14 @@ from benchmarks_suite.harness import forks, progress
 from benchmarks_suite.harness.contract import WrongInput
 
 WRONG_INPUT, INTERRUPTED = 2, 130
+LISTS_REMOVED = "lists was removed: write the list, or take `coverage --missing`"
 
 
 def main(arguments: Sequence[str]) -> int:
     """Runs one command; returns the exit code."""
+    if arguments[:1] == ["lists"]:
+        progress.note(f"benchmarks_suite: {LISTS_REMOVED}")
+        return WRONG_INPUT
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks_suite",
         description=__doc__,

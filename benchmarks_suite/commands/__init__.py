@@ -12,7 +12,6 @@ from benchmarks_suite.commands import (
     coverage,
     interleave,
     listing,
-    lists,
     noise,
     run,
 )
@@ -42,7 +41,6 @@ COMMANDS = {
         coverage.declare,
         coverage.run,
     ),
-    "lists": Command("what the next session on a GPU should measure", lists.declare, lists.run),
     "noise": Command(
         "how much each metric differs between fresh processes", noise.declare, noise.run
     ),

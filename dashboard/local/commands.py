@@ -5,11 +5,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 
-from dashboard.local import browser, checks, install, instance_lock, offline, preflight, project
+from dashboard.local import browser, checks, install, instance_lock, preflight, project
 from dashboard.local.console import print_error, print_info
 
 USAGE = (
-    "python3 -m dashboard.local up | demo | offline | test | test-gpu | test-slow | test-bare"
+    "python3 -m dashboard.local up | demo | test | test-gpu | test-slow | test-bare"
     " | drill | chaos | lint | lock"
 )
 # A process of tests for each core (tests/conftest.py says how many). Each takes whole files, whose
@@ -32,7 +32,6 @@ def main(arguments: Sequence[str]) -> int:
     commands: dict[str, Callable[[Sequence[str]], int]] = {
         "up": lambda rest: _without_arguments(rest, lambda: up([])),
         "demo": lambda rest: _without_arguments(rest, demo),
-        "offline": offline.main,
         "test": lambda rest: test("not gpu and not slow", [*IN_PARALLEL, *rest]),
         "test-gpu": lambda rest: test("gpu", rest),
         "test-slow": lambda rest: test("slow and not gpu", rest),
@@ -42,6 +41,9 @@ def main(arguments: Sequence[str]) -> int:
         "lint": lint,
         "lock": lock,
     }
+    if arguments[:1] == ["offline"]:
+        print_error("offline was removed: docs/offline.md measures with the suite alone")
+        return 2
     if not arguments or arguments[0] not in commands:
         print_error(f"usage: {USAGE}")
         return 2

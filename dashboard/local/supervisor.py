@@ -18,7 +18,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from dashboard.local import (
@@ -62,7 +62,6 @@ class Supervisor:
 
     def run(self) -> int:
         """Start, watch, stop; the exit code."""
-        code = 0
         began = time.monotonic()
         try:
             self._check_port()
@@ -73,20 +72,15 @@ class Supervisor:
             print_info(
                 f"up in {time.monotonic() - began:.1f} s: {self.url}  (Ctrl-C stops everything)"
             )
-            code = self._keep_running()
+            self.watcher.watch()
         except KeyboardInterrupt:
             print_info("stopping, this takes a few seconds (Ctrl-C again: at once)")
         except (ServerError, StepFailedError, OSError) as failure:
             print_error(str(failure))
-            code = 1
+            return 1
         finally:
             self.watcher.stop()
-        print_info(f"stopped; all data are in {self.var}")
-        return code
-
-    def _keep_running(self) -> int:
-        """4. Watch until a signal raises KeyboardInterrupt, or until done; then the exit code."""
-        self.watcher.watch()
+            print_info(f"stopped; all data are in {self.var}")
         return 0
 
     def _check_port(self) -> None:
@@ -150,8 +144,7 @@ class Supervisor:
             answer = self._manage("setup_demo", *self.result_folders, *options)
         else:
             build.write_text(json.dumps(torch_build.installed()))
-            options = ("--build", build, *options, *self._setup_options())
-            answer = self._manage("setup_local", *options)
+            answer = self._manage("setup_local", "--build", build, *options)
         created = json.loads(answer)
         if created["admin_password"]:
             password = f"user admin, password {created['admin_password']}"
@@ -161,10 +154,6 @@ class Supervisor:
             local_env.write(self.var, self.settings)
         if run := created["first_run"]:
             print_info(f"planned the first run, watch it on {self.url}/runs/{run}/")
-
-    def _setup_options(self) -> tuple[str, ...]:
-        """Further options of setup_local."""
-        return ()
 
     def _start_programs(self) -> None:
         """3. Web, and once it answers the rest."""
@@ -211,8 +200,8 @@ class Supervisor:
         return process.stdout
 
 
-def run_locked(make: Callable[[Path, int], Supervisor]) -> int:
-    """Run what `make` returns for data folder and port, unless one runs here already."""
+def main(result_folders: Sequence[Path]) -> int:
+    """Run a supervisor of the data folder, unless one runs here already."""
     var, port = project.var_dir(), project.port()
     try:
         lock = instance_lock.acquire(var, f"http://127.0.0.1:{port}")
@@ -226,7 +215,7 @@ def run_locked(make: Callable[[Path, int], Supervisor]) -> int:
         print_info(instance_lock.describe_holder(var))
         return 0
     with lock:
-        return make(var, port).run()
+        return Supervisor(var, port, result_folders).run()
 
 
 def _answers(url: str) -> bool:
@@ -238,5 +227,4 @@ def _answers(url: str) -> bool:
 
 
 if __name__ == "__main__":
-    folders = [Path(argument) for argument in sys.argv[1:]]
-    sys.exit(run_locked(lambda var, port: Supervisor(var, port, folders)))
+    sys.exit(main([Path(argument) for argument in sys.argv[1:]]))

@@ -2,7 +2,6 @@
 
 import signal
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from dashboard.local.console import print_error, print_info
@@ -35,9 +34,9 @@ class Watcher:
         self._programs.append(program)
         program.start()
 
-    def watch(self, done: Callable[[], bool] = lambda: False) -> None:
-        """Restart what ends by itself, until `done` or a signal raises KeyboardInterrupt."""
-        while not done():
+    def watch(self) -> None:
+        """Restart what ends by itself, until a signal raises KeyboardInterrupt."""
+        while True:
             for server, restarts in self._servers.items():
                 if server.ended():
                     _restart(server, restarts)

@@ -13,5 +13,6 @@ PAGES = {  # beginning of an address, a pattern -> the page that replaces it
 CALLS = {"factorials": FACTORIALS}  # first part of a call -> the sentence that answers it
 COMMANDS = {  # of manage.py
     "exchange_factors": FACTORIALS,
+    "measure_list": "measure_list was removed: docs/offline.md measures with the suite alone.",
     "generate_history": "generate_history was removed: `make demo` shows recorded results.",
 }

@@ -33,7 +33,6 @@ def setup_local(
     catalog: Mapping[str, Any],
     build: Mapping[str, Any],
     worker_token: str,
-    with_runs: bool = True,
 ) -> dict[str, str | int | None]:
     """Add what is missing, and follow the installed build and the suite's catalog.
 
@@ -42,7 +41,6 @@ def setup_local(
 
     worker_token: the token that the worker would use; it gets a new one where the site does not
         know it.
-    with_runs: also the nightly schedule and a first run.
     """
     ensure_coming_partitions(now=timezone.now())
     with transaction.atomic():
@@ -50,16 +48,13 @@ def setup_local(
         installed = sync_build(build=build)
         machine = ensure_machine(hardware)
         track = follow(installed)
-        first_run = None
-        if with_runs:
-            ensure_nightly(machine=machine, track=track)
-            first_run = ensure_first_run(machine, track, installed)
+        ensure_nightly(machine=machine, track=track)
         return {
             "machine": machine.key,
             "build": installed.label,
             "admin_password": ensure_admin(),
             "worker_token": ensure_worker(machine, worker_token),
-            "first_run": first_run,
+            "first_run": ensure_first_run(machine, track, installed),
         }
 
 

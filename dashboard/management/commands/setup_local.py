@@ -33,9 +33,6 @@ class Command(SiteCommand):
         parser.add_argument(
             "--device", default=os.environ.get("WORKER_DEVICE", "cpu"), help="cpu or cuda:0"
         )
-        parser.add_argument(
-            "--without-runs", action="store_true", help="make no schedule and plan no first run"
-        )
 
     def handle(self, **options: Any) -> None:
         try:
@@ -44,7 +41,6 @@ class Command(SiteCommand):
                 catalog=read_json(options["catalog"]),
                 build=read_json(options["build"]),
                 worker_token=os.environ.get("WORKER_TOKEN", ""),
-                with_runs=not options["without_runs"],
             )
         except (CatalogError, PlanError, OSError, subprocess.SubprocessError) as error:
             raise CommandError(str(error)) from error

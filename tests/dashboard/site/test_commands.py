@@ -73,14 +73,6 @@ def test_setup_local_again_changes_nothing(
     assert Schedule.objects.count() == 1
 
 
-def test_setup_local_without_runs_plans_nothing(setup: Sequence[str]) -> None:
-    made = json.loads(call(*setup, "--without-runs"))
-    assert made["first_run"] is None
-    assert Run.objects.count() == 0
-    assert Schedule.objects.count() == 0
-    assert made["worker_token"]
-
-
 def test_setup_local_follows_a_newly_installed_torch(setup: Sequence[str]) -> None:
     call(*setup)
     Path(setup[4]).write_text(json.dumps({"label": "2.14.0+cpu", "version": "2.14.0"}))

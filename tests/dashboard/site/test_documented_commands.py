@@ -41,6 +41,7 @@ NOT_RUN = {  # pattern -> why no test takes the command from its page
     r"docker compose|sh docker/": "wants a Docker engine: test_docker.py and test_backup.py run "
     "what is inside",
     r"\S*python -m runner": "a service that does not end: tests/runner starts it",
+    r"\S*pip (download|install)|python -m venv": "asks a package index, and installs what it gave",
     r"\S*uv pip compile": "asks a package index for every package",
     r"printf .*uv pip compile": "asks a package index for releases: "
     "tests/dashboard/catalog/test_pins.py reads the table",
@@ -52,8 +53,8 @@ NOT_RUN = {  # pattern -> why no test takes the command from its page
     r"\S*python -m benchmarks_suite": "measures for minutes: tests/suite runs each command on a "
     "small case",
     r"\S*python (-m )?tests[./]perf": "a yardstick that takes minutes and prints figures",
-    r"python manage.py import_results out/": "the files of offline.md's own job: import.md's "
-    "commands are run here",
+    r"python manage.py import_results (new|releases)": "the files of offline.md's own job: "
+    "import.md's commands are run here",
     r"DATABASE_URL=|\S*python manage.py (createsuperuser|add_worker)": "make up with your servers",
 }
 
