@@ -176,47 +176,6 @@ class AdviceAnswer(TypedDict):
     url: str
 
 
-class JobAnswer(TypedDict):
-    """metrics: [value, low, high] by key, the unit in the key; the 95% interval is that within one
-    process, and absent where there is none.
-    """
-
-    job: str
-    case: str
-    build: str
-    machine: str
-    state: str
-    status: str
-    metrics: dict[str, list[float]]
-    message: NotRequired[ForeignText]
-    log: NotRequired[ForeignText]
-    repeat: NotRequired[str]
-    left_out: NotRequired[list[str]]
-    url: str
-
-
-class FailedJob(TypedDict):
-    job: str
-    case: str
-    status: str
-    message: NotRequired[ForeignText]
-
-
-class RunAnswer(TypedDict):
-    """jobs: how many are where."""
-
-    run: int
-    state: str
-    build: str
-    machine: str
-    purpose: str
-    jobs: dict[str, int]
-    minutes_left: NotRequired[float]
-    failed: list[FailedJob]
-    left_out: NotRequired[str]
-    url: str
-
-
 class SearchHit(TypedDict):
     kind: str
     key: str
@@ -225,35 +184,3 @@ class SearchHit(TypedDict):
 
 class SearchAnswer(TypedDict):
     hits: list[SearchHit]
-
-
-class CatalogItem(TypedDict):
-    key: str
-    about: str
-
-
-class CatalogAnswer(TypedDict):
-    items: list[CatalogItem]
-    left_out: NotRequired[str]
-
-
-class PlanAnswer(TypedDict):
-    """minutes: of one worker's time, roughly; a budget, not a measurement."""
-
-    machine: str
-    builds: list[str]
-    jobs: int
-    minutes: float
-    cases: list[str]
-    left_out: NotRequired[str]
-    next: str
-
-
-class StartedAnswer(TypedDict):
-    """What was triggered. It goes on without whoever triggered it."""
-
-    id: str
-    jobs: int
-    state: str
-    follow: str
-    url: str

@@ -48,8 +48,8 @@ class ComparisonTools:
         most: Annotated[int, Field(ge=1, le=MOST_ROWS, description="Changed cases.")] = 10,
     ) -> MoveAnswer:
         """Should we move from one torch build to another? The answer for each model, the cases that
-        changed with 95% intervals, and the kernels behind them. Reads what was measured and starts
-        nothing; where it answers "Not enough data", start_comparison measures both builds in turn.
+        changed with 95% intervals, and the kernels behind them, from what was measured. Where it
+        answers "Not enough data", a person can have both builds measured in turn.
         """
         if comparison:
             report = self._client.report(comparison, models, "changed")

@@ -35,7 +35,7 @@ MOST_CONFIGS = 8
 DAYS = 90  # before the newest point, unless the caller says since when
 COLUMNS = ["at", "build", "value", "low", "high", "status", "purpose"]
 LIMITS = {"wanders": "its level moves by itself", "bursts": "points stray and come back"}
-NO_MATCH = "No series fits: search finds the names of benchmarks, catalog those of the rest."
+NO_MATCH = "No series fits: search finds the names of benchmarks, configs and models."
 
 
 class SeriesTools:

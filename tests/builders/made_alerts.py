@@ -246,13 +246,14 @@ def _confirmation_job(
     confirmation: Confirmation, alert: Alert, side: str, at: datetime | None
 ) -> Job:
     """One that ended then; None: one that waits."""
-    series = alert.series
+    series, build = alert.series, alert.new if side == "new" else alert.base
+    assert build
     run = Run.objects.create(
         purpose=Purpose.CONFIRMATION,
         state=RunState.COMPLETED if at else RunState.PLANNED,
         machine=series.machine,
         track=series.track,
-        build_id=alert.new_id if side == "new" else alert.base_id,
+        build=build,
         confirmation=confirmation,
         request={"side": side},
         finished_at=at,
