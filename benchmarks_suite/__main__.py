@@ -16,8 +16,6 @@
       two results, or two folders of them, case by case
   python -m benchmarks_suite noise --benchmark NAME --config NAME [--processes N]
       how much each metric differs between fresh processes
-  python -m benchmarks_suite blame --benchmark NAME --config NAME
-      where drift comes from: the first repeated block that leaves the accuracy rule
   python -m benchmarks_suite coverage RESULTS...
       every benchmark x config with its status, from result files
   python -m benchmarks_suite ceilings [RESULT_FILE]
@@ -39,13 +37,16 @@ from benchmarks_suite.harness import forks, progress
 from benchmarks_suite.harness.contract import WrongInput
 
 WRONG_INPUT, INTERRUPTED = 2, 130
-LISTS_REMOVED = "lists was removed: write the list, or take `coverage --missing`"
+REMOVED = {
+    "lists": "lists was removed: write the list, or take `coverage --missing`",
+    "blame": "blame was removed: the ablation in a result that drifts names the compiler's stage",
+}
 
 
 def main(arguments: Sequence[str]) -> int:
     """Runs one command; returns the exit code."""
-    if arguments[:1] == ["lists"]:
-        progress.note(f"benchmarks_suite: {LISTS_REMOVED}")
+    if arguments and arguments[0] in REMOVED:
+        progress.note(f"benchmarks_suite: {REMOVED[arguments[0]]}")
         return WRONG_INPUT
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks_suite",

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from benchmarks_suite.commands import (
     batch,
-    blame,
     ceilings,
     compare,
     coverage,
@@ -43,9 +42,6 @@ COMMANDS = {
     ),
     "noise": Command(
         "how much each metric differs between fresh processes", noise.declare, noise.run
-    ),
-    "blame": Command(
-        "the first repeated block whose output or gradient drifts", blame.declare, blame.run
     ),
     "ceilings": Command(
         "this machine's own matmul rate and copy bandwidth", ceilings.declare, ceilings.run
