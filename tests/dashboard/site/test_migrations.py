@@ -156,7 +156,7 @@ def test_site_of_before_can_write_while_its_database_is_a_version_ahead(
 def test_runs_of_a_factorial_stay_with_their_levels_as_label(
     empty_database: str, tmp_path: Path
 ) -> None:
-    migrate(empty_database, tmp_path, "dashboard", "0037_device_holder")
+    migrate(empty_database, tmp_path, "dashboard", "0039_newest_builds_chosen")
     with psycopg.connect(empty_database, autocommit=True) as server:
         server.execute("SET session_replication_role = replica")  # without the machine and so on
         server.execute(

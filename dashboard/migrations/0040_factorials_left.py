@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ("contenttypes", "0002_remove_content_type_name"),
         ("auth", "0012_alter_user_first_name_max_length"),
-        ("dashboard", "0037_device_holder"),
+        ("dashboard", "0039_newest_builds_chosen"),
     ]
 
     operations = [

@@ -6,7 +6,7 @@ from django.db import migrations
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('dashboard', '0038_factorials_left'),
+        ('dashboard', '0040_factorials_left'),
     ]
 
     operations = [
