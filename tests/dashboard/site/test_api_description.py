@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +31,6 @@ UNIT_IN_WORDS = re.compile(
 )
 
 
-def fields_of(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    yield from document.get("properties", {}).items()
-
-
 def is_number(field: dict[str, Any]) -> bool:
     """Whether it is a number, perhaps null, or a list or a table of them."""
     text = json.dumps({name: part for name, part in field.items() if name != "enum"})
@@ -54,56 +49,68 @@ def documents_in(part: Any) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize("call", CALLS)
-def test_call_says_what_it_does(call: str) -> None:
-    assert len(CALLS[call]["description"]) > 20
-    assert 5 < len(CALLS[call]["summary"]) < 130
-    assert "`" not in CALLS[call]["summary"]
+def test_every_call_says_what_it_does() -> None:
+    offenders = []
+    for name, call in CALLS.items():
+        if len(call["description"]) <= 20:
+            offenders.append(f"{name}: described by {call['description']!r}")
+        if not 5 < len(call["summary"]) < 130 or "`" in call["summary"]:
+            offenders.append(f"{name}: summed up by {call['summary']!r}")
+    assert not offenders, "\n".join(offenders)
 
 
-@pytest.mark.parametrize("call", CALLS)
-def test_parameter_is_described(call: str) -> None:
-    silent = [each["name"] for each in CALLS[call]["parameters"] if not each.get("description")]
-    assert silent == []
+def test_every_parameter_is_described() -> None:
+    silent = [
+        f"{name}: {parameter['name']}"
+        for name, call in CALLS.items()
+        for parameter in call["parameters"]
+        if not parameter.get("description")
+    ]
+    assert not silent, "\n".join(silent)
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_field_is_described(document: str) -> None:
-    silent = []
-    for name, field in fields_of(DOCUMENTS[document]):
-        if not field.get("description"):
-            silent.append(name)
-    assert silent == []
+def test_every_field_is_described() -> None:
+    silent = [
+        f"{name}.{field}"
+        for name, document in DOCUMENTS.items()
+        for field, described in document.get("properties", {}).items()
+        if not described.get("description")
+    ]
+    assert not silent, "\n".join(silent)
 
 
-@pytest.mark.parametrize("call", READ_BY_PEOPLE)
-def test_number_in_an_answer_has_its_unit(call: str) -> None:
-    without = []
-    for document in documents_in(CALLS[call]["responses"]):
-        for name, field in fields_of(DOCUMENTS[document]):
+def test_every_number_in_an_answer_has_its_unit() -> None:
+    without = set()
+    answers = [call["responses"] for call in READ_BY_PEOPLE.values()]
+    for document in documents_in(answers):
+        for name, field in DOCUMENTS[document].get("properties", {}).items():
             described = UNIT_IN_WORDS.search(field.get("description", ""))
             if is_number(field) and not UNIT_IN_NAME.search(name) and not described:
-                without.append(f"{document}.{name}")
-    assert without == []
+                without.add(f"{document}.{name}")
+    assert not without, "\n".join(sorted(without))
 
 
-@pytest.mark.parametrize(
-    "call", [call for call, described in READ_BY_PEOPLE.items() if "requestBody" in described]
-)
-def test_body_has_no_field_that_is_ignored(call: str) -> None:
-    [body] = READ_BY_PEOPLE[call]["requestBody"]["content"].values()
-    document = DOCUMENTS[body["schema"]["$ref"].rpartition("/")[2]]
-    assert document["additionalProperties"] is False
+def test_no_body_has_a_field_that_is_ignored() -> None:
+    open_bodies = []
+    for name, call in READ_BY_PEOPLE.items():
+        for body in call.get("requestBody", {"content": {}})["content"].values():
+            document = body["schema"]["$ref"].rpartition("/")[2]
+            if DOCUMENTS[document].get("additionalProperties") is not False:
+                open_bodies.append(f"{name}: {document}")
+    assert not open_bodies, "\n".join(open_bodies)
 
 
-@pytest.mark.parametrize("call", CALLS)
-def test_refusals_have_a_schema(call: str) -> None:
-    responses = CALLS[call]["responses"]
-    assert {"401", "403", "422"} <= responses.keys()
-    for status in responses.keys() - {"200", "201"}:
-        name = responses[status]["$ref"].rpartition("/")[2]
-        content = SCHEMA["components"]["responses"][name]["content"]["application/json"]
-        assert content["schema"] == {"$ref": "#/components/schemas/Error"}
+def test_every_refusal_has_a_schema() -> None:
+    offenders = []
+    for name, call in CALLS.items():
+        responses = call["responses"]
+        offenders += [f"{name}: no {status}" for status in {"401", "403", "422"} - responses.keys()]
+        for status in responses.keys() - {"200", "201"}:
+            response = responses[status]["$ref"].rpartition("/")[2]
+            content = SCHEMA["components"]["responses"][response]["content"]["application/json"]
+            if content["schema"] != {"$ref": "#/components/schemas/Error"}:
+                offenders.append(f"{name}: {status} answers {content['schema']}")
+    assert not offenders, "\n".join(offenders)
 
 
 @pytest.mark.parametrize(
