@@ -5,6 +5,7 @@ Results are recorded ones and come in as they always do: from a worker, or by an
 """
 
 import json
+from contextlib import suppress
 from functools import cache
 from itertools import cycle, islice
 from pathlib import Path
@@ -21,6 +22,7 @@ from dashboard.comparisons.services.comparisons import (
     settle,
     start_comparison,
 )
+from dashboard.language.contracts import Refused
 from dashboard.models import (
     Bisection,
     Cause,
@@ -39,6 +41,7 @@ from dashboard.results.services.import_files import sources_in
 from dashboard.results.services.imports import ImportSource, import_results
 from dashboard.results.services.ingest import ingest
 from dashboard.runs.services import fleet, own_models
+from dashboard.runs.services.schedules import ensure_nightly
 from tests.builders import alerting, comparisons, importing, judged_imports, site
 from tests.builders import confirmations as suspicions
 
@@ -73,6 +76,7 @@ IMPORTED = (  # of two GPUs; with call tables, with generated code, with a sweep
 
 def varied_site() -> None:
     worker = connected_worker()
+    ensure_nightly(machine=worker.machine, track=site.track())
     every_alert()
     every_status_in_every_config(worker)
     jobs_of_every_state(worker)
@@ -147,7 +151,9 @@ def every_status_in_every_config(worker: Worker) -> None:
 
 
 def jobs_of_every_state(worker: Worker) -> None:
-    """A job in each state, one whose ablation has statuses alone, one without an eager arm."""
+    """A job in each state; one whose ablation has statuses alone, one without an eager arm, one
+    whose result was refused.
+    """
     for state in JobState.values:
         job = site.run().jobs.get()
         Job.objects.filter(pk=job.pk).update(state=state)
@@ -158,6 +164,9 @@ def jobs_of_every_state(worker: Worker) -> None:
     alone = {name: metrics[name] for name in metrics if not name.startswith(("eager", "speedup"))}
     deliver(site.queued_job(**inductor), worker, Status.PASS, metrics=alone)
     site.running_job(worker)
+    refused = site.running_job(worker)
+    with suppress(Refused):
+        ingest(job_id=refused.pk, worker=worker, body=site.pack({"attempt": 1}))
 
 
 def own_model_of_two_revisions(worker: Worker) -> None:
