@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from dashboard.language.moments import stamp
 from dashboard.results.services.ingest import ingest
 from tests.builders import site
 from tests.builders.reading import text
@@ -19,5 +20,4 @@ def test_last_result_is_when_it_landed_and_not_when_it_was_planned(reader: Clien
     ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
     landed = site.reload(job).finished_at
     assert landed is not None
-    landed_text = landed.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    assert f"{landed_text}</time>.</p>" in text(reader, "/")
+    assert f"{stamp(landed.astimezone(UTC))}</time>.</p>" in text(reader, "/")
