@@ -67,7 +67,11 @@ def machine(key: str = "cpu-2c") -> Machine:
 
 
 def build(label: str = BUILD) -> TorchBuild:
-    """A build as a worker reports it; with a ~ in its label a variant, which people add."""
+    """A build as a worker reports it; with a ~ in its label a variant, which people add; a commit
+    (git-…) as an import brings it.
+    """
+    if label.startswith("git-"):
+        return TorchBuild.objects.get_or_create(label=label, defaults={"version": label})[0]
     version, _, variant = label.partition("~")
     plain = sync_build(build={"label": version, "version": version})
     if not variant:
