@@ -191,7 +191,8 @@ def _of_file(path: Path, module: str) -> Source:
     except OSError as error:
         source.problems.append(f"it cannot be read: {error.strerror}")
     except SyntaxError as error:
-        source.problems.append(f"line {error.lineno}: {error.msg}")
+        line = f"line {error.lineno}: " if error.lineno else ""
+        source.problems.append(f"{line}{error.msg}")
     except (Malformed, ValueError, RecursionError, MemoryError) as error:
         source.problems.append(str(error) or type(error).__name__)
     else:

@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = options.subcommand.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt as stop:
-        _report("stopped; what a site was asked to measure goes on")
+        _report("stopped")
         return stop.args[0] if stop.args else INTERRUPTED
     except Exception as error:
         if sys.flags.dev_mode:

@@ -36,7 +36,9 @@ SUBCOMMANDS = {
     "upgrade-report": Subcommand(
         "the report of a comparison", comparisons.add_report_arguments, comparisons.upgrade_report
     ),
-    "gate": Subcommand("may this change go in? Exit code 0, 1 or 3", gate.add_arguments, gate.run),
+    "gate": Subcommand(
+        "may this change go in? Exit code 0, 1, 2 or 3", gate.add_arguments, gate.run
+    ),
     "series": Subcommand(
         "series with their newest value, or all their data", series.add_arguments, series.run
     ),

@@ -83,13 +83,26 @@ def test_restored_backup_has_the_same_rows_and_files(
     files: Path, empty_database: str, tmp_path: Path
 ) -> None:
     backup = back_up(files, tmp_path)
-    restored = tmp_path / "restored"
-    restored.mkdir()
+    restored = tmp_path / "new" / "files"  # not there yet, as on a new machine
     done = script("restore.sh", backup, DATABASE_URL=empty_database, FILES=restored)
     assert done.returncode == 0, done.stderr
     assert counts(empty_database) == counts(address())
     assert counts(empty_database)[1] > 0
     assert [path.read_bytes() for path in restored.rglob("*") if path.is_file()] == [b"generated"]
+
+
+def test_artifacts_that_cannot_be_restored_leave_the_database_empty(
+    files: Path, empty_database: str, tmp_path: Path
+) -> None:
+    backup = Path(back_up(files, tmp_path))
+    archive = backup / "files.tar.gz"
+    archive.write_bytes(archive.read_bytes()[:40])
+    done = script("restore.sh", str(backup), DATABASE_URL=empty_database, FILES=tmp_path / "new")
+    assert done.returncode == 2
+    with psycopg.connect(empty_database) as server:
+        assert server.execute(
+            "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
+        ).fetchone() == (0,)
 
 
 def test_restore_refuses_a_database_with_tables(files: Path, tmp_path: Path) -> None:
