@@ -33,12 +33,16 @@ def choose(request: HttpRequest, measured: Sequence[MeasuredBuild]) -> Choice | 
         config=named("new_config") or base.config,
     )
     offers = _offers(base, new, measured)
+    builds = sorted({tested.label for tested in visible(measured)})
+    machines = sorted({tested.machine_key for tested in visible(measured)})
+    choices = {"base": builds, "new": builds, "machine": machines, "new_machine": machines}
     try:
         choice = choose_sides(base, new, measured)
     except NotMeasuredError as error:
-        raise WithoutData(str(error), *offers) from None
+        raise WithoutData(str(error), *offers, choices=choices) from None
     if choice is None and offers:
-        raise WithoutData("A comparison needs two builds: this choice has one.", *offers)
+        reason = "A comparison needs two builds: this choice has one."
+        raise WithoutData(reason, *offers, choices=choices)
     return choice
 
 
@@ -64,11 +68,12 @@ def _offers(
             (with_both if has_both and any(names) else with_two).append(machine)
     tracks = sorted(track for track, labels in of_track.items() if len(labels) > 1)
     builds = of_machine.get(base.machine, [])
-    sides = ["new_machine", "track", "new_track"]
+    new_place = ["new_machine", "new_track"]
+    sides = ["track", *new_place]
     offers = [
         Offer("These builds were measured on", "machine", with_both, sides),
         Offer("Two other builds were measured on", "machine", with_two, ["base", "new", *sides]),
-        Offer("Two builds were measured there for", "track", tracks, ["base", "new", "new_track"]),
+        Offer("Two builds were measured there for", "track", tracks, ["base", "new", *new_place]),
     ]
     if len(builds) > 1:
         offers.append(Offer("Measured there", "base", builds, ["new", *sides]))

@@ -1,6 +1,6 @@
 """Choices of an address that have no data: their page says what there is instead, as links."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, NamedTuple
@@ -38,15 +38,21 @@ class Offer:
 
 
 class WithoutData(Http404):
-    """Nothing was measured of what the address chooses; the text says what, the offers what was."""
+    """Nothing was measured of what the address chooses; the text says what, the offers what was.
 
-    def __init__(self, reason: str, *offers: Offer) -> None:
+    choices: the values of each selector that the page has with data.
+    """
+
+    def __init__(
+        self, reason: str, *offers: Offer, choices: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
         super().__init__(reason)
         self.offers = [offer for offer in offers if offer.values]
+        self.choices = choices or {}
 
 
 class Selector(NamedTuple):
-    """A choice as the form keeps it. options: those with data, and what was chosen."""
+    """A choice as the form keeps it. options: those of the page, and what was chosen."""
 
     label: str
     name: str
@@ -71,7 +77,7 @@ def offers_what_there_is(view: View) -> View:
 
 def _page(request: HttpRequest, nothing: WithoutData) -> HttpResponse:
     links = []
-    selectors: dict[str, Selector] = {}
+    options = {name: [*values] for name, values in nothing.choices.items()}
     for offer in nothing.offers:
         of_values = []
         for value in offer.values:
@@ -81,17 +87,20 @@ def _page(request: HttpRequest, nothing: WithoutData) -> HttpResponse:
             query[offer.name] = value
             of_values.append((value, f"?{query.urlencode()}"))
         links.append((offer.label, of_values))
-        chosen = request.GET.get(offer.name, "")
-        known = selectors[offer.name].options if offer.name in selectors else []
-        options = sorted({*known, *offer.values, chosen} - {""})
-        label = offer.name.replace("_", " ").capitalize()
-        selectors[offer.name] = Selector(label, offer.name, chosen, options)
-    context = {
-        "reason": str(nothing),
-        "links": links,
-        "selectors": selectors.values(),
-        "kept": [(key, value) for key, value in request.GET.items() if key not in selectors],
-    }
+        options.setdefault(offer.name, []).extend(offer.values)
+
+    kept = []
+    for name in request.GET:
+        chosen = request.GET.get(name, "")
+        if name in _EXISTING and chosen:
+            options.setdefault(name, []).append(chosen)
+        elif name not in options:
+            kept.append((name, chosen))
+    selectors = []
+    for name, values in options.items():
+        label = name.replace("_", " ").capitalize()
+        selectors.append(Selector(label, name, request.GET.get(name, ""), sorted({*values})))
+    context = {"reason": str(nothing), "links": links, "selectors": selectors, "kept": kept}
     status = 200 if _exists(request) else 404
     return render(request, "ui/without_data.html", context, status=status)
 

@@ -26,6 +26,8 @@ CHOICES = [
     ("/compare/", {"machine": "idle"}),
     ("/compare/", {"base": "2.11.0", "new": "2.13.0", "machine": "idle"}),
     ("/compare/", {"base": "2.9.1", "machine": "h100"}),
+    ("/compare/", {"machine": "h100", "new_machine": "idle"}),
+    ("/compare/", {"machine": "h100", "new_track": "nightly"}),
     ("/compare/", {"track": "nightly"}),
     ("/advisor/", {"machine": "idle"}),
     ("/advisor/{benchmark}/", {"machine": "idle"}),
@@ -50,14 +52,23 @@ def test_choice_without_data_says_what_there_is(
     assert answer.status_code == 200
     page = answer.content.decode()
     assert "No data for this choice" in page
-    for value in choice.values():
-        if f">{value}</option>" in page:
-            assert f"<option selected>{value}</option>" in page
+    for name, value in choice.items():
+        selector = page.partition(f'<select name="{name}"')[2].partition("</select>")[0]
+        assert f"<option selected>{value}</option>" in selector
     empty = page.partition('<div class="empty">')[2].partition("</main>")[0]
     links = re.findall('<a href="([^"]+)"', empty)
     assert links
     for link in links:
         assert "No data for this choice" not in text(reader, unescape(link))
+
+
+def test_comparison_without_data_has_the_selectors_of_both_sides(
+    measured: str, reader: Client
+) -> None:
+    page = reader.get("/compare/?machine=idle").content.decode()
+    names = re.findall(r'<select name="([^"]+)"', page)
+    assert {"base", "new", "machine", "new_machine"} <= {*names}
+    assert ">2.13.0" in page.partition('<select name="new"')[2].partition("</select>")[0]
 
 
 def test_what_does_not_exist_is_not_found(measured: str, reader: Client) -> None:
