@@ -45,3 +45,22 @@ def test_request_that_fails_is_reported_undone_and_tried_again(page: Page) -> No
     box.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("No data for this choice")
     expect(box).to_be_hidden()
+
+
+def test_choice_tried_again_while_the_site_is_down_comes_once_it_answers(page: Page) -> None:
+    page.goto("/")
+    uncaught: list[object] = []
+    page.on("pageerror", lambda error: uncaught.append(error))  # noqa: PLW0108
+    page.route("**/?*machine=alone*", lambda route: route.abort())
+    page.locator("#filter-machine").select_option("alone")
+    box = page.locator("#failed-request")
+    again = box.get_by_role("button", name="Try again")
+    with page.expect_event("requestfailed"):
+        again.click()
+    expect(box).to_be_visible()
+    assert uncaught == []
+
+    page.unroute_all()
+    again.click()
+    expect(box).to_be_hidden()
+    expect(page.locator("#filter-machine")).to_have_value("alone")

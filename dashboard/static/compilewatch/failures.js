@@ -31,5 +31,7 @@ again.addEventListener("click", () => {
     if (value) again.setAttribute(name, value);
     else again.removeAttribute(name);
   }
-  htmx.ajax(failed.requestConfig.verb, failed.pathInfo.finalRequestPath, { source: again, target: failed.target });
+  const target = failed.target;
+  // Another failure is reported by its event
+  htmx.ajax(failed.requestConfig.verb, failed.pathInfo.finalRequestPath, { source: again, target }).catch(() => {});
 });
