@@ -6,8 +6,11 @@ once it is complete, and reads it from here: no thread ever waits for what a cli
 
 import re
 import socket
+import time
+from contextlib import suppress
+from errno import ECONNRESET
 from http import HTTPStatus
-from socket import MSG_PEEK, SO_RCVLOWAT, SOL_SOCKET
+from socket import MSG_PEEK, SO_RCVLOWAT, SO_SNDBUF, SOL_SOCKET
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
@@ -19,6 +22,10 @@ HEAD_BYTES = 64 * 1024
 UPLOAD_BYTES, BODY_BYTES, MEMORY_BYTES = 65 * 2**20, 4 * 2**20, 64 * 1024
 UPLOADS = (b"/api/v1/worker/jobs/", b"/api/v1/results", b"/admin/import-results/")
 PIECE_BYTES = 256 * 1024
+# An answer of less than that holds no thread, however slowly its client takes it
+SEND_BUFFER_BYTES = 256 * 1024
+SLOWEST_BYTES = 64 * 1024  # a second, of a body or an answer
+PATIENCE_S = 15.0
 END_OF_HEAD = b"\r\n\r\n"
 LENGTH = re.compile(rb"^content-length:[ \t]*(\d{1,15})[ \t]*\r$", re.IGNORECASE | re.MULTILINE)
 ENCODING = re.compile(rb"^transfer-encoding:", re.IGNORECASE | re.MULTILINE)
@@ -34,23 +41,49 @@ REFUSALS = {
 }
 
 
+class ClientSocket(socket.socket):
+    """A socket that takes a client for gone who takes an answer more slowly than SLOWEST_BYTES.
+
+    patience_s: for how long it may still do so.
+    """
+
+    patience_s = PATIENCE_S
+
+    def sendall(self, data: bytes, flags: int = 0, /) -> None:  # type: ignore[override]
+        for start in range(0, len(data), PIECE_BYTES):
+            piece = memoryview(data)[start : start + PIECE_BYTES]
+            begun = time.monotonic()
+            self.settimeout(max(self.patience_s, 0.01))
+            try:
+                super().sendall(piece, flags)
+            except TimeoutError:
+                raise ConnectionResetError(ECONNRESET, "the answer was taken too slowly") from None
+            left = self.patience_s + len(piece) / SLOWEST_BYTES - (time.monotonic() - begun)
+            self.patience_s = min(left, PATIENCE_S)
+
+
 class Connection(TConn):
     """A client's connection.
 
     head: of its request, once it is complete. body_bytes: as the head says.
     missing: how much of the body has not come. timeout: until when the request has to be complete.
+    share: the threads that serve it.
     is_refused: it was answered without being read; what still comes is dropped.
     """
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
+    def __init__(self, configuration: Any, client: socket.socket, *addresses: Any) -> None:
+        own = ClientSocket(fileno=client.detach())
+        own.setsockopt(SOL_SOCKET, SO_SNDBUF, SEND_BUFFER_BYTES)
+        super().__init__(configuration, own, *addresses)
         self.data_ready = True  # before a thread gets it
         self.expect_request()
 
     def expect_request(self) -> None:
         self.head = b""
         self.peeked = self.body_bytes = self.missing = 0
-        self.is_reader = self.is_refused = False
+        self.share = ""
+        self.is_refused = False
+        self.sock.patience_s = PATIENCE_S
         # Until the next request, or the end
         self.received = SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115
 
@@ -143,5 +176,12 @@ class Connection(TConn):
         self.sock.shutdown(socket.SHUT_WR)
 
     def close(self, graceful: bool = False) -> None:
+        """Close at once: gunicorn's graceful end lets the main thread wait for the client."""
         self.received.close()
-        super().close(graceful)
+        if graceful:
+            # Unread bytes would make the kernel take back what it has not sent yet
+            with suppress(OSError):
+                self.sock.shutdown(socket.SHUT_WR)
+                self.sock.setblocking(False)
+                self.sock.recv(HEAD_BYTES)
+        super().close()

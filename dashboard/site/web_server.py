@@ -11,6 +11,7 @@ worker_class = "dashboard.site.web_worker.SharingWorker"  # has its threads
 # Longer than clients and proxies keep an idle connection. With 2 s, the default, whoever asks every
 # 2 s now and then sends into a connection that is just being closed, and reads "connection reset".
 keepalive = 75
+sendfile = False  # it would wait for a slow client without limit: see ClientSocket
 control_socket_disable = True
 forwarder_headers = ""  # no header says which page is asked for, whoever sends it
 loglevel = "warning"

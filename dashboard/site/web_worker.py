@@ -4,19 +4,20 @@ them, and a connection takes a thread only once its request is complete.
 1. A connection is accepted and waits in the poller, without a thread, for its first bytes.
 2. The main thread collects its request (`web_connection`), a head for at most HEAD_S, a body for
    BODY_S and a second for each SLOWEST_BYTES.
-3. The path in it says whose share serves it: `WORKERS` (the worker API and the probes) or readers.
-4. Where MOST_READERS are being served or wait already, a further one is answered 503 at once.
+3. The path in it says whose share serves it: `WORKERS` (the worker API and the probes), DOWNLOADS
+   or readers.
+4. Where the MOST of a share are served or wait already, a further one is answered 503 at once.
 5. Where too many connections wait, or too much of their bodies, the one that has waited longest is
    closed: who sends a request at once is served, however many do not.
 """
 
+import re
 import socket
-import struct
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from errno import ECONNRESET
 from functools import partial
 from http import HTTPStatus
 from selectors import EVENT_READ
@@ -24,38 +25,38 @@ from typing import Any
 
 from gunicorn.workers.gthread import ThreadWorker
 
-from dashboard.site.web_connection import Connection
+from dashboard.site.web_connection import SLOWEST_BYTES, Connection
 
 WORKERS = (b"/api/v1/worker/", b"/healthz", b"/readyz", b"/metrics")
+# Answers that may not fit into a socket's buffer: a slow client holds their thread
+DOWNLOADS = re.compile(rb"/export[/.]|^/artifacts/|^/static/plotly/")
 STATIC = b"/static/"  # a page without its style is worse than a page that is late
-# Threads of either share, in each process. A page is mostly Python, of which a process runs one at
-# a time: more readers at once would only make each of them slower, and the workers with them.
-READER_THREADS, WORKER_THREADS = 3, 5
-MOST_READERS = 24  # in each process: at 0.2 s a page, the last one waits some five seconds
+# Of each share, in each process. A page is mostly Python, of which a process runs one at a time:
+# more readers at once would only make each of them slower, and the workers with them. A download
+# may take minutes: it holds no reader's thread.
+THREADS = {"workers": 5, "readers": 3, "downloads": 2}
+# At 0.2 s a page, the last reader waits some five seconds
+MOST = {"readers": 24, "downloads": 4}
 HEAD_S = 10.0  # a head that takes longer is not a browser's
-BODY_S, SLOWEST_BYTES = 30.0, 64 * 1024
+BODY_S = 30.0
 REFUSED_S = 10.0  # in which a client may still send what is dropped
-SEND_S = 60  # without the client taking a further byte of an answer
 # In each process. A process may have 1,024 files open
 MOST_CONNECTIONS, MOST_WAITING_BYTES = 400, 256 * 2**20
 CLOSED = -1  # to make room, after the poller had found something of it
 
 
 class Threads:
-    """Two pools; gunicorn submits a connection, whose share `place` has set."""
+    """A pool a share; gunicorn submits a connection, whose share `place` has set."""
 
     def __init__(self) -> None:
-        self.of_workers = ThreadPoolExecutor(WORKER_THREADS, "workers")
-        self.of_readers = ThreadPoolExecutor(READER_THREADS, "readers")
+        self.of = {share: ThreadPoolExecutor(most, share) for share, most in THREADS.items()}
 
     def submit(self, handle: Callable[[Connection], Any], connection: Connection) -> Future[Any]:
-        if connection.is_reader:
-            return self.of_readers.submit(handle, connection)
-        return self.of_workers.submit(handle, connection)
+        return self.of[connection.share].submit(handle, connection)
 
     def shutdown(self, wait: bool = True) -> None:
-        self.of_workers.shutdown(wait=wait)
-        self.of_readers.shutdown(wait=wait)
+        for pool in self.of.values():
+            pool.shutdown(wait=wait)
 
 
 class SharingWorker(ThreadWorker):
@@ -63,7 +64,7 @@ class SharingWorker(ThreadWorker):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.readers = 0  # that are served or wait for a thread
+        self.served = Counter[str]()  # or waiting for a thread, of each share
 
     def get_thread_pool(self) -> Threads:
         return Threads()
@@ -76,7 +77,6 @@ class SharingWorker(ThreadWorker):
         self.nr_conns += 1
         if self.nr_conns > MOST_CONNECTIONS:
             self.make_room()
-        client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", SEND_S, 0))
         connection = Connection(self.cfg, client, address, listener.getsockname())
         self.wait_for_request(connection)
 
@@ -154,18 +154,22 @@ class SharingWorker(ThreadWorker):
     def place(self, connection: Connection) -> None:
         """Hand the connection to the threads of its share, or refuse it."""
         path = connection.path
-        connection.is_reader = not path.startswith(WORKERS)
-        if connection.is_reader and self.readers >= MOST_READERS and not path.startswith(STATIC):
+        if path.startswith(WORKERS):
+            connection.share = "workers"
+        else:
+            connection.share = "downloads" if DOWNLOADS.search(path) else "readers"
+        is_full = self.served[connection.share] >= MOST.get(connection.share, MOST_CONNECTIONS)
+        if is_full and not path.startswith(STATIC):
             self.refuse(connection)
         else:
             self.enqueue_req(connection)
 
     def enqueue_req(self, connection: Connection) -> None:
-        self.readers += connection.is_reader
+        self.served[connection.share] += 1
         super().enqueue_req(connection)
 
     def finish_request(self, connection: Connection, outcome: Future[Any]) -> None:
-        self.readers -= connection.is_reader
+        self.served[connection.share] -= 1
         super().finish_request(connection, outcome)
 
     def _cap_keepalive(self, deadline: float) -> None:
@@ -184,17 +188,14 @@ class SharingWorker(ThreadWorker):
         connection.close()
 
     def handle_request(self, request: Any, connection: Connection) -> Any:
-        """In a thread. A client that does not take its answer counts as gone."""
+        """In a thread."""
         request._expected_100_continue = False  # invited already
         length = dict(request.headers).get("CONTENT-LENGTH", "0")
         if int(length) != connection.body_bytes:  # gunicorn reads the head otherwise than we do
             request.force_close()
         connection.received.seek(len(connection.head))
         request.body = connection.received
-        try:
-            return super().handle_request(request, connection)
-        except BlockingIOError:
-            raise ConnectionResetError(ECONNRESET, "the answer was not taken in time") from None
+        return super().handle_request(request, connection)
 
     def _keepalive_after(self, connection: Connection, keepalive: Any) -> bool:
         """Forget what was not read of the body, which has come: nothing is left in the socket."""

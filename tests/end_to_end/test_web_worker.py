@@ -4,17 +4,20 @@ import select
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import httpx
 import psycopg
 import pytest
 
 from dashboard.accounts.core.tokens import hash_token
-from dashboard.site.web_worker import HEAD_S, MOST_CONNECTIONS, MOST_READERS
+from dashboard.site.web_connection import PATIENCE_S
+from dashboard.site.web_worker import HEAD_S, MOST, MOST_CONNECTIONS
+from tests.builders.local_site import ROOT
 from tests.builders.servers import running_postgres
 from tests.builders.web_process import WebProcess, web_process
 
+PLOTLY = ROOT / "dashboard/static/plotly/plotly-basic.min.js"
 PROCESSES = 2
 PATHS = (b"/runs/", b"/", b"/api/v1/benchmarks")
 WORKER = "/api/v1/worker/alive"
@@ -34,9 +37,12 @@ def site(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[We
         yield started
 
 
-def connect(site: WebProcess, sent: bytes) -> socket.socket:
+def connect(site: WebProcess, sent: bytes, receive_buffer: int = 65536) -> socket.socket:
     url = site.client.base_url
-    client = socket.create_connection((url.host, url.port or 80), timeout=HEAD_S + 5)
+    client = socket.socket()
+    client.settimeout(HEAD_S + 5)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    client.connect((url.host, url.port or 80))
     client.sendall(sent)
     return client
 
@@ -110,6 +116,30 @@ def test_connections_that_wait_longest_make_room_for_others(site: WebProcess) ->
         assert httpx.get(f"{site.client.base_url}/runs/", timeout=5).status_code == 200
         [closed, *_], _, _ = select.select(waiting, [], [], 5)
         assert is_closed(closed)
+
+
+def test_client_that_does_not_take_its_answer_is_closed(site: WebProcess) -> None:
+    length = PLOTLY.stat().st_size
+    with connect(site, b"", receive_buffer=4096) as client:
+        client.sendall(b"GET /static/plotly/%b HTTP/1.0\r\n\r\n" % PLOTLY.name.encode())
+        time.sleep(PATIENCE_S + 3)
+        with suppress(ConnectionResetError):
+            length -= sum(map(len, iter(lambda: client.recv(65536), b"")))
+    assert length > 0
+
+
+def test_downloads_take_no_thread_of_pages(site: WebProcess, database: str) -> None:
+    request = b"GET /export/data.jsonl HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with psycopg.connect(database) as lock, ExitStack() as stack:
+        lock.execute("LOCK TABLE dashboard_datum")
+        number = PROCESSES * MOST["downloads"] + 8
+        clients = [stack.enter_context(connect(site, request)) for _ in range(number)]
+        for _ in range(20):
+            assert httpx.get(f"{site.client.base_url}/sign-in/", timeout=5).status_code == 200
+        answered, _, _ = select.select(clients, [], [], 0)
+        assert len(answered) >= 8
+        assert all(each.recv(100).startswith(b"HTTP/1.1 503") for each in answered)
+        lock.rollback()
 
 
 def test_chunked_body_is_411(site: WebProcess) -> None:
@@ -197,7 +227,7 @@ def refused(site: WebProcess, database: str) -> Iterator[list[bytes]]:
     with psycopg.connect(database) as lock, ExitStack() as stack:
         lock.execute("LOCK TABLE dashboard_run, dashboard_benchmark")
         readers = []
-        for number in range(PROCESSES * MOST_READERS + 20):
+        for number in range(PROCESSES * MOST["readers"] + 20):
             request = b"GET %b HTTP/1.1\r\nHost: localhost\r\n\r\n" % PATHS[number % len(PATHS)]
             readers.append(stack.enter_context(connect(site, request)))
         time.sleep(1)
