@@ -10,7 +10,11 @@ import structlog
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import User
-from django.core.exceptions import SuspiciousOperation
+from django.core.exceptions import SuspiciousOperation, ValidationError
+from django.core.validators import validate_email
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Collate, Lower
 from django.http import HttpRequest
 from django.urls import URLPattern, path
 from jwt import PyJWTError
@@ -20,8 +24,13 @@ from requests import RequestException
 
 from dashboard.accounts.services.roles import Role, assign
 
-# The last three: an answer that has another form
-REFUSED = (SuspiciousOperation, PyJWTError, RequestException, LookupError, TypeError, ValueError)
+# IntegrityError: another account has the address as its name. Below: an answer of another form
+REFUSED = (
+    *(SuspiciousOperation, PyJWTError, RequestException, IntegrityError),
+    *(AttributeError, LookupError, TypeError, ValueError),
+)
+
+MOST_CHARACTERS = 254  # of an account's address
 
 logger = structlog.get_logger(__name__)
 
@@ -63,9 +72,25 @@ class SingleSignOn(OIDCAuthenticationBackend):
         return claims
 
     def verify_claims(self, claims: dict[str, Any]) -> bool:
-        """An address that anybody may claim would open anybody's account."""
-        return bool(claims.get("email")) and claims.get("email_verified") is True
+        """An address that anybody may claim would open anybody's account.
 
+        Of letters other than ASCII some look like ASCII ones, or become them in another case.
+        """
+        email = claims.get("email")
+        if not isinstance(email, str) or not email.isascii() or len(email) > MOST_CHARACTERS:
+            return False
+        try:
+            validate_email(email)
+        except ValidationError:
+            return False
+        return claims.get("email_verified") is True
+
+    def filter_users_by_claims(self, claims: dict[str, Any]) -> QuerySet[User]:
+        """Accounts of this address. In the collation "C" only ASCII letters have another case."""
+        accounts = User.objects.alias(address=Lower(Collate("email", "C")))
+        return accounts.filter(address=claims["email"].lower())
+
+    @transaction.atomic
     def create_user(self, claims: dict[str, Any]) -> User:
         email = claims["email"].lower()
         person = User.objects.create_user(email[:150], email=email)

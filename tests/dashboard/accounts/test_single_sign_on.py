@@ -17,6 +17,13 @@ from dashboard.accounts import single_sign_on
 from tests.builders.identity_provider import Provider, provider
 
 pytestmark = pytest.mark.django_db
+CASES = (str.upper, str.lower, str.casefold)
+LOOK_ALIKES = [
+    (letter, of_case(letter))
+    for letter in map(chr, range(128, sys.maxunicode + 1))
+    for of_case in CASES
+    if of_case(letter).isascii()
+]
 ROOT = "tests.single_sign_on_urls"
 
 
@@ -56,6 +63,29 @@ def test_existing_account_is_kept(issuer: Provider) -> None:
     User.objects.create_superuser("ada", email="Ada@example.org")
     assert is_in(sign_in(issuer))
     assert User.objects.get().is_superuser
+
+
+@pytest.mark.parametrize(("letter", "plain"), LOOK_ALIKES)
+def test_look_alike_of_an_address_opens_no_account(
+    issuer: Provider, letter: str, plain: str
+) -> None:
+    User.objects.create_user("boss", email=f"bo{plain}@example.org")
+    User.objects.create_user("other", email=f"bo{letter}@example.org")
+    issuer.person["email"] = f"bo{letter}@example.org"
+    assert not is_in(sign_in(issuer))
+    issuer.person["email"] = f"bo{plain}@example.org"
+    client = sign_in(issuer)
+    assert client.session["_auth_user_id"] == str(User.objects.get(username="boss").pk)
+
+
+@pytest.mark.parametrize(
+    "email", [["ada@example.org"], {"a": 1}, "a" * 5000 + "@example.org", "taken@example.org", 1]
+)
+def test_address_that_no_new_account_can_have_is_refused(issuer: Provider, email: Any) -> None:
+    User.objects.create_user("taken@example.org", email="")
+    issuer.person["email"] = email
+    assert not is_in(sign_in(issuer))
+    assert User.objects.count() == 1
 
 
 def test_unverified_address_opens_no_account(issuer: Provider) -> None:
