@@ -225,7 +225,7 @@ def test_imported_benchmark_that_no_local_suite_has_is_shown(client: Client) -> 
     client.force_login(viewer("reader"))
     matrix = page_text(client.get("/benchmarks/"))
     assert "vit_b16.standard.inference" in matrix.replace("<wbr>", "")
-    assert "0.52×" in matrix
+    assert "0.53×" in matrix  # of 2.13.0, the newest: 0.528 and 0.524
     assert "No case failed" in page_text(client.get("/"))
 
 
