@@ -6,7 +6,7 @@ from datetime import datetime
 from packaging.version import InvalidVersion, Version
 
 _FLAVOUR = re.compile(r"\+(cpu|cu\d+|rocm[\d.]+|xpu)(?=~|$)")
-BuildOrder = tuple[tuple[bool, Version], bool, datetime]
+BuildOrder = tuple[tuple[bool, Version], bool, bool, datetime]
 
 
 def version_order(version: str) -> tuple[bool, Version]:
@@ -17,16 +17,17 @@ def version_order(version: str) -> tuple[bool, Version]:
         return False, Version("0")
 
 
-def build_order(version: str, is_current: bool, first_at: datetime) -> BuildOrder:
+def build_order(label: str, version: str, is_current: bool, first_at: datetime) -> BuildOrder:
     """Sorts the builds of one track, the newest last: by release or nightly, whenever each ran.
 
     is_current: the track stands at it. Of one version (variants, commits, flavours) that is the
-        newest, the others go by when each was first measured.
+        newest, then come plain builds before variants, each by when it was first measured.
 
     A commit's digits alone (1234567, 12a3456) would pass for a version.
     """
     public = version.partition("+")[0]
-    return version_order(public if "." in public else ""), is_current, first_at
+    order = version_order(public if "." in public else "")
+    return order, is_current, not variant_of(label), first_at
 
 
 def channel_of(version: str) -> str:

@@ -40,7 +40,7 @@ class TrackBuild(NamedTuple):
 
     @property
     def order(self) -> BuildOrder:
-        return build_order(self.version, self.is_current, self.first_at)
+        return build_order(self.label, self.version, self.is_current, self.first_at)
 
 
 def in_order(pairs: Collection[tuple[int, int]]) -> list[TrackBuild]:

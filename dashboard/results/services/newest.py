@@ -3,7 +3,8 @@ page, badge and call that says "newest".
 
 The newest build is the last one by `build_order` that has data, whenever these were measured. Its
 value is the mean of its processes under the newest version of the benchmark; where its last job did
-not pass, that job's. A change is held against the build before, under the same version.
+not pass, that job's. A change is held against the build before of the same variant, under the same
+version.
 """
 
 from collections import defaultdict
@@ -11,6 +12,7 @@ from collections.abc import Collection, Iterable
 
 from django.db import connection
 
+from dashboard.catalog.core.versions import variant_of
 from dashboard.results.core.level_sql import POOLED_LEVEL, student_t
 from dashboard.results.selectors.build_order import in_order
 
@@ -19,6 +21,13 @@ Measured = tuple[int, int, int]  # series, build, version of the benchmark
 _KNOWN = """
     SELECT id, track_id, newest_build_id, newest_version, previous_build_id
     FROM dashboard_series WHERE id = ANY(%s)
+"""
+_OF_VARIANTS = """
+    SELECT DISTINCT series.id
+    FROM unnest(%s::bigint[], %s::bigint[]) AS measured (series, build)
+    JOIN dashboard_series AS series ON series.id = measured.series
+    JOIN dashboard_torchbuild AS build ON build.id IN (measured.build, series.newest_build_id)
+    WHERE position('~' IN build.label) > 0
 """
 _IN_DATA = """
     SELECT DISTINCT series_id, build_id, benchmark_version
@@ -39,15 +48,15 @@ _FORGET = """
 # processes of the two builds differ by, pooled, and what the samples within a process say.
 _UPDATE = f"""
     WITH candidate AS (
-        SELECT * FROM unnest(%s::bigint[], %s::bigint[], %s::integer[], %s::integer[])
-                      AS given (series, build, version, rank)
+        SELECT * FROM unnest(%s::bigint[], %s::bigint[], %s::integer[], %s::integer[], %s::text[])
+                      AS given (series, build, version, rank, variant)
     ), newest AS (
         SELECT DISTINCT ON (series) * FROM candidate ORDER BY series, rank DESC, version DESC
     ), level AS (
         SELECT chosen.series, chosen.rank, chosen.build, {POOLED_LEVEL}
         FROM (
             SELECT DISTINCT candidate.series, candidate.build, candidate.rank, newest.version
-            FROM candidate JOIN newest USING (series)
+            FROM candidate JOIN newest USING (series, variant)
         ) AS chosen
         JOIN dashboard_buildlevel AS measured
              ON measured.series_id = chosen.series AND measured.build_id = chosen.build
@@ -102,7 +111,16 @@ def add(measured: Collection[Measured]) -> None:
 
     Call it in the transaction that wrote them, with the series' rows locked.
     """
-    _choose(measured, {series for series, *_ in measured})
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _OF_VARIANTS, [[each[0] for each in measured], [each[1] for each in measured]]
+        )
+        # A series keeps no older build of another variant
+        of_variants = {pk for (pk,) in cursor.fetchall()}
+    if of_variants:
+        roll_up(series=of_variants)
+    rest = [each for each in measured if each[0] not in of_variants]
+    _choose(rest, {series for series, *_ in rest})
 
 
 def roll_up(*, series: Iterable[int]) -> None:
@@ -131,11 +149,11 @@ def _choose(measured: Iterable[Measured], series: Collection[int]) -> None:
             candidates[pk].add((build, version))
 
         pairs = {(tracks[pk], build) for pk, builds in candidates.items() for build, _ in builds}
-        ranks = {}
+        places = {}
         for rank, each in enumerate(in_order(pairs)):
-            ranks[each.track, each.build] = rank
+            places[each.track, each.build] = rank, variant_of(each.label)
         rows = []
         for pk in sorted(candidates):
             for build, version in candidates[pk]:
-                rows.append((pk, build, version, ranks[tracks[pk], build]))
-        cursor.execute(_UPDATE, [[*column] for column in zip(*rows, strict=True)] or [[]] * 4)
+                rows.append((pk, build, version, *places[tracks[pk], build]))
+        cursor.execute(_UPDATE, [[*column] for column in zip(*rows, strict=True)] or [[]] * 5)

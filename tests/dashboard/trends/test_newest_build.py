@@ -191,18 +191,37 @@ def test_geomean_is_over_the_cases_of_one_build(reader: Client) -> None:
     assert "2.00× <small>2.15.0, 1 case</small>" in page
 
 
+def in_build_order(builds: list[tuple[str, bool, datetime]]) -> list[tuple[str, bool, datetime]]:
+    """These builds, each a label, whether the track stands at it, and its first run."""
+    return sorted(
+        builds, key=lambda build: build_order(build[0], build[0].partition("~")[0], *build[1:])
+    )
+
+
+def test_change_is_held_against_a_build_of_the_same_variant() -> None:
+    worker = site.worker()
+    for hour, build in enumerate(("2.11.0", "2.11.0~scalar", "2.15.0~scalar", "2.15.0")):
+        measure(worker, Measured(site.MLP, build, 2.0 + hour), hour)
+    kept = rolled_up()
+    series = Series.objects.get(metric="latency_ms")
+    assert (str(series.newest_build), series.previous_value) == ("2.15.0", 2.0)
+    newest.roll_up(series=Series.objects.values_list("pk", flat=True))
+    assert rolled_up() == kept
+
+
 def test_builds_of_one_version_go_by_the_track_then_by_their_first_run() -> None:
     later = FIRST + timedelta(days=1)
     commits = [
+        ("2.16.0a0+gitfff~scalar", False, later),
         ("2.16.0a0+gitfff", False, FIRST),
         ("2.16.0a0+gitaaa", False, later),
-        ("2.16.0a0+gitbbb", True, FIRST),
+        ("2.16.0a0+gitbbb~scalar", True, FIRST),
         ("2.16.0", False, FIRST),
     ]
-    assert sorted(commits, key=lambda build: build_order(*build)) == commits
+    assert in_build_order(commits) == commits
 
 
 def test_digits_of_a_commit_are_no_version() -> None:
     later = FIRST + timedelta(days=1)
     commits = [("9999999", False, FIRST), ("1a23456", False, later)]
-    assert sorted(commits, key=lambda build: build_order(*build)) == commits
+    assert in_build_order(commits) == commits
