@@ -7,7 +7,7 @@ from dashboard.language.metrics import EAGER, Metric, is_grain
 from dashboard.results.selectors.rollup import Newest
 from dashboard.trends.core.heat import change_heat
 from dashboard.trends.selectors.matrix import ColumnMean, Matrix, MatrixRow
-from dashboard.trends.selectors.matrix_cells import SPEEDUP, MatrixCell, MatrixQuery, control_cell
+from dashboard.trends.selectors.matrix_cells import SPEEDUP, MatrixCell, MatrixQuery, eager_cell
 
 MAIN_CONFIGS = (EAGER, "inductor")
 _USUAL_SIZE = "standard"
@@ -100,7 +100,9 @@ def _line(
             others.append(cell)
     cells = [by_config.get(config) for config in columns]
     if cells[0] is None and query.metric == SPEEDUP:
-        cells[0] = _control(row, query)
+        cells[0] = eager_cell(
+            [cell.case for cell in row.cells if cell and not cell.is_older], query
+        )
     return BenchmarkLine(
         row=row,
         variant=_variant(row),
@@ -111,12 +113,6 @@ def _line(
         others=others,
         is_open=is_open,
     )
-
-
-def _control(row: MatrixRow, query: MatrixQuery) -> MatrixCell | None:
-    """Eager's step from the jobs of the first config that has it."""
-    controls = (control_cell(cell.case, query) for cell in row.cells if cell and not cell.is_older)
-    return next(filter(None, controls), None)
 
 
 def _variant(row: MatrixRow) -> str:

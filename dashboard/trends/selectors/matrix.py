@@ -9,12 +9,15 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dashboard.catalog.core.versions import short_label
+from dashboard.language.metrics import EAGER
 from dashboard.language.wording import change, plural, quantity
 from dashboard.results.selectors.rollup import CaseRollup
 from dashboard.trends.selectors.matrix_cells import (
+    SPEEDUP,
     MatrixCell,
     MatrixQuery,
     doubted,
+    eager_cell,
     make_cell,
     older_cell,
 )
@@ -102,6 +105,10 @@ def _row(by_config: dict[str, CaseRollup], configs: Sequence[str], query: Matrix
     for config, case in by_config.items():
         is_older = 0 < case.version < newest_version
         by_column[config] = older_cell(case, newest_version) if is_older else make_cell(case, query)
+    if query.metric == SPEEDUP and EAGER in by_config:
+        cases = [case for case in by_config.values() if case.version in (0, newest_version)]
+        if eager := eager_cell(cases, query):
+            by_column[EAGER] = eager._replace(case=by_config[EAGER])
     cells = [by_column.get(config) for config in configs]
     return MatrixRow(first.benchmark, first.family, first.mode, first.dtype, cells)
 

@@ -1,7 +1,7 @@
 """What one cell of the matrix says: a case's value, its change against a base, or its failure."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -130,11 +130,22 @@ def older_cell(case: CaseRollup, newest_version: int) -> MatrixCell:
     return MatrixCell(case, "– older version", 0, about, is_older=True)
 
 
-def control_cell(case: CaseRollup, query: MatrixQuery) -> MatrixCell | None:
-    """Eager as the jobs of a compiled case measured it, where eager has no job of its own."""
-    control = case.newest.get(_CONTROL.key)
-    if control is None or control.value is None or case.failed:
-        return None
+def eager_cell(cases: Iterable[CaseRollup], query: MatrixQuery) -> MatrixCell | None:
+    """Eager's step on the newest build that measured it, next to speedups: from the jobs of the
+    first compiled case, which those are of; its own jobs only where they are of a newer build.
+    """
+    own, controls = None, []
+    for case in cases:
+        control = case.newest.get(_CONTROL.key)
+        if case.config == EAGER:
+            own = case
+        elif control and control.value is not None and not case.failed:
+            controls.append((control.age, case.config_position, control, case))
+    if not controls:
+        return make_cell(own, query) if own else None
+    age, _, control, case = min(controls, key=lambda each: each[:2])
+    if own and (own.failed or (own.latest and own.latest.age < age)):
+        return make_cell(own, query)
     about = _about(control, f"the eager control in the jobs of {case.config}")
     return _named(MatrixCell(case, quantity(_CONTROL, control.value), 0, about), control, query)
 

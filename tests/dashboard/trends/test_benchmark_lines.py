@@ -145,6 +145,20 @@ def test_eager_without_a_job_of_its_own_is_the_control_of_the_others() -> None:
     assert eager.text == "12.0 ms"
 
 
+@pytest.mark.parametrize(
+    ("own_age", "control_age", "shown"), [(1, 0, "12.0 ms"), (0, 0, "12.0 ms"), (0, 1, "15.0 ms")]
+)
+def test_eager_is_of_the_newest_build_and_of_the_jobs_of_the_speedup(
+    own_age: int, control_age: int, shown: str
+) -> None:
+    own = case({"latency_ms": newest(15.0, age=own_age)}, config="eager", benchmark=NAME)
+    compiled = speedup("inductor", 1.5)
+    compiled.add("eager_latency_ms", newest(12.0, age=control_age))
+    eager = only_line(own, compiled).cells[0]
+    assert eager
+    assert (eager.text, eager.build) == (shown, "")
+
+
 def test_variant_is_what_model_and_mode_do_not_say() -> None:
     line = only_line(speedup("inductor", 1.5))
     assert line.model == "gpt2"
