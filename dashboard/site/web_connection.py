@@ -30,9 +30,14 @@ END_OF_HEAD = b"\r\n\r\n"
 LENGTH = re.compile(rb"^content-length:[ \t]*(\d{1,15})[ \t]*\r$", re.IGNORECASE | re.MULTILINE)
 ENCODING = re.compile(rb"^transfer-encoding:", re.IGNORECASE | re.MULTILINE)
 EXPECT = re.compile(rb"^expect:[ \t]*100-continue", re.IGNORECASE | re.MULTILINE)
+# Looking like ones: who sends none cannot upload, and makes room for who does
+CREDENTIALS = re.compile(
+    rb"^(authorization:[ \t]*bearer[ \t]+\S|cookie:.*session)", re.IGNORECASE | re.MULTILINE
+)
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 RETRY_AFTER_S = 5
 REFUSALS = {
+    HTTPStatus.UNAUTHORIZED: "A body of this size needs a token, as Authorization: Bearer TOKEN.",
     HTTPStatus.LENGTH_REQUIRED: "Send the body with a Content-Length, not in chunks.",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The body is longer than what this address takes.",
     HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE: "The headers are longer than 64 kB.",
@@ -82,7 +87,7 @@ class Connection(TConn):
         self.head = b""
         self.peeked = self.body_bytes = self.missing = 0
         self.share = ""
-        self.is_refused = False
+        self.has_credentials = self.is_refused = False
         self.sock.patience_s = PATIENCE_S
         # Until the next request, or the end
         self.received = SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115
@@ -130,6 +135,7 @@ class Connection(TConn):
         self.sock.setsockopt(SOL_SOCKET, SO_RCVLOWAT, 1)
         self.head = self.sock.recv(end + len(END_OF_HEAD))
         self.received.write(self.head)
+        self.has_credentials = bool(CREDENTIALS.search(self.head))
         lengths = LENGTH.findall(self.head)
         # Of two lengths gunicorn takes none: it refuses the request
         self.body_bytes = self.missing = int(lengths[0]) if len(lengths) == 1 else 0
@@ -147,7 +153,10 @@ class Connection(TConn):
         if ENCODING.search(self.head):
             return HTTPStatus.LENGTH_REQUIRED
         limit = UPLOAD_BYTES if self.path.startswith(UPLOADS) else BODY_BYTES
-        return HTTPStatus.REQUEST_ENTITY_TOO_LARGE if self.body_bytes > limit else None
+        if self.body_bytes > limit:
+            return HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+        is_anonymous_upload = self.body_bytes > BODY_BYTES and not self.has_credentials
+        return HTTPStatus.UNAUTHORIZED if is_anonymous_upload else None
 
     def invite_body(self) -> None:
         """Answer a client that asks whether it may send the body."""

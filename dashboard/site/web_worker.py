@@ -7,8 +7,8 @@ them, and a connection takes a thread only once its request is complete.
 3. The path in it says whose share serves it: `WORKERS` (the worker API and the probes), DOWNLOADS
    or readers.
 4. Where the MOST of a share are served or wait already, a further one is answered 503 at once.
-5. Where too many connections wait, or too much of their bodies, the one that has waited longest is
-   closed: who sends a request at once is served, however many do not.
+5. Where too many connections wait, the one that has waited longest is closed, where too much of
+   their bodies, the largest; in both cases first one without credentials.
 """
 
 import re
@@ -115,7 +115,11 @@ class SharingWorker(ThreadWorker):
             self.place(connection)
         else:
             while sum(each.body_bytes - each.missing for each in waiting) > MOST_WAITING_BYTES:
-                self.drop(waiting[0])
+                self.drop(
+                    max(
+                        waiting, key=lambda of: (not of.has_credentials, of.body_bytes - of.missing)
+                    )
+                )
 
     def check_head(self, connection: Connection) -> None:
         """Refuse the request, or wait for its body. Raises OSError where the client has gone."""
@@ -143,7 +147,7 @@ class SharingWorker(ThreadWorker):
             self.poller.unregister(connection.sock)
             self.end(connection)
         elif self.pending_conns:
-            self.drop(self.pending_conns[0])
+            self.drop(min(self.pending_conns, key=lambda waiting: waiting.has_credentials))
 
     def murder_pending(self) -> None:
         """Close what was not complete in time."""

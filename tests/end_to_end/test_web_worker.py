@@ -11,8 +11,8 @@ import psycopg
 import pytest
 
 from dashboard.accounts.core.tokens import hash_token
-from dashboard.site.web_connection import PATIENCE_S
-from dashboard.site.web_worker import HEAD_S, MOST, MOST_CONNECTIONS
+from dashboard.site.web_connection import BODY_BYTES, PATIENCE_S
+from dashboard.site.web_worker import HEAD_S, MOST, MOST_CONNECTIONS, MOST_WAITING_BYTES
 from tests.builders.local_site import ROOT
 from tests.builders.servers import running_postgres
 from tests.builders.web_process import WebProcess, web_process
@@ -160,11 +160,31 @@ def test_too_large_body_is_413_and_the_connection_ends(
     assert site.client.get("/healthz").status_code == 200
 
 
+def test_upload_without_a_token_is_refused_before_its_body_comes(site: WebProcess) -> None:
+    head = b"POST /api/v1/results HTTP/1.1\r\nHost: localhost\r\nContent-Length: 65000000\r\n\r\n"
+    with connect(site, head) as client:
+        assert client.recv(1000).startswith(b"HTTP/1.1 401")
+
+
+def test_upload_with_a_token_outlasts_bodies_without(site: WebProcess) -> None:
+    head = b"POST /api/v1/results HTTP/1.1\r\nHost: localhost\r\n%bContent-Length: %d\r\n\r\n"
+    anonymous = head % (b"", BODY_BYTES) + b"x" * (BODY_BYTES - 1)
+    with ExitStack() as stack:
+        token = b"Authorization: Bearer wrong\r\n"
+        upload = stack.enter_context(connect(site, head % (token, 2**20) + b"x"))
+        for _ in range(PROCESSES * MOST_WAITING_BYTES // BODY_BYTES + 32):
+            stack.enter_context(connect(site, anonymous))
+        upload.sendall(b"x" * (2**20 - 1))
+        assert upload.recv(1000).startswith(b"HTTP/1.1 401")
+
+
 def test_body_that_nobody_read_leaves_the_connection_usable(
     site: WebProcess, worker_token: str
 ) -> None:
     with httpx.Client(base_url=site.client.base_url, timeout=60) as client:
-        assert client.post(f"{RESULT}/result", content=b"x" * 8 * 2**20).status_code == 401
+        headers = {"Authorization": "Bearer wrong"}
+        body = b"x" * 8 * 2**20
+        assert client.post(f"{RESULT}/result", content=body, headers=headers).status_code == 401
         headers = {"Authorization": f"Bearer {worker_token}"}
         body = b"x" * (LIMIT_MIB + 8) * 2**20
         assert client.post(f"{RESULT}/result", content=body, headers=headers).status_code == 413
