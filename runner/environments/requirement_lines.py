@@ -9,8 +9,8 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import InvalidName, canonicalize_name
-from packaging.version import InvalidVersion, Version
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from runner.site import RequestedEnvironment
 
@@ -26,7 +26,7 @@ def pinned_lines(text: str) -> str:
         name, _, version = line.partition("==")
         try:
             lines.append(f"{canonicalize_name(name, validate=True)}=={Version(version)}\n")
-        except (InvalidName, InvalidVersion):
+        except ValueError:
             raise UnsafeRequirement(f"{line[:200]!r} is not a line like name==version") from None
     return "".join(lines)
 

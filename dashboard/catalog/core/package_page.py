@@ -14,7 +14,7 @@ from urllib.parse import urldefrag, urljoin
 
 import orjson
 from packaging.tags import Tag
-from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.utils import parse_wheel_filename
 from packaging.version import Version
 
 from dashboard.language.contracts import Document
@@ -176,7 +176,7 @@ def _wheel(file: Document) -> Wheel | None:
     """None for what is not a wheel: source archives, old formats, names that no rule allows."""
     try:
         _, version, _, tags = parse_wheel_filename(str(file["filename"]))
-    except InvalidWheelFilename:
+    except ValueError:  # or a number of too many digits
         return None
     has_metadata = file.get("core-metadata") or file.get("dist-info-metadata")
     return Wheel(

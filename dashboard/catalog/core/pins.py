@@ -13,6 +13,8 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+from dashboard.catalog.core.versions import parse_version
+
 OLDEST = "2.1"  # what the suite runs on
 # In every environment that we make; the others when they are asked for
 ALWAYS = ("numpy", "transformers", "diffusers")
@@ -136,7 +138,7 @@ def pinned_line(name: str, version: str) -> str:
     Raises PinError.
     """
     try:
-        return f"{canonicalize_name(name, validate=True)}=={Version(version)}"
+        return f"{canonicalize_name(name, validate=True)}=={parse_version(version)}"
     except (InvalidName, InvalidVersion):
         raise PinError(f"{f'{name}=={version}'[:200]!r} is not a name and a version") from None
 
@@ -153,9 +155,9 @@ def _newest(library: str, torches: Sequence[Version]) -> str:
 
 def _parse_torch(torch: str) -> Version:
     try:
-        version = Version(torch)
+        version = parse_version(torch)
     except InvalidVersion:
-        raise PinError(f"{torch!r} is not a version of torch: write it like 2.13.0") from None
+        raise PinError(f"{torch[:200]!r} is not a version of torch: write it like 2.13.0") from None
     if version < Version(OLDEST):
         raise PinError(f"torch {torch} is older than {OLDEST}, the oldest that is measured.")
     return version

@@ -138,7 +138,7 @@ def require_known(kind: str, names: Sequence[str], existing: Sequence[str]) -> N
     """Raise PlanError for the first of `names` that is not among `existing`, with near ones."""
     for name in names:
         if name not in existing:
-            raise PlanError(f"Unknown {kind} {name!r}. {hint(name, existing)}")
+            raise PlanError(f"Unknown {kind} {name[:200]!r}. {hint(name, existing)}")
 
 
 def hint(name: str, existing: Sequence[str]) -> str:

@@ -6,13 +6,21 @@ from datetime import datetime
 from packaging.version import InvalidVersion, Version
 
 _FLAVOUR = re.compile(r"\+(cpu|cu\d+|rocm[\d.]+|xpu)(?=~|$)")
+MOST_CHARACTERS = 200  # of a version: Python reads no number of more than 4,300 digits
 BuildOrder = tuple[tuple[bool, Version], bool, bool, datetime]
+
+
+def parse_version(text: str) -> Version:
+    """Raises InvalidVersion."""
+    if len(text) > MOST_CHARACTERS:
+        raise InvalidVersion(f"a version of {len(text)} characters")
+    return Version(text)
 
 
 def version_order(version: str) -> tuple[bool, Version]:
     """Sorts versions of torch, oldest first; what is not a version comes first."""
     try:
-        return True, Version(version)
+        return True, parse_version(version)
     except InvalidVersion:
         return False, Version("0")
 

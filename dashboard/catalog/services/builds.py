@@ -24,7 +24,7 @@ from dashboard.catalog.core.candidates import (
 from dashboard.catalog.core.package_page import Release, Target, Wheel
 from dashboard.catalog.core.pins import OLDEST
 from dashboard.catalog.core.plan import PlanError, check_variant, hint
-from dashboard.catalog.core.versions import channel_of
+from dashboard.catalog.core.versions import channel_of, parse_version
 from dashboard.catalog.selectors.lookups import UnknownBuild, named_build
 from dashboard.catalog.services.package_index import (
     IndexProblem,
@@ -111,8 +111,8 @@ def add_variant(
     """
     if not NAME.fullmatch(name):
         raise BuildError(
-            f"{name!r} is not a name of a variant: use up to {NAME_LENGTH} lower-case letters, "
-            "digits and . _ -"
+            f"{name[:200]!r} is not a name of a variant: use up to {NAME_LENGTH} lower-case "
+            "letters, digits and . _ -"
         )
     if base.base_id is not None:
         raise BuildError(f"{base} is a variant itself: vary its base, {base.base}.")
@@ -320,9 +320,9 @@ def _add_new(releases: Iterable[Release], index_url: str) -> list[TorchBuild]:
 
 def _parse_version(version: str) -> Version:
     try:
-        parsed = Version(version)
+        parsed = parse_version(version)
     except InvalidVersion:
-        raise BuildError(f"{version!r} is not a version: write it like 2.13.0") from None
+        raise BuildError(f"{version[:200]!r} is not a version: write it like 2.13.0") from None
     if parsed < Version(OLDEST):
         raise BuildError(f"torch {version} is older than {OLDEST}, the oldest that is measured.")
     return parsed

@@ -8,10 +8,10 @@ import jsonschema_rs
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Model
-from packaging.version import InvalidVersion, Version
+from packaging.version import InvalidVersion
 
 from dashboard.catalog.core.plan import OWN_SIZE
-from dashboard.catalog.core.versions import channel_of
+from dashboard.catalog.core.versions import channel_of, parse_version
 from dashboard.catalog.selectors.lookups import measuring_machines
 from dashboard.language.contracts import Document, Refused, check_schema, read_schema
 from dashboard.models import Benchmark, Config, Machine, TorchBuild
@@ -101,7 +101,7 @@ def sync_build(*, build: Document) -> TorchBuild:
     Raises CatalogError.
     """
     if not isinstance(build, Mapping) or not build.get("label") or not build.get("version"):
-        raise CatalogError(f"builds: {build!r} needs a label and a version")
+        raise CatalogError(f"builds: {repr(build)[:200]} needs a label and a version")
     version = _checked_version(str(build["label"]), str(build["version"]))
     fields = {key: build[key] for key in BUILD_FIELDS if build.get(key) is not None}
     fields["version"] = version
@@ -123,8 +123,8 @@ def _checked_version(label: str, version: str) -> str:
     Raises CatalogError.
     """
     try:
-        parsed = Version(version)
-        is_its_label = Version(label).public == parsed.public and label == label.strip()
+        parsed = parse_version(version)
+        is_its_label = parse_version(label).public == parsed.public and label == label.strip()
     except InvalidVersion:
         is_its_label = False
     if not is_its_label:

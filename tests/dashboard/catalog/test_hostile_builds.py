@@ -1,5 +1,6 @@
 """Whatever names and versions say, a requirement is one plain line."""
 
+import json
 import re
 from contextlib import suppress
 
@@ -7,7 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dashboard.catalog.core.package_page import parse_releases
 from dashboard.catalog.core.pins import PinError, pinned_line
+from dashboard.catalog.services.builds import BuildError, add_build
 from dashboard.catalog.services.suite_catalog import CatalogError, sync_build
 from runner.environments.requirement_lines import UnsafeRequirement, checked, pinned_lines
 from runner.site import RequestedEnvironment
@@ -22,7 +25,10 @@ TAILS = [
     "\u2028--y",
     " @ http://x",
 ]
-WORDS = st.sampled_from(["", "2.99.0", "torch", "2.13.0+cpu", "-e", "--index-url=http://x", "../x"])
+DIGITS = "9" * 5000
+WORDS = st.sampled_from(
+    ["", DIGITS, "2.99.0", "torch", "2.13.0+cpu", "-e", "--index-url=http://x", "../x"]
+)
 HOSTILE = st.one_of(
     st.text(max_size=20), st.builds(str.__add__, WORDS, st.sampled_from(TAILS)), WORDS
 )
@@ -77,3 +83,22 @@ def test_build_is_known_by_what_it_was_built_for() -> None:
 def test_build_under_the_label_of_another_is_refused(label: str) -> None:
     with pytest.raises(CatalogError, match="with its label"):
         sync_build(build={"label": label, "version": "2.99.0"})
+
+
+@pytest.mark.django_db
+def test_refused_build_is_quoted_in_part() -> None:
+    with pytest.raises(CatalogError) as refused:
+        sync_build(build={"version": "x" * 2_000_000})
+    assert len(str(refused.value)) < 300
+
+
+@pytest.mark.django_db
+def test_version_of_too_many_digits_is_refused() -> None:
+    with pytest.raises(BuildError, match="is not a version"):
+        add_build(version=DIGITS)
+
+
+def test_wheel_of_too_many_digits_is_left_out() -> None:
+    name = f"torch-{DIGITS}-cp311-cp311-linux_x86_64.whl"
+    page = json.dumps({"files": [{"filename": name, "url": name}]}).encode()
+    assert parse_releases("application/json", page, "http://localhost/") == {}
