@@ -18,6 +18,7 @@ MOST_BYTES = 32 * 2**20  # unpacked, of each side
 _MOST_FILES = 24  # of each kind and side that are compared
 _MOST_LINES = 400  # of one file's difference
 _MOST_COMPARED = 5000  # lines of one file: the time that a comparison takes grows with their square
+_MOST_COMPARED_IN_ALL = 2 * _MOST_FILES * _MOST_COMPARED
 _CONTEXT = 3
 _NOISE = (
     # Blanks of one line: over several, the time would grow with the square of empty lines
@@ -64,11 +65,18 @@ def file_diffs(old: dict[str, str], new: dict[str, str]) -> list[FileDiff]:
     """What differs between two sides, changed files first, wrappers before kernels."""
     olds, news = _by_kind(old), _by_kind(new)
     diffs: list[FileDiff] = []
+    lines_left = _MOST_COMPARED_IN_ALL
     for kind in sorted({*olds, *news}, key=lambda kind: (kind != "wrapper", kind)):
         before, after = olds[kind], news[kind]
         same = before & after
-        removed, added = [*(before - same).elements()], [*(after - same).elements()]
-        diffs += _kind_diffs(kind, removed, added)
+        removed = [_lines(text) for text in (before - same).elements()][:_MOST_FILES]
+        added = [_lines(text) for text in (after - same).elements()][:_MOST_FILES]
+        lines = sum(map(len, removed + added))
+        lines_left -= lines
+        if lines_left >= 0:
+            diffs += _kind_diffs(kind, removed, added)
+        elif lines:
+            diffs.append(FileDiff(kind, "changed", [], lines))
     return sorted(diffs, key=lambda diff: diff.what != "changed")
 
 
@@ -87,30 +95,31 @@ def _by_kind(texts: dict[str, str]) -> defaultdict[str, Counter[str]]:
     return kinds
 
 
-def _kind_diffs(kind: str, old: list[str], new: list[str]) -> list[FileDiff]:
+def _lines(text: str) -> list[str]:
+    return text.splitlines()[:_MOST_COMPARED]
+
+
+def _kind_diffs(kind: str, old: list[list[str]], new: list[list[str]]) -> list[FileDiff]:
     """Each new file against the remaining old one that it is most like."""
     diffs = []
-    remaining = old[:_MOST_FILES]
-    for text in new[:_MOST_FILES]:
-        nearest = max(remaining, key=lambda other: _likeness(other, text), default=None)
-        if nearest is None:
-            diffs.append(_file_diff(kind, "new", "", text))
-        else:
-            remaining.remove(nearest)
-            diffs.append(_file_diff(kind, "changed", nearest, text))
-    for text in remaining:
-        diffs.append(_file_diff(kind, "gone", text, ""))
+    remaining = [(Counter(lines), lines) for lines in old]
+    for after in new:
+        if not remaining:
+            diffs.append(_file_diff(kind, "new", [], after))
+            continue
+        counted = Counter(after)
+        # By the share of lines that both have
+        likeness = [
+            (counted & others).total() / (len(after) + len(before)) for others, before in remaining
+        ]
+        _, nearest = remaining.pop(likeness.index(max(likeness)))
+        diffs.append(_file_diff(kind, "changed", nearest, after))
+    for _, lines in remaining:
+        diffs.append(_file_diff(kind, "gone", lines, []))
     return diffs
 
 
-def _likeness(text: str, other: str) -> float:
-    """0 to 1: the share of lines that both have."""
-    lines, others = Counter(text.splitlines()), Counter(other.splitlines())
-    return 2 * (lines & others).total() / max(lines.total() + others.total(), 1)
-
-
-def _file_diff(kind: str, what: str, old: str, new: str) -> FileDiff:
-    before, after = old.splitlines()[:_MOST_COMPARED], new.splitlines()[:_MOST_COMPARED]
+def _file_diff(kind: str, what: str, before: list[str], after: list[str]) -> FileDiff:
     unified = difflib.unified_diff(before, after, "before", "after", lineterm="", n=_CONTEXT)
     lines = list(unified)[2:]  # without the two lines of file names
     return FileDiff(kind, what, lines[:_MOST_LINES], max(len(lines) - _MOST_LINES, 0))

@@ -60,6 +60,20 @@ def test_long_difference_is_cut_and_counted() -> None:
     assert diff.left_out > 0
 
 
+def test_lines_that_are_compared_are_limited_in_all() -> None:
+    old, new = (
+        {
+            f"{kind}/{number}": f"{kind} {number} {side}\n" + "\n".join(map(str, range(5000)))
+            for kind in ("kernels", "ptx")
+            for number in range(24)
+        }
+        for side in ("old", "new")
+    )
+    diffs = file_diffs(old, new)
+    assert [diff.kind for diff in diffs if diff.lines] == ["kernels"] * 24
+    assert [diff.left_out for diff in diffs if diff.kind == "ptx"] == [2 * 24 * 5000]
+
+
 @pytest.mark.parametrize("archive", [b"", b"no archive", packed({"a": KERNEL})[:100]])
 def test_damaged_archive_is_unreadable(archive: bytes) -> None:
     with pytest.raises(Refused):
