@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import Count, Exists, Max, OuterRef, Q
 from django.db.models.functions import Coalesce
 
-from dashboard.catalog.core.versions import version_order
+from dashboard.catalog.core.versions import variant_of, version_order
 from dashboard.models import Job, Purpose, Run
 
 
@@ -185,11 +185,21 @@ def builds_by_version(
         if tested.machine_key == machine and is_chosen:
             there[tested.build] = tested
     return sorted(
-        there.values(), key=lambda tested: (version_order(tested.version), tested.at), reverse=True
+        there.values(),
+        key=lambda tested: (
+            version_order(tested.version),
+            not variant_of(tested.label),
+            tested.at,
+        ),
+        reverse=True,
     )
 
 
 def labels_newest_first(measured: Sequence[MeasuredBuild]) -> list[str]:
-    """The builds by version."""
+    """The builds by version, plain ones before their variants."""
     versions = {tested.label: tested.version for tested in measured}
-    return sorted(versions, key=lambda label: version_order(versions[label]), reverse=True)
+    return sorted(
+        versions,
+        key=lambda label: (version_order(versions[label]), not variant_of(label)),
+        reverse=True,
+    )

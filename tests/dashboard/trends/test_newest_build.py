@@ -15,6 +15,11 @@ from packaging.version import Version
 
 from dashboard.alerts.services import triage
 from dashboard.catalog.core.versions import build_order
+from dashboard.comparisons.selectors.measured_builds import (
+    builds_by_version,
+    labels_newest_first,
+    measured_builds,
+)
 from dashboard.models import Job, Series, Worker
 from dashboard.overview.selectors import families
 from dashboard.results.selectors import rollup
@@ -207,6 +212,16 @@ def test_change_is_held_against_a_build_of_the_same_variant() -> None:
     assert (str(series.newest_build), series.previous_value) == ("2.15.0", 2.0)
     newest.roll_up(series=Series.objects.values_list("pk", flat=True))
     assert rolled_up() == kept
+
+
+def test_lists_of_builds_have_the_plain_one_before_its_variant() -> None:
+    worker = site.worker()
+    for hour, build in enumerate(("2.15.0", "2.15.0~scalar")):
+        measure(worker, Measured(site.MLP, build, 2.0), hour)
+    measured = measured_builds()
+    builds = builds_by_version(measured, measured[0].machine_key, "")
+    assert [build.label for build in builds] == ["2.15.0", "2.15.0~scalar"]
+    assert labels_newest_first(measured) == ["2.15.0", "2.15.0~scalar"]
 
 
 def test_builds_of_one_version_go_by_the_track_then_by_their_first_run() -> None:
