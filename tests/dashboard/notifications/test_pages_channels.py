@@ -1,10 +1,9 @@
 """The page that shows who is notified."""
 
 from datetime import time
-from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.utils import timezone
 
@@ -63,9 +62,11 @@ def test_disabled_channel_and_rule_without_channels_stand_out(reader: Client) ->
 
 
 def test_answers_are_shown_only_to_those_who_may_see_the_log(
-    client: Client, admin_user: User, settings: Any
+    client: Client, admin_user: User
 ) -> None:
-    settings.PUBLIC_READ = True
+    reads_alerts = User.objects.create_user("reads-alerts")
+    reads_alerts.user_permissions.add(Permission.objects.get(codename="view_alertgroup"))
+    client.force_login(reads_alerts)
     made = channel(name="ops", url="mailto://user:hunter2@smtp.example.org?to=a@example.org")
     rule(made)
     Delivery.objects.create(
