@@ -175,8 +175,12 @@ def test_two_metrics_share_axis_edge_zoom_and_the_hovered_point(page: Page) -> N
     wait_until_true(page, f"new Set({RANGES}.map(String)).size === 1")
 
 
-def test_values_fit_what_is_zoomed_where_nothing_is_asked_for_again(page: Page) -> None:
-    page.goto(alerting.stepped().group.get_absolute_url())
+def test_values_fit_what_is_zoomed_where_nothing_is_asked_for_again(
+    context: BrowserContext,
+) -> None:
+    alert = alerting.stepped()
+    page = context.new_page()
+    page.goto(alert.group.get_absolute_url())
     plot = drawn(page).locator(".plot").first
     shown = "plot => plot._fullLayout.yaxis.range"
     whole = plot.evaluate(shown)
