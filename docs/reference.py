@@ -76,7 +76,8 @@ def metrics_page() -> str:
         for metric in METRICS.values()
     ]
     about = (
-        "What a result can hold. *Threshold* is the default: a change is reported from three quarters of it on. "
+        "What a result can hold. *Threshold* is the default: a change is reported from three "
+        "quarters of it on. "
         "*Judged* are the metrics that raise alerts; the others follow from them, or are shown "
         "next to them."
     )

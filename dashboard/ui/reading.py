@@ -13,6 +13,8 @@ def may_read(user: AbstractBaseUser | AnonymousUser) -> bool:
         return True
     if not isinstance(user, PermissionsMixin) or not user.is_active:
         return False
+    if user.is_superuser:
+        return True
     for permissions_of in (user.get_group_permissions, user.get_user_permissions):
         if any(permission.startswith("dashboard.") for permission in permissions_of()):
             return True

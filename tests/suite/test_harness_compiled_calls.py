@@ -181,7 +181,7 @@ def test_whole_steps_have_no_forward_pass_to_count() -> None:
 
 
 def test_exported_packages_and_old_releases_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    package: Any = SimpleNamespace(config=SimpleNamespace(target="aot_inductor"))
+    package: Any = SimpleNamespace(config=SimpleNamespace(compiles=True, target="aot_inductor"))
     with pytest.raises(NotObserved, match="exported"):
         compiled_calls.check(package)
     monkeypatch.setattr(torch, "__version__", "2.4.1")
