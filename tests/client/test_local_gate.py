@@ -147,6 +147,15 @@ def test_file_without_a_usable_model_is_not_a_regression(tmp_path: Path, name: s
     assert PLACES.get(name, "") in str(error.value)
 
 
+@pytest.fixture
+def in_a_terminal() -> Iterator[None]:
+    """Where SIGINT counts: what a shell starts in the background, and its children, ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("in_a_terminal")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signal_ends_the_gate_and_what_it_measures(tmp_path: Path, number: int) -> None:
     write_model(tmp_path / "model.py", 1)
