@@ -26,6 +26,7 @@ from results_fair import fair_eager  # noqa: E402
 from results_figures import figures  # noqa: E402
 from results_releases import (  # noqa: E402
     LEAST_SINGLE_PERCENT,
+    LIMIT_PERCENT,
     evened_in_turn,
     launch_spread,
     names_changed,
@@ -68,7 +69,6 @@ from results_summary import (  # noqa: E402
 
 from benchmarks_suite.registry import BENCHMARKS  # noqa: E402
 from dashboard.language.metrics import METRICS  # noqa: E402
-from tests.perf.kernel_choices import LIMIT_PERCENT  # noqa: E402
 
 IN_TURN = ("h200_four_releases", "h200_own_launches")  # four releases took turns there
 # The oldest and the newest of them took turns there
@@ -331,7 +331,7 @@ def distributed(groups: Groups) -> Iterator[Sequence[str]]:
 
 
 def _newest_yardstick(folders: Iterable[Path]) -> str:
-    """What tests/perf/yardstick.py printed in the newest session that has it."""
+    """What tests/lab/yardstick.py printed in the newest session that has it."""
     *_, newest = (folder for folder in folders if (folder / YARDSTICK).exists())
     return (newest / YARDSTICK).read_text().strip()
 

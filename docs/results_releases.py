@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
-from statistics import median
+from statistics import fmean, median
 
 from results_cells import arrow, short_name
 from results_summary import (
@@ -20,10 +20,9 @@ from dashboard.language.metrics import METRICS
 from dashboard.results.core.kernel_profile import ArmProfile, arm_profiles
 from dashboard.results.core.launches import EvenedChange, evened_change, evened_ms
 from dashboard.results.core.result_format import parse_result
-from tests.perf.device_time import half_range_percent
-from tests.perf.kernel_choices import LIMIT_PERCENT
 
 UNDECIDED = {"same": "the same", "unknown": "not known"}  # of a change, its words say the verdict
+LIMIT_PERCENT = 0.3  # half the range of processes that agree
 LEAST_SINGLE_PERCENT = 10.0  # of a change between one process a side, to be listed
 
 
@@ -73,8 +72,7 @@ def launch_spread(documents: Iterable[Document]) -> str:
 
 
 def _agree(times: Sequence[float]) -> bool:
-    spread = half_range_percent(times)
-    return spread is not None and spread <= LIMIT_PERCENT
+    return len(times) > 1 and 50 * (max(times) - min(times)) / fmean(times) <= LIMIT_PERCENT
 
 
 def upgrades(groups: Groups, metric: str) -> Iterator[Sequence[str]]:

@@ -39,7 +39,7 @@ NO_RUN = -1e9
 
 @dataclass(frozen=True, slots=True)
 class RequiredEvidence:
-    """The calibrated evidence that a change needs, in nats (tests/perf/detector.py measures the
+    """The calibrated evidence that a change needs, in nats (tests/lab/detector.py measures the
     false alerts that it leaves).
 
     base: for a run of 4 points, with everything known, at the prior's autocorrelation. The others

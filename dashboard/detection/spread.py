@@ -12,7 +12,7 @@ from dashboard.detection.noise_model import NoiseModel
 from dashboard.detection.tables import CENTRE, EDGE, STEPS_PER_SCALE, Floats
 
 REQUIRED_NATS = 6.0
-"""Evidence of a wider noise that is reported (tests/perf/hard_cases.py has the false ones)."""
+"""Evidence of a wider noise that is reported (tests/lab/hard_cases.py has the false ones)."""
 PER_POINT = 14.0
 """More of it while the model comes from few points, by their number, inversely."""
 BEYOND_STEP = 3.0

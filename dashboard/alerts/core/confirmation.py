@@ -15,7 +15,7 @@ assumed; the tests simulate heavy tails, outliers, two modes and autocorrelation
 
 **The first pair is a warm-up** and not among the pairs that are compared: a build that has just
 been installed, or a machine that was idle, makes the first process slow, and one pair that is far
-off widens the interval for good. tests/perf/confirmation.py compares this with bounds that bear one
+off widens the interval for good. tests/lab/confirmation.py compares this with bounds that bear one
 pair that is off: they confirm less, also where nothing is off.
 
 **Smaller than reported**: the detector's first estimate may be too large. An interval on the

@@ -18,7 +18,7 @@ from dashboard.alerts.core.confirmation import (
     draw_order,
 )
 from dashboard.detection import Settings
-from tests.perf import confirmation as simulation
+from tests.lab import confirmation as simulation
 
 SETTINGS = Settings(2.0)
 TRIES = 400

@@ -25,7 +25,7 @@ from dashboard.models import Alert
 from tests.builders import alerting
 from tests.builders.detection import ReportedChange, changes, points
 from tests.builders.reading import page_text
-from tests.perf import noise
+from tests.lab import noise
 
 LATENCY, DRIFT, BREAKS = METRICS["latency_ms"], METRICS["drift"], METRICS["graph_breaks"]
 SHOWN = re.compile(r"(?P<percent>[\d.,]+)%.*from (?P<before>.+?) to (?P<after>.+?)\s*(ms|$)")

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.perf.bounds import Figure, fallen_behind
-from tests.perf.detector import figures
-from tests.perf.noise import KINDS
-from tests.perf.simulation import QUICK
+from tests.lab.bounds import Figure, fallen_behind
+from tests.lab.detector import figures
+from tests.lab.noise import KINDS
+from tests.lab.simulation import QUICK
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pytest
 
 from dashboard.detection import OnlineDetector, SeriesNoise, Settings, usual_noise
 from tests.builders.detection import changes, points, quiet, verdicts
-from tests.perf.noise import KINDS, LEVEL
+from tests.lab.noise import KINDS, LEVEL
 
 OTHERS = [SeriesNoise(0.5, 1.73, 150.0), SeriesNoise(0.48, 1.8, 150.0)] * 3
 

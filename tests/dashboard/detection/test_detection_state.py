@@ -9,7 +9,7 @@ import pytest
 
 from dashboard.detection import OnlineDetector, Settings, UsualNoise
 from tests.builders.detection import Floats, points, quiet
-from tests.perf.noise import KINDS
+from tests.lab.noise import KINDS
 
 
 def eventful(kind: str, seed: int) -> Floats:

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks_suite.harness import recorded
 from dashboard.language.metrics import METRICS
-from tests.perf.scatter import apart, values_of
+from tests.lab.scatter import apart, values_of
 
 KEPT = sorted((Path(__file__).parents[2] / "data").glob("h[12]00_*"))
 A_TENTH, HALF = 0.1, 0.5

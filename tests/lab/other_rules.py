@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.perf.level_costs import costs_of_stretches
+from tests.lab.level_costs import costs_of_stretches
 
 Floats = NDArray[np.float64]
 ASV_THRESHOLD = 0.05  # of a regression, relative to the level before

@@ -1,16 +1,15 @@
-"""Print how good the detector is: false alerts, delays, drift, power and cost, with 95% bounds.
+"""Print how good the detector is: false alerts, delays, drift and power, with 95% bounds.
 
-    python -m tests.perf.detector
+    python -m tests.lab.detector
         the whole table, from the final seeds (many minutes)
-    python -m tests.perf.detector --hard
+    python -m tests.lab.detector --hard
         the cases that are hard for a detector, alone
-    python -m tests.perf.detector --quick
+    python -m tests.lab.detector --quick
         what the tests run: fewer series, from the development seeds
-    python -m tests.perf.detector --quick --record
+    python -m tests.lab.detector --quick --record
         accept today's quick figures as what later detectors must reach
 
-Set OTAVA_PYTHON to the interpreter of an environment that has apache-otava, and the cost is
-compared with its. The final seeds are for the table in docs/detection.md: never look at them while
+The final seeds are for the table in docs/detection.md: never look at them while
 changing the detector.
 """
 
@@ -21,11 +20,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from dashboard.detection import OnlineDetector, smallest_change_shown
-from tests.perf.bounds import Figure, fallen_behind, median, rate, record, share
-from tests.perf.cost import costs
-from tests.perf.hard_cases import hard_cases, limits
-from tests.perf.noise import KINDS, LEVEL, Floats, Noise, gaussian, points
-from tests.perf.simulation import (
+from tests.lab.bounds import Figure, fallen_behind, median, rate, record, share
+from tests.lab.hard_cases import hard_cases, limits
+from tests.lab.noise import KINDS, LEVEL, Floats, Noise, gaussian, points
+from tests.lab.simulation import (
     FINAL,
     NEVER,
     QUICK,
@@ -155,8 +153,6 @@ def main() -> int:
     for figure in table(QUICK if options.quick else FINAL):
         print(figure, flush=True)
         measured.append(figure)
-    for line in costs():
-        print(line)
     if options.record:
         record(measured)
     worse = fallen_behind(measured) if options.quick else []

@@ -1,6 +1,6 @@
 """How far kept results of one thing lie apart: between processes of a build, and between releases.
 
-    python -m tests.perf.scatter RESULTS... [--metric drift] [--metric drift_loss]
+    python -m tests.lab.scatter RESULTS... [--metric drift] [--metric drift_loss]
 
 RESULTS: as `benchmarks_suite coverage` takes them. One thing is a case, in one version of its
 benchmark, with as many steps before the loss is compared, on a machine, plain or as a variant. It

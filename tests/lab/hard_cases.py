@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tests.perf.bounds import Figure, median, rate, share
-from tests.perf.hard_noise import DEVICE_LEVELS, HARD, devices_of
-from tests.perf.noise import KINDS, LEVEL, Floats, gaussian, two_modes
-from tests.perf.simulation import (
+from tests.lab.bounds import Figure, median, rate, share
+from tests.lab.hard_noise import DEVICE_LEVELS, HARD, devices_of
+from tests.lab.noise import KINDS, LEVEL, Floats, gaussian, two_modes
+from tests.lab.simulation import (
     NEVER,
     QuietRun,
     Size,

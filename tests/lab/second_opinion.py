@@ -1,7 +1,7 @@
 """Judge public benchmark histories as imports are judged, next to the other tools' own rules.
 
-    python -m tests.perf.second_opinion asv PATH/results/MACHINE --one-in 20
-    python -m tests.perf.second_opinion data.js PATH/data.js
+    python -m tests.lab.second_opinion asv PATH/results/MACHINE --one-in 20
+    python -m tests.lab.second_opinion data.js PATH/data.js
 
 PATH is a checkout of a repository in which a project publishes the results of asv, or the data.js
 of github-action-benchmark. docs/detection.md says which ones the figures there come from.
@@ -34,9 +34,9 @@ from scipy.stats import mannwhitneyu
 from dashboard.alerts.core.history_replay import changes_of
 from dashboard.language.wording import metric_of
 from dashboard.results.core.series_points import settings_of
-from tests.perf.level_costs import costs_of_beginnings
-from tests.perf.other_rules import ASV_THRESHOLD, Alarm, Floats, previous_value, step_fit
-from tests.perf.public_histories import History, histories
+from tests.lab.level_costs import costs_of_beginnings
+from tests.lab.other_rules import ASV_THRESHOLD, Alarm, Floats, previous_value, step_fit
+from tests.lab.public_histories import History, histories
 
 LEAST = 100  # points of a series that is judged
 LEVEL, SHORTEST = 20, 5  # points of the level before an alert; of what is later, at least

@@ -1,6 +1,6 @@
 """How a confirmation bears a process that is far off: candidate rules, simulated side by side.
 
-    python -m tests.perf.confirmation [--tries 4000] [--only TEXT]
+    python -m tests.lab.confirmation [--tries 4000] [--only TEXT]
 
 A pair's difference is that of two processes' logarithms. Nothing changed, or a change of 2, 3 or
 5%; 1 or 2% of normal noise between processes; at most MEASURED pairs; and one of

@@ -2,8 +2,8 @@
 
 It uses no code of ours.
 
-    python tests/perf/yardstick.py [--size standard] [--device cuda] [--only mlp] [RESULTS...]
-    python tests/perf/yardstick.py --device-time [RESULTS...]
+    python tests/lab/yardstick.py [--size standard] [--device cuda] [--only mlp] [RESULTS...]
+    python tests/lab/yardstick.py --device-time [RESULTS...]
 
 RESULTS are result files of the suite (or folders of them) from the same session; their latencies
 and speedups are printed next to those measured here. A turn is one block of steps, as long as a

@@ -14,7 +14,7 @@ from dashboard.detection import (
     usual_noise,
 )
 from dashboard.detection.segment import Watching
-from tests.perf.noise import LEVEL, Floats, Noise, points
+from tests.lab.noise import LEVEL, Floats, Noise, points
 
 SETTINGS = Settings()
 NEVER = 99.0

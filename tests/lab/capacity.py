@@ -1,4 +1,4 @@
-"""What a result, datum, judgement, heartbeat and message cost: tests/perf/capacity.py [RESULTS]
+"""What a result, datum, judgement, heartbeat and message cost: tests/lab/capacity.py [RESULTS]
 
 The figures from which docs/operations.md works out how large a fleet may get. It starts its own
 Postgres and broker. CPU time of this process and of Postgres is reported next to wall-clock time,

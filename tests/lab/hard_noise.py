@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.signal import lfilter
 
-from tests.perf.noise import SETTLING, Floats, Noise, gaussian
+from tests.lab.noise import SETTLING, Floats, Noise, gaussian
 
 
 def autoregressive(rho: float) -> Noise:

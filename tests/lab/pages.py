@@ -1,22 +1,17 @@
-"""How long the pages take on a big history, next to the floor for the same work in the same run.
+"""Times of the pages on a big history: python tests/lab/pages.py, on the site's database.
 
     manage.py shell -c "from tests.builders.pages import history; history(20000, 500)"
-    python tests/perf/pages.py [--json FILE] [--beside FILE]      on the site's database
+        makes one of 10 million data
 
 Static files have to be collected. The times are of Django's test client, warm and signed in, with
-every middleware and the compression of the response. The floor of the data endpoint is the bare SQL
-of the same series through psycopg, plus the JSON encoding of its rows. CPU time, of this process
-and its Postgres process together, is what counts where the machine has other work. Series of 5,000
-and of 100,000 points are written for this alone, in a transaction that is rolled back. `--json`
-saves the times, and `--beside` compares them with saved ones, of a smaller history for example.
+every middleware and the compression of the response. CPU time, of this process and its Postgres
+process together, is what counts where the machine has other work. Exits with 1 where a page takes
+longer than BOUNDS_MS, or more queries than it should.
 """
 
-import argparse
 import gzip
-import json
 import logging
 import os
-import re
 import statistics
 import sys
 import time
@@ -32,17 +27,13 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 from dashboard import wsgi  # noqa: F401
 
 # isort: split
-import orjson
 import psutil
-from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import connection, transaction
+from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from dashboard.models import AlertGroup, Datum, Job, Series, TorchBuild
-from dashboard.results.selectors import trend
-from tests.perf.long_series import LONG, SPIKE, remove, write_series
 
 REPEATS = 40
 BOUNDS_MS = {
@@ -52,8 +43,6 @@ BOUNDS_MS = {
     "/compare/": 150.0,
     "series page": 30.0,
 }
-SAME = 1.2  # up to so many times the CPU of another history counts as "the same"
-TIMES_THE_FLOOR = 2.0
 MOST_QUERIES = 10
 MOST_QUERIES_OF = {
     # What changed with its chart, which release, each family, who works: each is read on its own
@@ -119,41 +108,16 @@ class Report:
 
     def __init__(self, client: Client) -> None:
         self.client = client
-        self.timings: dict[str, Timing] = {}
         self.exceeded: list[str] = []
         print(f"{'ms':38} median    worst      CPU  queries  compressed")
 
-    def floor(self, name: str, series: Series) -> Timing:
-        """The rows of one series as psycopg gives them, as JSON: nothing can answer faster."""
-        parameters = {
-            "series": [series.pk],
-            "failures": [],
-            "newest": None,
-            "start": None,
-            "end": None,
-        }
-
-        def query_and_encode() -> bytes:
-            with connection.cursor() as cursor:
-                cursor.execute(trend._DATA, parameters)
-                return orjson.dumps(list(zip(*cursor.fetchall(), strict=True)))
-
-        timing = timed(query_and_encode)
-        print(f"{name:38}{timing}")
-        return timing
-
-    def page(self, name: str, address: str, floor: Timing | None = None) -> None:
+    def page(self, name: str, address: str) -> None:
         response = self.client.get(address)
         assert response.status_code == 200, f"{address} answered {response.status_code}"
-        timing = self.timings[name] = timed(lambda: self.client.get(address))
+        timing = timed(lambda: self.client.get(address))
         with CaptureQueriesContext(connection) as queries:
             self.client.get(address)
-        remarks = []
         bound_ms = BOUNDS_MS.get(name)
-        if floor:
-            bound_ms = TIMES_THE_FLOOR * floor.median
-            times, cpu_times = timing.median / floor.median, timing.cpu / floor.cpu
-            remarks.append(f"{times:.1f} × the floor, {cpu_times:.1f} × its CPU")
         exceeded = []
         if bound_ms and timing.median > bound_ms:
             exceeded.append(f"over {bound_ms:.0f} ms")
@@ -161,7 +125,7 @@ class Report:
         if len(queries) > most:
             exceeded.append(f"more than {most} queries")
         self.exceeded += [f"{name}: {bound}" for bound in exceeded]
-        remarks += exceeded
+        remarks = list(exceeded)
         scanned = large_scans(queries)
         if scanned:
             remarks.append(f"without an index: {', '.join(sorted(scanned))}")
@@ -198,22 +162,6 @@ def _scanned(node: dict[str, Any]) -> Iterator[str]:
         yield from _scanned(child)
 
 
-def measure_long(report: Report) -> None:
-    """The data endpoint on long series."""
-    for points, apart in LONG:
-        with transaction.atomic():
-            series = write_series(points, apart)
-            floor = report.floor(f"floor: SQL and JSON of {points:,} points", series)
-            selection = f"machine={series.machine.key}&track={series.track.key}"
-            address = f"/series/{series.benchmark}/data.json?{selection}"
-            report.page(f"data endpoint, {points:,} points", address, floor)
-            figure = json.loads(gzip.decompress(report.client.get(address).content))
-            line = next(trace for trace in figure["data"] if trace["meta"]["role"] == "line")
-            spike = "kept" if SPIKE in line["y"] else "LOST"
-            print(f"{'':38}{len(line['x']):,} points sent, the one spike {spike}")
-            transaction.set_rollback(True)
-
-
 def measure_pages(report: Report) -> None:
     series = (
         Series.objects.filter(metric="latency_ms", count__gt=0)
@@ -244,50 +192,12 @@ def measure_pages(report: Report) -> None:
         report.page(address[:38], address)
 
 
-def first_visit_kb(client: Client) -> float:
-    """kB of everything that a first visit to a page with a chart loads, as whitenoise sends it."""
-    series = Series.objects.filter(metric="latency_ms").select_related("benchmark")[0]
-    response = client.get(f"/series/{series.benchmark}/")
-    page = gzip.decompress(response.content).decode()
-    total_kb = compressed_kb(response)
-    for name in set(re.findall(r'(?:src|href)="/static/([^"]+)"', page)):
-        file = Path(settings.STATIC_ROOT) / name
-        variants = file.parent.glob(f"{file.name}*")  # as it is, and compressed
-        total_kb += min(variant.stat().st_size for variant in variants) / 1000
-    return total_kb
-
-
-def compare(timings: dict[str, Timing], saved: dict[str, list[float]]) -> None:
-    """Print how many times as long each took as on another history."""
-    for name, timing in timings.items():
-        if name not in saved:
-            continue
-        other = Timing(*saved[name])
-        times, cpu_times = timing.median / other.median, timing.cpu / other.cpu
-        verdict = "the same within 20%" if cpu_times <= SAME else "MORE than 20% longer"
-        print(f"{name:38}{times:6.2f} × as long as there, {cpu_times:.2f} × the CPU: {verdict}")
-
-
 def main() -> int:
     logging.disable(logging.WARNING)
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--beside", type=Path)
-    options = parser.parse_args()
-    for points, _ in LONG:
-        remove(points)  # what a script that was killed left, would be the longest series here
     print(f"{Series.objects.count():,} series, {Datum.objects.count():,} data")
     report = Report(reader())
     measure_pages(report)
-    measure_long(report)
-    print(f"A first visit to a page with a chart loads {first_visit_kb(report.client):,.0f} kB")
     print(f"Over their bounds: {'; '.join(report.exceeded) or 'none'}")
-    if options.json:
-        options.json.write_text(json.dumps(report.timings, indent=1))
-    if options.beside:
-        compare(report.timings, json.loads(options.beside.read_text()))
     return 1 if report.exceeded else 0
 
 
