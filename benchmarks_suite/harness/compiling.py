@@ -5,8 +5,7 @@ anything is compiled. Nothing is compiled here: that happens in the arm's first 
 a start measures.
 """
 
-import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -109,19 +108,27 @@ def compile_arguments(config: Config) -> dict[str, Any]:
 
 
 def mark_varying_sizes(working_copy: WorkingCopy) -> None:
-    """Marks the sizes that differ between batches.
+    """Marks the sizes that differ between batches, the batch's own where none does.
 
-    Where none does, as with one batch, it marks the first size of each tensor (the batch's).
+    A size that only might differ stays a constant: marked next to one that the model ties to a
+    constant (the images of a caption of fixed batch), Dynamo would refuse it.
     """
-    for name, example in working_copy.batches[0].items():
-        if not isinstance(example, torch.Tensor) or example.dim() == 0:
-            continue
-        tensors = [batch[name] for batch in working_copy.batches]
-        sizes_of_axes = zip(*(tensor.shape for tensor in tensors), strict=True)
-        varying = [axis for axis, sizes in enumerate(sizes_of_axes) if len(set(sizes)) > 1]
-        for tensor, axis in itertools.product(tensors, varying or [0]):
-            if tensor.shape[axis] > 1:
-                torch._dynamo.mark_dynamic(tensor, axis)
+    varying = list(_varying_sizes(working_copy.batches))
+    for batch in working_copy.batches:
+        tensors = {name: value for name, value in batch.items() if isinstance(value, torch.Tensor)}
+        for name, axis in varying or [(name, 0) for name in tensors if tensors[name].dim()]:
+            if tensors[name].shape[axis] > 1:
+                torch._dynamo.mark_dynamic(tensors[name], axis)
+
+
+def _varying_sizes(batches: Sequence[Inputs]) -> Iterator[tuple[str, int]]:
+    """(input, axis) of each size that differs between batches."""
+    for name, example in batches[0].items():
+        if isinstance(example, torch.Tensor):
+            shapes = [batch[name].shape for batch in batches]
+            for axis, sizes in enumerate(zip(*shapes, strict=True)):
+                if len(set(sizes)) > 1:
+                    yield name, axis
 
 
 # One function for each target: (working copy, module, config) -> the arm

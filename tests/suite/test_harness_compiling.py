@@ -110,6 +110,15 @@ def test_marked_sizes_vary_without_a_recompile() -> None:
     assert len(COUNTED) == 1
 
 
+def test_a_size_that_never_varies_is_not_marked_next_to_one_that_does() -> None:
+    workload = a_workload(call=lambda module, batch: module(batch["x"].sum(1) + batch["y"]))
+    subject = working_copy(workload, mode="inference")
+    y = torch.randn(5, 32)  # its batch is tied to that of x, which is a constant
+    subject.batches = [{"x": torch.randn(5, length, 32), "y": y} for length in (3, 4, 7)]
+    steps_of(CONFIGS["inductor_mark_dynamic"], subject, steps=3)
+    assert len(COUNTED) == 1
+
+
 def test_eager_is_not_touched_by_what_the_other_arm_compiles() -> None:
     subject = working_copy(mode="inference")
     steps_of(CONFIGS["regional"], subject)
