@@ -82,37 +82,30 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture(scope="session")
 def embedded_postgres() -> Iterator[dict[str, Any]]:
-    """Django's description of a server that lives as long as the session."""
+    """Django's description of a migrated server that lives as long as the session."""
     from dashboard.local.embedded_postgres import EmbeddedPostgres
     from dashboard.site.configuration import database
+    from tests.builders.migrated_postgres import copy_migrated_postgres
 
+    copy_migrated_postgres(VAR / "postgres")
     server = EmbeddedPostgres(VAR / "postgres")
     try:
-        described = database(server.start())
-        _forget_durability(server.url)
-        yield described
+        yield database(server.start())
     finally:
         server.stop()
 
 
-def _forget_durability(url: str) -> None:
-    """Its data end with the session: writing them to the disk for good would only take time."""
-    import psycopg
-
-    with psycopg.connect(url, autocommit=True) as connection:
-        for name in ("fsync", "full_page_writes", "synchronous_commit"):
-            connection.execute(f"ALTER SYSTEM SET {name} = off")
-        connection.execute("SELECT pg_reload_conf()")
-
-
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(request: pytest.FixtureRequest) -> None:
-    """pytest-django asks for this before it makes the test database."""
+    """pytest-django asks for this before it makes the test database: a copy of the migrated one."""
     if EMBEDDED:
         from django.db import connections
 
+        from dashboard.local.embedded_postgres import DATABASE
+
         described = request.getfixturevalue("embedded_postgres")
-        connections["default"].settings_dict.update(described)
+        settings = connections["default"].settings_dict
+        settings.update(described, TEST={**settings["TEST"], "TEMPLATE": DATABASE})
 
 
 @pytest.fixture

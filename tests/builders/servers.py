@@ -9,6 +9,7 @@ from urllib.parse import quote
 from django.db import connection
 
 from dashboard.local.embedded_postgres import EmbeddedPostgres
+from tests.builders.migrated_postgres import copy_migrated_postgres
 
 
 @contextmanager
@@ -21,8 +22,9 @@ def open_folder() -> Iterator[Path]:
 
 @contextmanager
 def running_postgres() -> Iterator[str]:
-    """DATABASE_URL of a Postgres that lives as long as the block."""
+    """DATABASE_URL of a migrated Postgres that lives as long as the block."""
     with open_folder() as folder:
+        copy_migrated_postgres(folder / "postgres")
         server = EmbeddedPostgres(folder / "postgres")
         try:
             yield server.start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -40,9 +41,9 @@ def inbox() -> Iterator[Mailbox]:
         yield box
 
 
-@pytest.fixture
-def empty_database(db: None) -> Iterator[str]:
-    """The address of a database with nothing in it, beside the test's own."""
+@contextmanager
+def database_beside(template: str) -> Iterator[str]:
+    """The address of another database on the server of the test's own."""
     import psycopg
     from django.db import connection
 
@@ -50,9 +51,25 @@ def empty_database(db: None) -> Iterator[str]:
 
     name = f"{connection.settings_dict['NAME']}_beside"
     with psycopg.connect(address("postgres"), autocommit=True) as server:
-        server.execute(f"CREATE DATABASE {name}")
+        server.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
         yield address(name)
         server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def empty_database(db: None) -> Iterator[str]:
+    """The address of a database with nothing in it."""
+    with database_beside("template1") as url:
+        yield url
+
+
+@pytest.fixture
+def migrated_database(db: None) -> Iterator[str]:
+    """The address of a database with every migration, where the tests' server is their own."""
+    from django.db import connection
+
+    with database_beside(connection.settings_dict["TEST"]["TEMPLATE"] or "template1") as url:
+        yield url
 
 
 @pytest.fixture(scope="module")

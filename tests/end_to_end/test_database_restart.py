@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from dashboard.local.embedded_postgres import EmbeddedPostgres
+from tests.builders.migrated_postgres import copy_migrated_postgres
 from tests.builders.servers import open_folder
 from tests.builders.web_process import WebProcess, web_process
 
@@ -14,6 +15,7 @@ from tests.builders.web_process import WebProcess, web_process
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[EmbeddedPostgres]:
     with open_folder() as folder:
+        copy_migrated_postgres(folder / "postgres")
         server = EmbeddedPostgres(folder / "postgres")
         server.start()
         yield server

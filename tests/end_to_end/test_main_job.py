@@ -37,7 +37,7 @@ def var() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def site(var: Path) -> Iterator[LocalSite]:
-    with local_site(var) as running:
+    with local_site(var, migrated=True) as running:
         yield running
 
 

@@ -127,7 +127,7 @@ def answers(url: str) -> bool:
 
 def test_after_kill_9_nothing_is_left_the_next_start_has_all_data_and_ctrl_c_is_clean() -> None:
     with open_folder() as folder:
-        with local_site(folder / "var") as killed:
+        with local_site(folder / "var", migrated=True) as killed:
             key, pids = local_env.read(killed.var)["SECRET_KEY"], children(killed)
             killed.kill()
         assert processes.wait_until(lambda: not any(map(processes.is_running, pids)), GONE_S)

@@ -8,7 +8,7 @@ import pytest
 from dashboard.local import external_servers
 from dashboard.local.embedded import ServerError
 from dashboard.local.embedded_broker import EmbeddedBroker
-from tests.builders.servers import running_postgres
+from tests.builders.servers import address
 
 
 def refusal(check: Callable[[str], None], url: str) -> str:
@@ -20,9 +20,8 @@ def refusal(check: Callable[[str], None], url: str) -> str:
     return ""
 
 
-def test_postgres_that_answers_is_accepted() -> None:
-    with running_postgres() as url:
-        assert refusal(external_servers.check_postgres, url) == ""
+def test_postgres_that_answers_is_accepted(db: None) -> None:
+    assert refusal(external_servers.check_postgres, address()) == ""
 
 
 def test_postgres_that_does_not_answer_is_reported_with_what_to_do() -> None:
@@ -32,10 +31,12 @@ def test_postgres_that_does_not_answer_is_reported_with_what_to_do() -> None:
         external_servers.check_postgres("postgresql://127.0.0.1:1/none")
 
 
-def test_old_postgres_is_refused_with_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_postgres_is_refused_with_its_version(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(external_servers, "OLDEST_POSTGRES", 99)
-    with running_postgres() as url, pytest.raises(ServerError, match="Postgres 18: 99 or later"):
-        external_servers.check_postgres(url)
+    with pytest.raises(ServerError, match=r"Postgres \d+: 99 or later"):
+        external_servers.check_postgres(address())
 
 
 def test_broker_that_answers_is_accepted(tmp_path: Path) -> None:

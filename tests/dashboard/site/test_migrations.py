@@ -10,10 +10,17 @@ import sys
 from pathlib import Path
 
 import psycopg
+import pytest
 
 from dashboard.local.project import ROOT
 
 FILES = sorted(path.stem for path in (ROOT / "dashboard" / "migrations").glob("0*.py"))
+
+
+@pytest.fixture
+def database(migrated_database: str, tmp_path: Path) -> str:
+    migrate(migrated_database, tmp_path)  # nothing is left to do on the tests' own server
+    return migrated_database
 
 
 def migrate(database: str, folder: Path, *target: str) -> None:
@@ -29,18 +36,17 @@ def migrate(database: str, folder: Path, *target: str) -> None:
 
 
 def test_every_migration_goes_back_and_forward_with_data_in_it(
-    empty_database: str, tmp_path: Path
+    database: str, tmp_path: Path
 ) -> None:
-    migrate(empty_database, tmp_path)
-    with psycopg.connect(empty_database, autocommit=True) as server:
+    with psycopg.connect(database, autocommit=True) as server:
         server.execute("INSERT INTO auth_group (name) VALUES ('our own team')")
         server.execute(
             "INSERT INTO dashboard_machine (key, label, device_kind, default_size, created_at)"
             " VALUES ('h200', 'H200', 'cuda', 'standard', now())"
         )
-    migrate(empty_database, tmp_path, "dashboard", FILES[0])
-    migrate(empty_database, tmp_path)
-    with psycopg.connect(empty_database) as server:
+    migrate(database, tmp_path, "dashboard", FILES[0])
+    migrate(database, tmp_path)
+    with psycopg.connect(database) as server:
         assert server.execute(
             "SELECT label FROM dashboard_machine WHERE key = 'h200'"
         ).fetchall() == [("H200",)]
@@ -50,7 +56,7 @@ def test_every_migration_goes_back_and_forward_with_data_in_it(
 
 
 def test_state_of_alerts_becomes_evidence_and_workflow_and_goes_back(
-    empty_database: str, tmp_path: Path
+    database: str, tmp_path: Path
 ) -> None:
     old = {  # kind and state -> the events before it, and both fields
         ("step", "suspected"): ([], "suspected", "new"),
@@ -60,8 +66,8 @@ def test_state_of_alerts_becomes_evidence_and_workflow_and_goes_back(
         ("step", "acknowledged"): (["suspected"], "inconclusive", "acknowledged"),
         ("silence", "confirmed"): (["confirmed"], "missing_report", "new"),
     }
-    migrate(empty_database, tmp_path, "dashboard", "0016_levels_by_device")
-    with psycopg.connect(empty_database, autocommit=True) as server:
+    migrate(database, tmp_path, "dashboard", "0016_levels_by_device")
+    with psycopg.connect(database, autocommit=True) as server:
         for (kind, state), (events, *_) in old.items():
             (group,) = server.execute(
                 "INSERT INTO dashboard_alertgroup (title, kind, state, direction, severity, cause,"
@@ -75,22 +81,21 @@ def test_state_of_alerts_becomes_evidence_and_workflow_and_goes_back(
                     " VALUES (%s, clock_timestamp(), 'state', %s, '')",
                     [group, event],
                 )
-    migrate(empty_database, tmp_path)
-    with psycopg.connect(empty_database) as server:
+    migrate(database, tmp_path)
+    with psycopg.connect(database) as server:
         fields = "SELECT evidence_state, workflow_state FROM dashboard_alertgroup ORDER BY id"
         new = [(evidence, workflow) for _, evidence, workflow in old.values()]
         assert server.execute(fields).fetchall() == new
-    migrate(empty_database, tmp_path, "dashboard", "0016_levels_by_device")
-    with psycopg.connect(empty_database) as server:
+    migrate(database, tmp_path, "dashboard", "0016_levels_by_device")
+    with psycopg.connect(database) as server:
         states = server.execute("SELECT state FROM dashboard_alertgroup ORDER BY id").fetchall()
     assert [state for (state,) in states] == [state for _, state in old]
 
 
 def test_messages_of_candidates_and_judged_imports_have_a_way_back(
-    empty_database: str, tmp_path: Path
+    database: str, tmp_path: Path
 ) -> None:
-    migrate(empty_database, tmp_path)
-    with psycopg.connect(empty_database, autocommit=True) as server:
+    with psycopg.connect(database, autocommit=True) as server:
         server.execute("SET session_replication_role = replica")  # without the comparisons
         server.execute(
             "INSERT INTO dashboard_channel (id, name, url, secret, enabled, problem, created_at)"
@@ -110,33 +115,32 @@ def test_messages_of_candidates_and_judged_imports_have_a_way_back(
                 " 'regression', 'low', 'unknown', '[]', now())",
                 [state],
             )
-    migrate(empty_database, tmp_path, "dashboard", "0025_searches_of_alerts")
-    with psycopg.connect(empty_database) as server:
+    migrate(database, tmp_path, "dashboard", "0025_searches_of_alerts")
+    with psycopg.connect(database) as server:
         states = server.execute("SELECT evidence_state FROM dashboard_alertgroup ORDER BY id")
         assert states.fetchall() == [("inconclusive",), ("not_reproduced",)]
 
 
 def test_hashes_of_candidates_without_their_files_are_forgotten(
-    empty_database: str, tmp_path: Path
+    database: str, tmp_path: Path
 ) -> None:
-    migrate(empty_database, tmp_path, "dashboard", "0030_full_disks_of_workers")
-    with psycopg.connect(empty_database, autocommit=True) as server:
+    migrate(database, tmp_path, "dashboard", "0030_full_disks_of_workers")
+    with psycopg.connect(database, autocommit=True) as server:
         server.execute(
             "INSERT INTO dashboard_torchbuild (label, version, variant, git_sha, cuda, triton,"
             " channel, python, index_url, adopted, wheel_hashes, created_at) VALUES ('2.16.0rc1',"
             " '2.16.0rc1', '{}', '', '', '', 'test', '', '', false, '[1]', now())"
         )
-    migrate(empty_database, tmp_path)
-    with psycopg.connect(empty_database) as server:
+    migrate(database, tmp_path)
+    with psycopg.connect(database) as server:
         hashes = server.execute("SELECT wheel_hashes FROM dashboard_torchbuild").fetchall()
     assert hashes == [({},)]
 
 
 def test_site_of_before_can_write_while_its_database_is_a_version_ahead(
-    empty_database: str, tmp_path: Path
+    database: str, tmp_path: Path
 ) -> None:
     """As it does until it is started again: it names no column that it does not know."""
-    migrate(empty_database, tmp_path)
     new = {
         ("dashboard_alertevent", "people"),
         ("dashboard_alertgroup", "reminded"),
@@ -145,7 +149,7 @@ def test_site_of_before_can_write_while_its_database_is_a_version_ahead(
         ("dashboard_track", "families"),
         ("dashboard_worker", "full_disk"),
     }
-    with psycopg.connect(empty_database) as server:
+    with psycopg.connect(database) as server:
         needed = server.execute(
             "SELECT table_name, column_name FROM information_schema.columns"
             " WHERE column_default IS NULL AND is_nullable = 'NO'"
@@ -153,11 +157,9 @@ def test_site_of_before_can_write_while_its_database_is_a_version_ahead(
     assert not new & set(needed)
 
 
-def test_runs_of_a_factorial_stay_with_their_levels_as_label(
-    empty_database: str, tmp_path: Path
-) -> None:
-    migrate(empty_database, tmp_path, "dashboard", "0039_newest_builds_chosen")
-    with psycopg.connect(empty_database, autocommit=True) as server:
+def test_runs_of_a_factorial_stay_with_their_levels_as_label(database: str, tmp_path: Path) -> None:
+    migrate(database, tmp_path, "dashboard", "0039_newest_builds_chosen")
+    with psycopg.connect(database, autocommit=True) as server:
         server.execute("SET session_replication_role = replica")  # without the machine and so on
         server.execute(
             "INSERT INTO dashboard_factorial (id, uuid, label, machine_id, benchmark_id, config_id,"
@@ -173,7 +175,7 @@ def test_runs_of_a_factorial_stay_with_their_levels_as_label(
                 " 'manual', 'completed', '{}', '{}', '', now(), 1, 1, 1, 1, %s)",
                 [arm],
             )
-    migrate(empty_database, tmp_path)
-    with psycopg.connect(empty_database) as server:
+    migrate(database, tmp_path)
+    with psycopg.connect(database) as server:
         labels = server.execute("SELECT label FROM dashboard_run ORDER BY id").fetchall()
     assert labels == [("CUDA?: torch 2.11.0, cuda cu128",), ("CUDA?: torch 2.13.0, cuda cu130",)]
