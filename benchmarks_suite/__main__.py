@@ -16,8 +16,6 @@
       two results, or two folders of them, case by case
   python -m benchmarks_suite noise --benchmark NAME --config NAME [--processes N]
       how much each metric differs between fresh processes
-  python -m benchmarks_suite coverage RESULTS...
-      every benchmark x config with its status, from result files
   python -m benchmarks_suite ceilings [RESULT_FILE]
       this machine's own matmul rate and copy bandwidth
 
@@ -38,7 +36,8 @@ from benchmarks_suite.harness.contract import WrongInput
 
 WRONG_INPUT, INTERRUPTED = 2, 130
 REMOVED = {
-    "lists": "lists was removed: write the list, or take `coverage --missing`",
+    "lists": "lists was removed: write the list, one job a line (docs/measuring.md)",
+    "coverage": "coverage was removed: `list` has every case, and a site shows which were run",
     "blame": "blame was removed: the ablation in a result that drifts names the compiler's stage",
 }
 

@@ -1,6 +1,6 @@
 """What each model is taken from: what its standard size has in common with it, and what differs.
 
-`coverage` prints it; tests/suite/test_models_standard.py checks sizes against what was published.
+docs/reference-models.md shows it; tests/suite/test_models_standard.py checks sizes against it.
 Stdlib only.
 """
 
@@ -131,14 +131,14 @@ SOURCES = (
     Source(
         "captioning",
         "an experiment on a Hopper GPU",
-        "measuring.md#one-training-step-by-two-clocks",
+        "results.md",
         "ViT-B/16 and the smallest GPT-2 with cross attention, a vocabulary of 1,024",
         "its code was not at hand: batch, lengths, their mixture and precision are not compared",
     ),
     Source(
         "captioning_article",
         "an experiment on a Hopper GPU",
-        "measuring.md#one-training-step-by-two-clocks",
+        "results.md",
         "the model above, with captions of 5 to 256 words, padded, and the decoder's mask",
         "its loader of twelve workers is left out",
     ),

@@ -22,6 +22,7 @@ import django  # noqa: E402
 from django.core.management import get_commands, load_command_class  # noqa: E402
 
 from benchmarks_suite import commands, configs  # noqa: E402
+from benchmarks_suite.published import MADE_HERE, SOURCES  # noqa: E402
 from dashboard.language.glossary import WORDS  # noqa: E402
 from dashboard.language.metrics import METRICS, Metric  # noqa: E402
 
@@ -46,6 +47,7 @@ def main() -> None:
     pages = {
         "words": words_page(),
         "metrics": metrics_page(),
+        "models": models_page(),
         "configs": configs_page(),
         "commands": commands_page(),
     }
@@ -87,6 +89,26 @@ def metrics_page() -> str:
 def _threshold(metric: Metric) -> str:
     least = f" and {metric.least:g} {metric.unit}" if metric.least else ""
     return f"{metric.threshold_percent:g} %{least}"
+
+
+def models_page() -> str:
+    header = ("model", "taken from", "the same", "what differs")
+    rows = []
+    for source in SOURCES:
+        rows.append(
+            (f"`{source.model}`", f"[{source.name}]({source.address})", source.same, source.differs)
+        )
+    about = (
+        "The standard size of each model next to what it is taken from. Everywhere weights are "
+        "drawn, not trained, inputs are random, batches are chosen for one GPU of 80 GB, and the "
+        "dtype is in the benchmark's name. The smoke size has the same kinds of layers, fewer and "
+        "narrower. `python -m benchmarks_suite list` prints every case."
+    )
+    made_here = ", ".join(f"`{model}`" for model in MADE_HERE)
+    return (
+        f"# Models\n\n{about}\n\n{table(header, rows)}\n"
+        f"Made for this suite, with nothing published to compare: {made_here}.\n"
+    )
 
 
 def configs_page() -> str:

@@ -8,7 +8,6 @@ from benchmarks_suite.commands import (
     batch,
     ceilings,
     compare,
-    coverage,
     interleave,
     listing,
     noise,
@@ -34,11 +33,6 @@ COMMANDS = {
     ),
     "compare": Command(
         "two results, or two folders of them, case by case", compare.declare, compare.run
-    ),
-    "coverage": Command(
-        "every benchmark x config with its status, from result files",
-        coverage.declare,
-        coverage.run,
     ),
     "noise": Command(
         "how much each metric differs between fresh processes", noise.declare, noise.run

@@ -39,12 +39,8 @@ class FieldModel:
 
     @property
     def model(self) -> str:
-        return model_of(self.name)
-
-
-def model_of(name: str) -> str:
-    """Their name as benchmarks have it, and as an import of their CSV makes it."""
-    return re.sub(r"[^a-z0-9]+", "_", name.lower())
+        """Their name as benchmarks have it, and as an import of their CSV makes it."""
+        return re.sub(r"[^a-z0-9]+", "_", self.name.lower())
 
 
 # fmt: off

@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,18 +32,6 @@ def read(path: Path) -> Iterator[Document]:
 
 def case(document: Document) -> Case:
     return document["benchmark"]["name"], document["job"]["config"]
-
-
-def keep(documents: Iterable[Document], path: Path) -> None:
-    """Writes results as compressed JSON Lines, without their samples.
-
-    Equal results make equal bytes.
-    """
-    lines = []
-    for document in documents:
-        lines.append(json.dumps({**document, "samples": {}}, ensure_ascii=False) + "\n")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(gzip.compress("".join(lines).encode(), mtime=0))
 
 
 def _documents(file: Path) -> Iterator[Any]:

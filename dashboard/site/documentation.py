@@ -35,6 +35,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "Reference": (
         "reference-metrics",
+        "reference-models",
         "reference-configs",
         "reference-commands",
         "api",
@@ -43,7 +44,6 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "results",
         "results-compiling",
         "results-suite",
-        "coverage",
     ),
     "Explanation": ("measuring", "detection", "trends", "versions", "advisor", "differences"),
     "Found in PyTorch": (

@@ -7,6 +7,7 @@ FACTORIALS = (
 PAGES = {  # beginning of an address, a pattern -> the page that replaces it
     "factorials/": "/runs/",
     "docs/factorials/": "/docs/versions/",
+    "docs/coverage/": "/docs/reference-models/",
     "embed/(?P<page>series/.*)": "/%(page)s",
     "views/": "/tokens/",
 }

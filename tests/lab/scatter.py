@@ -2,7 +2,7 @@
 
     python -m tests.lab.scatter RESULTS... [--metric drift] [--metric drift_loss]
 
-RESULTS: as `benchmarks_suite coverage` takes them. One thing is a case, in one version of its
+RESULTS: files or folders of results. One thing is a case, in one version of its
 benchmark, with as many steps before the loss is compared, on a machine, plain or as a variant. It
 prints the highest value over the lowest, less 1, in percent: the widest of all, and how many repeat
 exactly; and of values above 0 the standard deviation of ln(value) between processes, pooled.

@@ -63,6 +63,7 @@ def test_what_is_missing_is_named_with_the_list_of_such_things(
         (f"/factorials/{NOBODYS}/", "/runs/"),
         ("/embed/series/mlp.x/?axis=time", "/series/mlp.x/?axis=time"),
         ("/views/", "/tokens/"),
+        ("/docs/coverage/", "/docs/reference-models/"),
     ],
 )
 def test_removed_page_leads_to_what_replaces_it(reader: Client, address: str, page: str) -> None:
