@@ -42,7 +42,6 @@ NOT_RUN = {  # pattern -> why no test takes the command from its page
     "what is inside",
     r"\S*python -m runner": "a service that does not end: tests/runner starts it",
     r"\S*pip (download|install)|python -m venv": "asks a package index, and installs what it gave",
-    r"\S*uv pip compile": "asks a package index for every package",
     r"printf .*uv pip compile": "asks a package index for releases: "
     "tests/dashboard/catalog/test_pins.py reads the table",
     r"\S*python manage.py (add_build|discover_builds)": "asks a package index: test_builds.py "
