@@ -655,7 +655,7 @@ class EvidenceDocument(TypedDict):
     commands: list[str]
     # What is not known.
     missing: list[str]
-    # Address of all of it as one zip, for people.
+    # Address of the report with its files, one zip.
     archive: str
 
 

@@ -302,7 +302,6 @@ BISECTION_JOBS_A_DAY = env.int("BISECTION_JOBS_A_DAY", default=60)
 # --- Reports of alerts, and issues of other systems
 # Of diagnostic reruns that confirmed alerts start, on one machine; 0: none is started
 EVIDENCE_JOBS_A_DAY = env.int("EVIDENCE_JOBS_A_DAY", default=12)
-EVIDENCE_LIMIT_MIB = env.int("EVIDENCE_LIMIT_MIB", default=24)  # GitHub takes 25 MB
 ISSUE_REPOSITORY = env.str("ISSUE_REPOSITORY", default="pytorch/pytorch")  # on GitHub
 GITHUB_API_URL = env.str("GITHUB_API_URL", default="https://api.github.com").rstrip("/")
 # Reads the state of linked issues; empty: none is followed

@@ -1,4 +1,4 @@
-"""Prints which facts upstream reports needed, and where a ready issue has them."""
+"""Prints which facts upstream reports needed, and where a ready issue and its files have them."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ REPORTS = Path(__file__).parents[1] / "tests/data/upstream_reports/reports.json"
 
 
 def table() -> list[str]:
-    """The facts, the most needed first, and the share that a ready issue or its archive has."""
+    """The facts, the most needed first, and the share that a ready issue or its files have."""
     data = json.loads(REPORTS.read_text())
     needed = Counter(fact for report in data["reports"] for fact in report["needed"])
     lines = ["| fact | reports | in | what |", "|---|--:|---|---|"]

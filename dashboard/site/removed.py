@@ -10,6 +10,7 @@ PAGES = {  # beginning of an address, a pattern -> the page that replaces it
     "docs/coverage/": "/docs/reference-models/",
     "embed/(?P<page>series/.*)": "/%(page)s",
     "views/": "/tokens/",
+    "alerts/(?P<alert>[0-9]+)/evidence.zip": "/alerts/%(alert)s/report.zip",
 }
 CALLS = {"factorials": FACTORIALS}  # first part of a call -> the sentence that answers it
 COMMANDS = {  # of manage.py

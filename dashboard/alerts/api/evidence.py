@@ -68,7 +68,7 @@ class EvidenceOut(Answer):
         alias="facts.commands", description="How to install either build and repeat the job."
     )
     missing: Sequence[str] = Field(alias="facts.missing", description="What is not known.")
-    archive: str = Field(description="Address of all of it as one zip, for people.")
+    archive: str = Field(description="Address of the report with its files, one zip.")
 
     @staticmethod
     def resolve_url(shown: "ShownChange") -> str:
@@ -76,7 +76,7 @@ class EvidenceOut(Answer):
 
     @staticmethod
     def resolve_archive(shown: "ShownChange") -> str:
-        path = reverse("alert_evidence", args=[shown.group.pk])
+        path = reverse("alert_report", args=[shown.group.pk])
         return absolute(f"{path}?alert={shown.main.alert.pk}")
 
     @staticmethod

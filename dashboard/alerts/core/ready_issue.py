@@ -12,8 +12,6 @@ from urllib.parse import urlencode
 
 LONGEST_URL = 8000  # characters; GitHub answers 414 somewhat above 8 kB
 LONGEST_TITLE = 250
-_CUT = "\n_Shortened to fit into the link: {titles}. The whole text is {place}._\n"
-_IN_ARCHIVE = "in the evidence's archive, as issue.md"
 BUG, LOGS, VERSIONS = "🐛 Describe the bug", "Error logs", "Versions"
 
 
@@ -59,10 +57,6 @@ class Section:
     text: str
     rank: int
 
-    @property
-    def markdown(self) -> str:
-        return f"**{self.title}**\n\n{self.text}\n" if self.title else f"{self.text}\n"
-
 
 @dataclass(frozen=True, slots=True)
 class ReadyIssue:
@@ -76,11 +70,6 @@ class ReadyIssue:
     def body(self) -> str:
         return _markdown(self.sections)
 
-    @property
-    def place(self) -> str:
-        """Where the whole text is."""
-        return f"on {self.page}" if self.page else _IN_ARCHIVE
-
 
 @dataclass(frozen=True, slots=True)
 class IssueAddress:
@@ -92,21 +81,26 @@ class IssueAddress:
 
 def write(facts: IssueFacts) -> ReadyIssue:
     """The issue; of each section only what there is something to say about."""
+    commands = "\n".join(["```sh", *facts.commands, "```"]) if facts.commands else ""
+    # A fence within the text must not end the block
+    error = facts.error.strip().replace("````", "")
     sections = [
         Section(BUG, "", facts.summary, 0),
         Section(BUG, "How sure", _bullets(facts.how_sure), 1),
-        Section(BUG, "To reproduce", _commands(facts.commands), 2),
+        Section(BUG, "To reproduce", commands, 2),
         Section(BUG, "Since which build", _bullets(facts.since), 3),
         Section(BUG, "What points at the cause", _bullets(facts.cause), 5),
         Section(BUG, "What was ruled out", _bullets(facts.ruled_out), 4),
         Section(BUG, "What else changed with it", _bullets(facts.others), 9),
         Section(BUG, "Not known", _bullets(facts.missing), 8),
         Section(BUG, "Links", _bullets(facts.links), 6),
-        Section(LOGS, "", _fenced(facts.error) or "No error was recorded.", 7),
+        Section(LOGS, "", f"````\n{error}\n````" if error else "No error was recorded.", 7),
         Section(VERSIONS, "", _version_table(facts.versions), 4),
     ]
-    written = [section for section in sections if section.text]
-    return ReadyIssue(_cut(facts.title, LONGEST_TITLE), facts.page, written)
+    title = facts.title
+    if len(title) > LONGEST_TITLE:
+        title = f"{title[: LONGEST_TITLE - 1]}…"
+    return ReadyIssue(title, facts.page, [section for section in sections if section.text])
 
 
 def address(issue: ReadyIssue, repository: str, longest: int = LONGEST_URL) -> IssueAddress:
@@ -115,21 +109,18 @@ def address(issue: ReadyIssue, repository: str, longest: int = LONGEST_URL) -> I
     What makes it longer than GitHub takes is left out by rank, and the text says so. Without
     labels: an address that sets them answers 404 to who may not.
     """
+    place = f"on {issue.page}" if issue.page else "in issue.md, among the report's files"
     kept = list(issue.sections)
-    left_out: list[Section] = []
-    while True:
-        titles = [section.title or section.heading for section in left_out]
-        body = _markdown(kept)
-        if titles:
-            body += _CUT.format(titles=", ".join(titles), place=issue.place)
-        url = _new_issue(repository, issue.title, body)
-        if len(url) <= longest or len(kept) == 1:
-            break
+    titles: list[str] = []
+    body = issue.body
+    while len(url := _new_issue(repository, issue.title, body)) > longest and len(kept) > 1:
         least = max(kept, key=lambda section: section.rank)
         kept.remove(least)
-        left_out.append(least)
+        titles.append(least.title or least.heading)
+        note = f"_Shortened to fit into the link: {', '.join(titles)}. The whole text is {place}._"
+        body = f"{_markdown(kept)}\n{note}\n"
     if len(url) > longest:
-        url = _new_issue(repository, issue.title, f"The whole text is {issue.place}.\n")
+        url = _new_issue(repository, issue.title, f"The whole text is {place}.\n")
     return IssueAddress(url, titles)
 
 
@@ -145,7 +136,8 @@ def _markdown(sections: Sequence[Section]) -> str:
         if section.heading != heading:
             heading = section.heading
             lines.append(f"### {heading}\n")
-        lines.append(section.markdown)
+        title = f"**{section.title}**\n\n" if section.title else ""
+        lines.append(f"{title}{section.text}\n")
     return "\n".join(lines)
 
 
@@ -153,27 +145,9 @@ def _bullets(lines: Sequence[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _commands(commands: Sequence[str]) -> str:
-    return "```sh\n" + "\n".join(commands) + "\n```" if commands else ""
-
-
-def _fenced(text: str) -> str:
-    """As code; a fence within the text cannot end it."""
-    return f"````\n{text.strip().replace('````', '')}\n````" if text.strip() else ""
-
-
 def _version_table(rows: Sequence[VersionRow]) -> str:
-    if not rows:
-        return ""
     lines = ["| | base | new |", "|---|---|---|"]
     for row in rows:
-        lines.append(f"| {row.name} | {_cell(row.base)} | {_cell(row.new)} |")
-    return "\n".join(lines)
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|") or "not known"
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+        base, new = (text.replace("|", "\\|") or "not known" for text in (row.base, row.new))
+        lines.append(f"| {row.name} | {base} | {new} |")
+    return "\n".join(lines) if rows else ""

@@ -15,7 +15,6 @@ from dashboard.alerts.selectors import (
     alert_data,
     alert_page,
     alerts,
-    collected_evidence,
     facts,
     inbox,
     kernels,
@@ -137,7 +136,6 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
         seen = alert_data.around(main.alert)
         command = alert_page.reproduce(main.alert)
         context |= {
-            "collected": collected_evidence.of_group(group, [row.alert for row in rows]),
             "seen": seen,
             "has_control": alert_data.control_around(main.alert, seen.step) is not None,
             "points": alert_page.points(seen),

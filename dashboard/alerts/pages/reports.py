@@ -1,4 +1,4 @@
-"""What an alert is reported upstream with: the ready issue, and the evidence as one archive."""
+"""What an alert is reported upstream with: the ready issue and its files."""
 
 import tempfile
 
@@ -6,9 +6,9 @@ from django.conf import settings
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from dashboard.alerts.core.evidence_bundle import pack
 from dashboard.alerts.core.git_bisect import script
 from dashboard.alerts.core.ready_issue import address
+from dashboard.alerts.core.report_files import LIMIT_MIB, pack
 from dashboard.alerts.pages.alerts import TRIAGE, main_or_404
 from dashboard.alerts.selectors import alert_page, reports, since_which_build
 from dashboard.alerts.selectors.alerts import AlertSummary
@@ -18,7 +18,7 @@ _IN_MEMORY = 4 * 2**20  # bytes; what is longer lies in a temporary file
 
 
 def issue(request: HttpRequest, pk: int) -> HttpResponse:
-    """The text, the link that opens it on GitHub, and what the archive has and does not have."""
+    """The text, the link that opens it on GitHub, and the list of its files."""
     main = main_or_404(request, pk)
     report = _report_or_404(main)
     context = {
@@ -27,9 +27,9 @@ def issue(request: HttpRequest, pk: int) -> HttpResponse:
         "issue": report.issue,
         "address": address(report.issue, settings.ISSUE_REPOSITORY),
         "repository": settings.ISSUE_REPOSITORY,
-        "bundle": report.bundle,
+        "files": report.files,
         "collected": report.collected,
-        "limit_mib": settings.EVIDENCE_LIMIT_MIB,
+        "limit_mib": LIMIT_MIB,
         "may_triage": request.user.has_perm(TRIAGE),
         "follows": bool(settings.GITHUB_TOKEN),
     }
@@ -46,14 +46,12 @@ def bisect_script(request: HttpRequest, pk: int) -> HttpResponse:
     return HttpResponse(script(task), content_type="text/x-shellscript", headers=headers)
 
 
-def evidence(request: HttpRequest, pk: int) -> FileResponse:
-    """The archive, made of what is kept now."""
-    main = main_or_404(request, pk)
-    bundle = _report_or_404(main).bundle
+def files(request: HttpRequest, pk: int) -> FileResponse:
+    """The issue and its files as one zip, made of what is kept now."""
+    report = _report_or_404(main_or_404(request, pk))
     # FileResponse closes the file, which removes it
     target = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
-    limit = settings.EVIDENCE_LIMIT_MIB * 2**20
-    pack(target, bundle.files, bundle.missing, bundle.about, limit)
+    pack(target, report.files)
     target.seek(0)
     name = f"compilewatch-alert-{pk}.zip"
     return FileResponse(target, as_attachment=True, filename=name, content_type="application/zip")

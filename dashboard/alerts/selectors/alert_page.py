@@ -23,7 +23,6 @@ from dashboard.models import (
     InvalidPoint,
     Mute,
     Result,
-    Run,
     TorchBuild,
 )
 from dashboard.runs.core.reproduce import command
@@ -36,13 +35,12 @@ _MOST_OTHERS = 50
 
 
 def groups() -> QuerySet[AlertGroup]:
-    """Groups with what their page names, and whether there is anything of two wide listings."""
+    """Groups with what their page names, and whether any of them was searched."""
     related = AlertGroup.objects.select_related(
         "machine", "track", "base", "new", "assignee", "confirmation"
     )
     return related.prefetch_related("links").annotate(
         was_searched=Exists(Bisection.objects.filter(group=OuterRef("pk"))),
-        was_diagnosed=Exists(Run.objects.filter(evidence_of__group=OuterRef("pk"))),
     )
 
 

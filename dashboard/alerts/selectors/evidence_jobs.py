@@ -41,6 +41,9 @@ class Side:
                 by_name.setdefault(artifact.name, artifact)
         return [by_name[name] for name in sorted(by_name)]
 
+    def artifact(self, name: str) -> Artifact | None:
+        return next((artifact for artifact in self.artifacts() if artifact.name == name), None)
+
 
 def sides(alert: Alert) -> tuple[Side, Side]:
     """Base and new, with their jobs. Eight queries."""

@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.urls import reverse
@@ -22,7 +22,6 @@ from dashboard.models import (
     Cause,
     Confirmation,
     EvidenceState,
-    Result,
     TorchBuild,
 )
 from dashboard.results.core import report
@@ -60,14 +59,25 @@ def issue_facts(
     sides: base and new, of `evidence_jobs.sides`.
     """
     base, new = sides
-    documents = [_document(side.result()) for side in sides]
-    environments = [_environment(side) for side in sides]
+    results = [side.result() for side in sides]
+    documents = [result.document if result else {} for result in results]
+    environments = [
+        result.environment.document if result and result.environment else {} for result in results
+    ]
     series = main.alert.series
     compiled = "eager" if series.config.name == "eager" else "torch.compile"
-    others = [_other_change(row) for row in rows if row.alert.pk != main.alert.pk]
+    others = []
+    for row in rows:
+        # A confirmation measures some of a group's series again, and not each
+        is_confirmed = row.alert.confirmation == EvidenceState.CONFIRMED
+        doubt = "" if is_confirmed else " (this one was not confirmed in turn)"
+        if row.alert.pk != main.alert.pk:
+            others.append(f"{row.sentence}{doubt}")
+    where = f" on {group.machine}" if group.machine else ""
     return IssueFacts(
         title=f"[{compiled}] {group.title}",
-        summary=_summary(group, main, base, new),
+        summary=f"`{series.benchmark.name}` with config `{series.config.name}`{where}, "
+        f"torch {base.label} → {new.label}:\n\n**{main.sentence}**",
         page="" if _is_local() else f"{settings.SITE_URL}{group.get_absolute_url()}",
         how_sure=_how_sure(group, main),
         others=others[:_MOST_OTHERS],
@@ -79,22 +89,6 @@ def issue_facts(
         versions=_versions(environments),
         links=_links(main, sides),
         missing=_missing(group, base, new),
-    )
-
-
-def _other_change(row: AlertSummary) -> str:
-    """A confirmation measures some of a group's series again, and not each."""
-    if row.alert.confirmation == "confirmed":
-        return row.sentence
-    return f"{row.sentence} (this one was not confirmed in turn)"
-
-
-def _summary(group: AlertGroup, main: AlertSummary, base: Side, new: Side) -> str:
-    series = main.alert.series
-    where = f" on {group.machine}" if group.machine else ""
-    return (
-        f"`{series.benchmark.name}` with config `{series.config.name}`{where}, "
-        f"torch {base.label} → {new.label}:\n\n**{main.sentence}**"
     )
 
 
@@ -200,22 +194,24 @@ def _install(build: TorchBuild) -> str:
 
 def _error(document: dict[str, Any]) -> str:
     """What a job of the new build said when it failed; empty where it passed."""
-    error = document.get("error") or {}
-    texts = [str(document.get("message") or "")]
-    if isinstance(error, dict):
-        texts += [str(value) for value in error.values() if value]
-    else:
-        texts.append(str(error))
     if document.get("status") == "pass":
         return ""
-    return "\n".join(filter(None, texts))[-_LONGEST_ERROR:]
+    error = document.get("error") or {}
+    said = error.values() if isinstance(error, dict) else [error]
+    texts = [str(text) for text in (document.get("message"), *said) if text]
+    return "\n".join(texts)[-_LONGEST_ERROR:]
 
 
 def _versions(environments: Sequence[dict[str, Any]]) -> list[VersionRow]:
     """A row for each fact that one side knows; then the libraries."""
     rows = []
     for name, path in _VERSIONS:
-        values = [_at(environment, path) for environment in environments]
+        values = []
+        for environment in environments:
+            part, _, key = path.rpartition(".")
+            facts = environment.get(part) if part else environment
+            value = facts.get(key) if isinstance(facts, dict) else None
+            values.append("" if value is None else str(value))
         if any(values):
             rows.append(VersionRow(name, *values))
     libraries = [environment.get("libraries", {}) for environment in environments]
@@ -224,13 +220,6 @@ def _versions(environments: Sequence[dict[str, Any]]) -> list[VersionRow]:
             values = [str(versions.get(name, "")) for versions in libraries]
             rows.append(VersionRow(name, *values))
     return rows
-
-
-def _at(environment: dict[str, Any], path: str) -> str:
-    value: Any = environment
-    for key in path.split("."):
-        value = value.get(key) if isinstance(value, dict) else None
-    return "" if value is None else str(value)
 
 
 def _is_local() -> bool:
@@ -242,22 +231,19 @@ def _links(main: AlertSummary, sides: Sequence[Side]) -> list[str]:
     """Addresses of this site; where it asks people to sign in, few can open them."""
     if _is_local():
         return []
-    query = urlencode({"alert": main.alert.pk})
-    archive = "Evidence of both builds as one archive"
-    if all(_has(side, TRACE) for side in sides):
-        archive += ", with the structured trace (tlparse reads it), the FX graphs and how they"
-        archive += " differ, and the compiler's log"
-    pages = (("The alert, with charts and history", "alert"), (archive, "alert_evidence"))
+    files = "The files of both builds as one zip"
+    if all(side.artifact(TRACE) for side in sides):
+        files += ", with the structured trace and the FX graphs"
     lines = []
-    for title, name in pages:
+    for title, name in (("The alert, with charts and history", "alert"), (files, "alert_report")):
         path = reverse(name, args=[main.alert.group_id])
-        lines.append(f"{title}: {settings.SITE_URL}{path}?{query}")
+        lines.append(f"{title}: {settings.SITE_URL}{path}?alert={main.alert.pk}")
     return lines
 
 
 def _missing(group: AlertGroup, base: Side, new: Side) -> list[str]:
     lines = []
-    without = [side.name for side in (base, new) if not _has(side, TRACE)]
+    without = [side.name for side in (base, new) if not side.artifact(TRACE)]
     if without:
         lines.append(
             f"Structured trace of {' and '.join(without)}: not recorded; `TORCH_TRACE=FOLDER` "
@@ -270,16 +256,3 @@ def _missing(group: AlertGroup, base: Side, new: Side) -> list[str]:
         if side.result() is None:
             lines.append(f"The environment of {side.name}: no result of it is kept.")
     return lines
-
-
-def _has(side: Side, artifact: str) -> bool:
-    return any(each.name == artifact for each in side.artifacts())
-
-
-def _document(result: Result | None) -> dict[str, Any]:
-    return result.document if result else {}
-
-
-def _environment(side: Side) -> dict[str, Any]:
-    result = side.result()
-    return result.environment.document if result and result.environment else {}

@@ -3,7 +3,7 @@ and log, which the suite's diagnostic start keeps, counted calls and generated c
 
 `start_due` begins by itself, within a budget for each machine; `collect` begins because a person
 asks for it. The jobs wait behind everything else, and detection reads nothing of them. What they
-left is in the archive of the alert's evidence: selectors/evidence_bundle.py.
+left is among the files of the alert's report: selectors/report_files.py.
 """
 
 from datetime import datetime, timedelta

@@ -77,7 +77,7 @@ FILES = frozenset(  # loaded by those pages, or downloaded from them
         "benchmarks_export",
         "alert_change",
         "alert_pairs",
-        "alert_evidence",
+        "alert_report",
         "alert_bisect_script",
         "triage_report_markdown",
     )

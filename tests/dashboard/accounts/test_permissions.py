@@ -69,7 +69,7 @@ PAGES = {
             "alert",
             "alert_code",
             "alert_issue",
-            "alert_evidence",
+            "alert_report",
             "alert_bisect_script",
             "alert_change",
             "alert_pairs",

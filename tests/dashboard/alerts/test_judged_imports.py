@@ -254,7 +254,7 @@ def test_page_of_the_alert_says_who_measured_it(reader: Client) -> None:
     assert "commits unknown" not in page
 
 
-@pytest.mark.parametrize("page", ["issue/", "evidence.zip"])
+@pytest.mark.parametrize("page", ["issue/", "report.zip"])
 def test_nothing_of_imports_is_reported_to_pytorch(reader: Client, page: str) -> None:
     imported(history(STEPPED))
     address = AlertGroup.objects.get().get_absolute_url() + page

@@ -62,10 +62,10 @@ def test_link_that_would_be_too_long_leaves_out_what_matters_least() -> None:
     assert "6.2% slower" in sent(link.url)["body"]
 
 
-def test_shortened_text_without_a_page_leads_to_the_archive() -> None:
+def test_shortened_text_without_a_page_leads_to_the_files() -> None:
     local = replace(FACTS, page="", others=["x" * 9000])
     body = sent(address(write(local), "pytorch/pytorch").url)["body"]
-    assert "The whole text is in the evidence's archive, as issue.md." in body
+    assert "The whole text is in issue.md, among the report's files." in body
 
 
 def test_link_is_never_longer_than_github_takes() -> None:

@@ -134,7 +134,6 @@ def test_impossible_time_is_refused(moment: str) -> None:
 
 
 def test_records_of_the_compiler_without_their_sizes_are_refused() -> None:
-    """The archive of an alert's evidence reads them."""
     document = json.loads((FOLDER / "result.pass.json").read_text())
     document["starts"]["diagnostic"]["files"] = {"compiler.log": {"artifact": "log"}}
     with pytest.raises(Refused, match="cut_bytes"):

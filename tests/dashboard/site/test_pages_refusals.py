@@ -64,6 +64,7 @@ def test_what_is_missing_is_named_with_the_list_of_such_things(
         ("/embed/series/mlp.x/?axis=time", "/series/mlp.x/?axis=time"),
         ("/views/", "/tokens/"),
         ("/docs/coverage/", "/docs/reference-models/"),
+        ("/alerts/7/evidence.zip?alert=9", "/alerts/7/report.zip?alert=9"),
     ],
 )
 def test_removed_page_leads_to_what_replaces_it(reader: Client, address: str, page: str) -> None:

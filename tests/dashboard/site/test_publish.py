@@ -147,7 +147,7 @@ def test_pages_figures_and_evidence_are_there(published: Path) -> None:
     for name in ("index.html", f"alerts/{group.pk}/index.html", f"series/{site.MLP}/index.html"):
         assert (published / name).is_file()
     assert list((published / "alerts" / str(group.pk)).glob("change*.json"))
-    assert list((published / "alerts" / str(group.pk)).glob("evidence*.zip"))
+    assert list((published / "alerts" / str(group.pk)).glob("report*.zip"))
     assert list((published / "series" / site.MLP).glob("data*.json"))
 
 
