@@ -1,14 +1,14 @@
 """Writes the pages of results in docs/ from what was recorded: python docs/results.py [FOLDER].
 
-A test checks that they are current. The tables are made from tests/data/h100_*, h200_*, gpu_history
-and releases_on_cpu. The texts are in the templates of PAGES, and ask for their figures by name
-(results_figures.py); their words have to be read again when the figures change. A session may leave
-what the yardstick printed there next to its results (`yardstick.md`). The newest is shown.
+A test checks that they are current. The tables are made from the studies in tests/data of
+H100s and H200s, the drill and releases_cpu. The texts are in the templates of PAGES, and ask for
+their figures by name (results_figures.py); their words have to be read again when the figures
+change.
 """
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from statistics import geometric_mean
@@ -70,10 +70,11 @@ from results_summary import (  # noqa: E402
 from benchmarks_suite.registry import BENCHMARKS  # noqa: E402
 from dashboard.language.metrics import METRICS  # noqa: E402
 
-IN_TURN = ("h200_four_releases", "h200_own_launches")  # four releases took turns there
+# Four releases took turns there
+IN_TURN = ("releases_h200/four_releases", "releases_h200/own_launches")
 # The oldest and the newest of them took turns there
-TWO_OF_THEM = ("h200_decided", "h200_answered", "h200_host_bound")
-STARTS_IN_TURN = "h200_starts"  # they did, too, with cold and warm starts alone
+TWO_OF_THEM = ("releases_h200/decided", "releases_h200/answered", "releases_h200/host_bound")
+STARTS_IN_TURN = "compiling_h200/starts"  # they did, too, with cold and warm starts alone
 GPU = "H100"  # of the tables that show values: those of two kinds of GPU have no common median
 FIRST_RELEASE, NAMES_RELEASE = "2.11.0", "2.15.0"  # in which PyTorch's own lists were measured
 DISTRIBUTED = "distributed"  # the family that spans GPUs
@@ -82,7 +83,6 @@ FIELD = "field-"  # families of PyTorch's own lists begin so
 GOAL_PERCENT = 2.0  # within which the suite and the yardstick should agree
 
 PAGES = ("results", "results-compiling", "results-suite")
-YARDSTICK = "yardstick.md"
 
 
 def main() -> None:
@@ -93,8 +93,8 @@ def main() -> None:
         (folder / f"{name}.md").write_text(template.format(**texts))
 
 
-def fields(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> dict[str, Any]:
-    """What the templates ask for, from what each folder holds, the newest last, and from the
+def fields(sessions: Mapping[str, Sequence[Document]], counted: Groups) -> dict[str, Any]:
+    """What the templates ask for, from each recording, the newest last, and from the
     counted compilations.
     """
     documents = list(chain(*sessions.values()))
@@ -112,7 +112,7 @@ def fields(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> dict
         fair_eager=table(fair_eager(RECORDED)),
         evened=table(evened_in_turn(took_turns, two_of_them)),
         device_times_h200=table(upgrades(on_h200s, "device_ms")),
-        launch_spread=launch_spread(sessions[RECORDED / IN_TURN[1]]),
+        launch_spread=launch_spread(sessions[IN_TURN[1]]),
         agree=f"{LIMIT_PERCENT:g}%",
         device_times=table(upgrades(groups, "device_ms")),
         device_threshold=f"{METRICS['device_ms'].threshold_percent:g}%",
@@ -131,9 +131,9 @@ def fields(sessions: Mapping[Path, Sequence[Document]], counted: Groups) -> dict
         single_processes=single_processes(groups),
         capped=capped(documents),
         unreferenced=unreferenced(plain),
-        **_of_yardstick(_newest_yardstick(sessions)),
+        **_of_yardstick((RECORDED / "configs_h100" / "yardstick.md").read_text().strip()),
         **device_goal(),
-        drill=(RECORDED / "h100_drill" / "drill.md").read_text().strip(),
+        drill=(RECORDED / "drill" / "h100" / "drill.md").read_text().strip(),
     )
 
 
@@ -163,21 +163,24 @@ def _of_two_releases(groups: Groups, on_h200s: Groups) -> dict[str, Any]:
     }
 
 
-def _of(sessions: Mapping[Path, Sequence[Document]], names: Sequence[str]) -> list[Document]:
-    return list(chain(*(sessions[RECORDED / name] for name in names)))
+def _of(sessions: Mapping[str, Sequence[Document]], names: Sequence[str]) -> list[Document]:
+    return list(chain(*(sessions[name] for name in names)))
 
 
 def places(
-    groups: Groups, took_turns: Groups, sessions: Mapping[Path, Sequence[Document]]
+    groups: Groups, took_turns: Groups, sessions: Mapping[str, Sequence[Document]]
 ) -> dict[str, Groups]:
     """Where the figures in the text may be from: see results_figures.py.
 
-    A session is as it was then, with benchmarks that have changed since.
+    A recording is as it was then, with benchmarks that have changed since.
     """
     named = {"H100": groups, "H200": took_turns, "lists": _of_lists(groups)}
-    for folder, documents in sessions.items():
-        named[folder.name] = grouped(each for each in documents if not each["job"].get("variant"))
-    return named
+    plain: dict[str, list[Document]] = defaultdict(list)
+    for name, documents in sessions.items():
+        study = name.partition("/")[0]
+        for place in (study, name):
+            plain[place] += (each for each in documents if not each["job"].get("variant"))
+    return {**named, **{place: grouped(documents) for place, documents in plain.items()}}
 
 
 def _of_lists(groups: Groups) -> Groups:
@@ -328,12 +331,6 @@ def distributed(groups: Groups) -> Iterator[Sequence[str]]:
                 median_cell(processes, "cold_start_s", 3),
                 memory(processes),
             )
-
-
-def _newest_yardstick(folders: Iterable[Path]) -> str:
-    """What tests/lab/yardstick.py printed in the newest session that has it."""
-    *_, newest = (folder for folder in folders if (folder / YARDSTICK).exists())
-    return (newest / YARDSTICK).read_text().strip()
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ from dashboard.results.core.compile_diff import CALLS as CALL_TABLE
 from dashboard.results.core.compile_diff import CallTable, call_sites, read_calls
 
 CALLS = "compile_calls"
-COUNTED = RECORDED / "releases_on_cpu"
-COUNTED_ON_GPU = RECORDED / "h200_counted"
+COUNTED = RECORDED / "releases_cpu"
+COUNTED_ON_GPU = RECORDED / "compiling_h200/counted"
 GPU_RELEASES = ("2.11.0", "2.15.0")
 REINDEXING = "Scheduler._try_reindex_pointwise_for_reduction"
 # What looks up files and imports modules: how much depends on where an environment lies

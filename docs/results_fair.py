@@ -9,7 +9,7 @@ from results_summary import Document, values
 
 from benchmarks_suite.harness import recorded
 
-FOLDER = "fair_eager_h200"
+FOLDER = "fair_eager"
 FAIR = {  # the config -> what is fair about it
     "eager_channels_last": "channels last",
     "eager_library": "library call",

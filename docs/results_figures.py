@@ -3,8 +3,8 @@
 ``{ms[softmax inference 2.15.0 H200]}`` is looked up when the page is made. The words name a case:
 model, mode and whatever else of the benchmark's name tells it from others; a config, if it is not
 `inductor`; a release, if it is not the newest; and a place, which is where it was measured: a kind
-of GPU, or the folder of one session. A figure that no result, or more than one benchmark, fits is
-an error.
+of GPU, a study or one of its recordings. A figure that no result, or more than one benchmark, fits
+is an error.
 """
 
 import re

@@ -121,7 +121,7 @@ def newest_share(sessions: Iterable[Sequence[Document]]) -> str:
 
 def device_goal() -> dict[str, str]:
     """By the GPU's own time: how close the yardstick's times should be, and how many are."""
-    yardstick = (RECORDED / "h200_second" / "yardstick_device_time.md").read_text()
+    yardstick = (RECORDED / "configs_h200" / "yardstick_device_time.md").read_text()
     return {
         "device_goal": f"{DEVICE_GOAL_PERCENT:g}%",
         "within_device_goal": within(yardstick, DEVICE_GOAL_PERCENT, columns=2),

@@ -11,16 +11,22 @@ from benchmarks_suite.commands.batch import measurement_s
 from benchmarks_suite.harness import recorded
 
 RECORDED = Path(__file__).resolve().parent.parent / "tests" / "data"
+KEPT = ".jsonl.gz"  # results, one a line
 Document = dict[str, Any]
 ByRelease = dict[str, list[Document]]  # processes, the oldest first
 Groups = dict[tuple[str, str], ByRelease]  # by benchmark and config
 LEAST_FREEDOM = 3  # degrees of it, to say how much processes differ
 
 
-def read_sessions() -> dict[Path, list[Document]]:
-    """The results in each recorded folder, the newest folder last."""
-    folders = (*RECORDED.glob("h[12]00_*"), RECORDED / "gpu_history")
-    sessions = [(folder, list(recorded.read(folder))) for folder in folders]
+def read_sessions() -> dict[str, list[Document]]:
+    """The results of each recording, named as `compiling_h200/starts`, the newest last."""
+    paths = [RECORDED / "histories" / "gpu_history"]
+    for study in (*RECORDED.glob("*_h[12]00"), RECORDED / "drill"):
+        paths += (path for path in study.iterdir() if path.is_dir() or path.name.endswith(KEPT))
+    sessions = []
+    for path in paths:
+        name = f"{path.parent.name}/{path.name.removesuffix(KEPT)}"
+        sessions.append((name, list(recorded.read(path))))
     sessions.sort(key=lambda session: max(document["started_at"] for document in session[1]))
     return dict(sessions)
 

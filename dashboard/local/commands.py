@@ -88,8 +88,8 @@ def demo() -> int:
 def recorded_folders() -> list[str]:
     """The folders of results that the demo shows."""
     data = project.ROOT / "tests" / "data"
-    of_studies = (data / "releases_on_cpu", data / "fair_eager_h200")
-    folders = {*data.glob("h[12]00_*"), *data.glob("*_history"), *of_studies}
+    of_studies = (data / "drill", data / "fair_eager", data / "releases_cpu")
+    folders = [*data.glob("*_h[12]00"), *data.glob("histories/*_history"), *of_studies]
     return sorted(map(str, folders))
 
 

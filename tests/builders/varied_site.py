@@ -51,10 +51,10 @@ RECORDED = {
     Status.PASS: ("golden/result.pass.json", Status.PASS),
     Status.EAGER_TWO_RUNS_DIFFER: ("golden/result.pass.json", Status.PASS),
     Status.UNSUPPORTED: ("golden/result.unsupported.json", Status.UNSUPPORTED),
-    Status.FAIL_ACCURACY: ("cpu_sweep/results.jsonl.gz", Status.FAIL_ACCURACY),
-    Status.FAIL_TO_COMPILE: ("releases_on_cpu/results.jsonl.gz", Status.FAIL_TO_COMPILE),
-    Status.FAIL_TO_RUN: ("h100_seventh/results.jsonl.gz", Status.FAIL_TO_RUN),
-    Status.OOM: ("h100_seventh/results.jsonl.gz", Status.FAIL_TO_RUN),
+    Status.FAIL_ACCURACY: ("configs_cpu/sweep.jsonl.gz", Status.FAIL_ACCURACY),
+    Status.FAIL_TO_COMPILE: ("releases_cpu/results.jsonl.gz", Status.FAIL_TO_COMPILE),
+    Status.FAIL_TO_RUN: ("configs_h100/seventh.jsonl.gz", Status.FAIL_TO_RUN),
+    Status.OOM: ("configs_h100/seventh.jsonl.gz", Status.FAIL_TO_RUN),
 }
 COMPARISON: dict[str, Any] = {
     "base": comparisons.BASE,
@@ -66,10 +66,11 @@ COMPARISON: dict[str, Any] = {
 OWN = "mine.own.inference.float32.static.b8"
 OWN_URL = "https://example.org/ours.git"
 IMPORTED = (  # of two GPUs; with call tables, with generated code, with a sweep of shapes
-    "h200_two_gpus",
-    "h200_counted/mlp",
-    "h200_captioning/inference",
-    "cpu_sweep",
+    "configs_h200/two_gpus.jsonl.gz",
+    "compiling_h200/counted/mlp",
+    "captioning_h200/inference",
+    "configs_cpu/sweep.jsonl.gz",
+    "configs_cpu/shapes.jsonl.gz",
     "golden",
 )
 

@@ -22,10 +22,8 @@ from tests.builders.chromium import DESK, PHONE, drawn
 from tests.builders.made_history import KEY
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-RECORDED = [
-    Path(__file__).parents[1] / "data" / f"h100_{session}"
-    for session in ("two_releases", "third", "fourth")
-]
+RELEASES = Path(__file__).parents[1] / "data" / "releases_h100"
+RECORDED = [RELEASES / f"{name}.jsonl.gz" for name in ("two_releases", "third", "fourth")]
 
 
 @pytest.fixture(params=[("light", DESK), ("dark", PHONE)], ids=["desk", "phone"])
@@ -36,8 +34,8 @@ def page(request: pytest.FixtureRequest, context: BrowserContext) -> Page:
     pages.history()
     pages.alerts()
     pages.fleet_at_work()
-    for folder in RECORDED:
-        assert not import_results(sources=sources_in(folder), machine="h100").refused
+    for recording in RECORDED:
+        assert not import_results(sources=sources_in(recording), machine="h100").refused
     theme, size = request.param
     opened = context.new_page()
     opened.emulate_media(color_scheme=theme)

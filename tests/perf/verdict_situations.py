@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 DEVICE_TIME, START = "device_ms", "cold_start_s"
-# Of ln(cold start) between processes of one release on all machines of tests/data/h200_starts
-# (python -m tests.perf.scatter tests/data/h200_starts --metric cold_start_s); on one it is less
+# Of ln(cold start) between processes of one release on all machines (python -m tests.perf.scatter
+# tests/data/compiling_h200/starts.jsonl.gz --metric cold_start_s); on one it is less
 START_NOISE = 0.15
 
 

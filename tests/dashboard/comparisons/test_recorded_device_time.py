@@ -11,7 +11,7 @@ from tests.builders.golden_files import GOLDEN
 from tests.builders.reading import page_text
 
 pytestmark = pytest.mark.django_db
-RECORDED = GOLDEN.parent / "h100_device_time"
+RECORDED = GOLDEN.parent / "releases_h100" / "device_time.jsonl.gz"
 COMPARE = "/compare/?base=2.11.0%2Bcu130&new=2.13.0%2Bcu130&metric=device_ms"
 
 
@@ -50,5 +50,5 @@ def test_two_processes_a_side_decide_and_the_kernels_explain_it(reader: Client) 
 def test_one_build_alone_on_another_machine_takes_no_verdict_back(reader: Client) -> None:
     """Its device times differ by 0.9% from those of the machine that measured both."""
     call_command("import_results", str(RECORDED))
-    call_command("import_results", str(RECORDED.with_name("h100_eighth")))
+    call_command("import_results", str(GOLDEN.parent / "configs_h100" / "eighth.jsonl.gz"))
     assert reader.get(COMPARE).context["report"].overall.answer.word == "Stay"

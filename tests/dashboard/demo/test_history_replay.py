@@ -19,8 +19,8 @@ from tests.builders import alerting, site
 from tests.builders.reading import text
 
 pytestmark = pytest.mark.django_db
-DATA = Path(__file__).parents[2] / "data"
-HISTORY = DATA / "cpu_history"
+HISTORIES = Path(__file__).parents[2] / "data" / "histories"
+HISTORY = HISTORIES / "cpu_history"
 RMS_NORM = (
     "rms_norm.smoke.inference.float32.static.b256",
     "rms_norm.standard.inference.bfloat16.static.b16384",
@@ -56,13 +56,13 @@ def demo(catalog: Path, folder: Path = HISTORY) -> dict[str, object]:
 def test_recorded_change_becomes_one_confirmed_compiler_alert_on_the_recorded_days(
     catalog: Path, folder: str, variant: str, percent: tuple[float, float]
 ) -> None:
-    demo(catalog, DATA / folder)
+    demo(catalog, HISTORIES / folder)
     group = AlertGroup.objects.get()
     assert group.state == "confirmed"
     assert group.cause == "compiler"
     assert str(group.new).endswith(variant)
     assert group.alerts.filter(series__metric="latency_ms", effect__range=percent).exists()
-    results = list(sources_in(DATA / folder))
+    results = list(sources_in(HISTORIES / folder))
     span = json.loads(results[0].body)["started_at"], json.loads(results[-1].body)["finished_at"]
     assert not Run.objects.exclude(created_at__range=span).exists()
     assert not AlertEvent.objects.exclude(at__range=span).exists()
@@ -70,7 +70,7 @@ def test_recorded_change_becomes_one_confirmed_compiler_alert_on_the_recorded_da
 
 def test_four_releases_and_two_settings_become_five_alerts(catalog: Path, reader: Client) -> None:
     """The way back from a setting is no change of its own; nothing fixed the setting."""
-    demo(catalog, DATA / "releases_history")
+    demo(catalog, HISTORIES / "releases_history")
     groups = AlertGroup.objects.order_by("created_at")
     assert {group.cause for group in groups} == {"compiler"}
     assert [(str(group.new), group.state) for group in groups] == [

@@ -11,7 +11,7 @@ import pytest
 
 from dashboard.results.core.series_points import SeriesDetector, SeriesPoint
 
-DRILL = Path(__file__).parents[2] / "data" / "drill_series"
+DRILL = Path(__file__).parents[2] / "data" / "histories" / "drill_series"
 Key = tuple[str, str, str]  # benchmark, config, metric
 Row = dict[str, str]
 

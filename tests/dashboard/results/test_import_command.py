@@ -26,11 +26,11 @@ from tests.builders.people import viewer
 from tests.builders.reading import page_text
 
 pytestmark = pytest.mark.django_db
-H100 = [Path(__file__).parents[2] / "data" / name for name in ("h100_first", "h100_second")]
-H100_TWO_RELEASES, H100_DRILL = (
-    H100[0].with_name(name) for name in ("h100_two_releases", "h100_drill")
-)
-GOLDEN = sorted((Path(__file__).parents[2] / "data" / "golden").glob("result.*.json"))
+DATA = Path(__file__).parents[2] / "data"
+H100 = [DATA / "configs_h100" / name for name in ("first.jsonl.gz", "second.jsonl.gz")]
+H100_TWO_RELEASES = DATA / "releases_h100" / "two_releases.jsonl.gz"
+H100_DRILL = DATA / "drill" / "h100"
+GOLDEN = sorted((DATA / "golden").glob("result.*.json"))
 
 PASSED = next(path for path in GOLDEN if "pass" in path.name)
 
@@ -145,45 +145,22 @@ def test_two_recorded_releases_meet_in_the_same_series() -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "count", "gpu"),
+    ("study", "count", "gpus"),
     [
-        ("h100_third", 22, "h100"),
-        ("h100_fourth", 27, "h100"),
-        ("h100_fifth", 46, "h100"),
-        ("h100_sixth", 16, "h100"),
-        ("h100_seventh", 16, "h100"),
-        ("h100_eighth", 9, "h100"),
-        ("h100_ninth", 21, "h100"),
-        ("h100_tenth", 23, "h100"),
-        ("h100_eleventh", 30, "h100"),
-        ("h100_twelfth", 30, "h100"),
-        ("h100_thirteenth", 72, "h100"),
-        ("h100_fourteenth", 46, "h100"),
-        ("h100_fifteenth", 84, "h100"),
-        ("h100_field", 52, "h100"),
-        ("h200_two_gpus", 9, "h200"),
-        ("h200_first", 16, "h200"),
-        ("h200_two_releases", 46, "h200"),
-        ("h200_four_releases", 96, "h200"),
-        ("h200_own_launches", 80, "h200"),
-        ("h200_captioning", 5, "h200"),
-        ("h200_counted", 64, "h200"),
-        ("h200_decided", 64, "h200"),
-        ("h200_answered", 56, "h200"),
-        ("h200_host_bound", 30, "h200"),
-        ("h200_starts", 251, "h200"),
-        ("h200_lengths", 2, "h200"),
-        ("h200_drill", 27, "h200"),
-        ("h200_busier", 8, "h200"),
-        ("h200_second", 18, "h200"),
+        ("captioning_h200", 5, {"h200"}),
+        ("compiling_h200", 315, {"h200"}),
+        ("configs_h100", 151, {"h100-80gb-hbm3"}),
+        ("configs_h200", 29, {"h200"}),
+        ("drill", 79, {"h100-80gb-hbm3", "h200"}),
+        ("field_h100", 254, {"h100-80gb-hbm3"}),
+        ("releases_h100", 186, {"h100-80gb-hbm3"}),
+        ("releases_h200", 388, {"h200"}),
     ],
 )
-def test_recordings_of_later_sessions_are_imported_completely(
-    folder: str, count: int, gpu: str
-) -> None:
-    first_line, *_ = call("import_results", H100[0].with_name(folder)).splitlines()
+def test_studies_are_imported_completely(study: str, count: int, gpus: set[str]) -> None:
+    first_line, *_ = call("import_results", DATA / study).splitlines()
     assert first_line == f"{count} added, 0 here already, 0 refused"
-    assert all(gpu in machine.key for machine in Machine.objects.all())
+    assert set(Machine.objects.values_list("key", flat=True)) == gpus
 
 
 def test_recorded_variant_is_a_separate_build_with_separate_series() -> None:

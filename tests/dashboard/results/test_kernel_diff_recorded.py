@@ -12,9 +12,10 @@ from dashboard.results.core.kernel_words import sentence
 from tests.builders.golden_files import GOLDEN
 from tests.builders.kernels import LAUNCHED
 
-DEVICE_TIME = GOLDEN.parent / "h100_device_time"
-NEWEST = [GOLDEN.parent / name for name in ("h100_tenth", "h100_eleventh")]
-H200 = GOLDEN.parent / "h200_four_releases"
+H100, H200 = GOLDEN.parent / "releases_h100", GOLDEN.parent / "releases_h200"
+DEVICE_TIME = H100 / "device_time.jsonl.gz"
+NEWEST = [H100 / "tenth.jsonl.gz", H100 / "eleventh.jsonl.gz"]
+FOUR_RELEASES = H200 / "four_releases"
 UNMATCHED = ("new", "gone")
 EVERY_PAIR = pytest.mark.parametrize(("base", "new"), [(0, 0), (0, 1), (1, 0), (1, 1)])
 
@@ -95,7 +96,7 @@ def test_attention_is_compared_with_all_kernels_that_did_it_before(base: int, ne
 def test_kernels_of_eager_that_got_a_template_argument_are_not_gone() -> None:
     """2.15.0's group norm: RowwiseMoments<Half> became RowwiseMomentsContiguous<Half, float>."""
     sides = {}
-    for document in recorded.read(GOLDEN.parent / "h200_starts"):
+    for document in recorded.read(GOLDEN.parent / "compiling_h200" / "starts.jsonl.gz"):
         if document["benchmark"]["name"].startswith("sd_unet") and "profile" in document:
             sides[document["environment"]["torch"]["version"]] = arm_profiles(document)["eager"]
     made = kernel_diff(sides["2.11.0+cu130"], sides["2.15.0+cu132"])
@@ -121,10 +122,10 @@ def test_renamed_kernels_of_eager_are_no_saving(base: int, new: int) -> None:
     assert not [kernel for (kernel,) in unmatched if "elementwise_kernel" in kernel.name]
 
 
-@pytest.mark.parametrize("folder", ["h200_four_releases", "h200_own_launches"])
+@pytest.mark.parametrize("folder", ["four_releases", "own_launches"])
 def test_copies_that_replace_each_other_are_called_as_often(folder: str) -> None:
     by_case: dict[str, dict[str, ArmProfile]] = {}
-    for document in recorded.read(GOLDEN.parent / folder):
+    for document in recorded.read(H200 / folder):
         releases = by_case.setdefault(document["benchmark"]["name"], {})
         releases[document["environment"]["torch"]["version"]] = arm_profiles(document)["eager"]
     made = [kernel_diff(case["2.14.1+cu130"], case["2.15.0+cu132"]) for case in by_case.values()]
@@ -142,7 +143,7 @@ def test_copies_that_replace_each_other_are_called_as_often(folder: str) -> None
 def test_softmax_that_became_persistent_replaces_the_one_in_a_loop() -> None:
     """ViT-B/16's attention, with a mask: what it gains in 2.14.1."""
     sides = {}
-    for document in recorded.read(H200 / "vit_b16"):
+    for document in recorded.read(FOUR_RELEASES / "vit_b16"):
         release = document["environment"]["torch"]["version"]
         sides[release] = arm_profiles(document)["compiled"]
     made = kernel_diff(sides["2.11.0+cu130"], sides["2.14.1+cu130"])
@@ -159,7 +160,7 @@ def test_softmax_that_became_persistent_replaces_the_one_in_a_loop() -> None:
 def test_change_by_launch_alone_is_said_to_be_one() -> None:
     """The MLP on an H200: 2.14.1's GELU runs with 256 threads a block, 2.13.0's with 128."""
     sides: dict[str, ArmProfile] = {}
-    for document in recorded.read(H200):
+    for document in recorded.read(FOUR_RELEASES):
         if document["benchmark"]["name"].startswith("mlp."):
             release = document["environment"]["torch"]["version"]
             sides.setdefault(release, arm_profiles(document)["compiled"])

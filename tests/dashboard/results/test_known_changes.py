@@ -28,9 +28,9 @@ from tests.builders.reading import page_text
 
 OLD, NEW = "2.11.0+cu130", "2.15.0+cu132"
 NEWER = ("2.13.0+cu130", "2.14.1+cu130", NEW)
-H200 = GOLDEN.parent / "h200_four_releases"
-OWN_LAUNCHES = GOLDEN.parent / "h200_own_launches"
-COUNTED = GOLDEN.parent / "h200_counted"
+H200 = GOLDEN.parent / "releases_h200" / "four_releases"
+OWN_LAUNCHES = H200.with_name("own_launches")
+COUNTED = GOLDEN.parent / "compiling_h200" / "counted"
 TRAINING = "gpt2.standard.training"
 
 Processes = dict[str, list[ArmProfile]]

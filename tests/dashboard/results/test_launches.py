@@ -8,7 +8,7 @@ from dashboard.results.core.launches import EvenedChange, evened_change, evened_
 from tests.builders.golden_files import GOLDEN
 from tests.builders.kernels import kernel, profile
 
-OWN_LAUNCHES = GOLDEN.parent / "h200_own_launches"
+OWN_LAUNCHES = GOLDEN.parent / "releases_h200" / "own_launches"
 
 
 def gelu(ms: float, threads: int, source: str = "gelu", registers: int = 32) -> Kernel:

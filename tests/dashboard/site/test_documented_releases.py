@@ -22,7 +22,8 @@ def tables(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 @pytest.fixture
 def two_cases(tables: ModuleType) -> Groups:
     """Two cases in two releases; the second case has another machine in each."""
-    documents = list(recorded.read(ROOT / "tests" / "data" / "h200_starts"))
+    recording = ROOT / "tests" / "data" / "compiling_h200" / "starts.jsonl.gz"
+    documents = list(recorded.read(recording))
     first, second, *_ = importlib.import_module("results_summary").grouped(documents).items()
     _, by_release = second
     for process in by_release["2.15.0"]:

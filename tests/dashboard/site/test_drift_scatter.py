@@ -11,7 +11,8 @@ from benchmarks_suite.harness import recorded
 from dashboard.language.metrics import METRICS
 from tests.lab.scatter import apart, values_of
 
-KEPT = sorted((Path(__file__).parents[2] / "data").glob("h[12]00_*"))
+DATA = Path(__file__).parents[2] / "data"
+STUDIES = [*DATA.glob("*_h[12]00"), DATA / "drill"]
 A_TENTH, HALF = 0.1, 0.5
 Document = dict[str, Any]
 FEWEST = 10  # cases and releases with several processes
@@ -30,7 +31,7 @@ def repeated(metric: str, documents: Iterable[Document]) -> list[Sequence[float]
 
 @pytest.fixture(scope="module")
 def documents() -> list[Document]:
-    return [document for folder in KEPT for document in recorded.read(folder)]
+    return [document for study in STUDIES for document in recorded.read(study)]
 
 
 @pytest.mark.parametrize("metric", METRICS_OF_DRIFT)
