@@ -23,7 +23,7 @@ SAMPLE_S = {
     # The timer's grain is 50 ns; shorter than the scheduler's turns of some 3 ms, so that next to
     # other load most samples are undisturbed
     "cpu": 0.0005,
-    # Until the first kernels run the GPU idles: 0.1 ms a sample, in some 0.7 (docs/results.md)
+    # Until the first kernels run the GPU idles: 0.1 ms a sample, in some 0.7
     "cuda": 0.100,
 }
 MIN_PAIRS = 20

@@ -42,8 +42,6 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "reading-order",
         "architecture",
         "results",
-        "results-compiling",
-        "results-suite",
     ),
     "Explanation": ("measuring", "detection", "trends", "versions", "advisor", "differences"),
     "Found in PyTorch": (

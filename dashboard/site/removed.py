@@ -8,6 +8,8 @@ PAGES = {  # beginning of an address, a pattern -> the page that replaces it
     "factorials/": "/runs/",
     "docs/factorials/": "/docs/versions/",
     "docs/coverage/": "/docs/reference-models/",
+    "docs/results-compiling/": "/docs/results/",
+    "docs/results-suite/": "/docs/results/",
     "embed/(?P<page>series/.*)": "/%(page)s",
     "views/": "/tokens/",
     "alerts/(?P<alert>[0-9]+)/evidence.zip": "/alerts/%(alert)s/report.zip",
