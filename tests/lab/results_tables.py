@@ -48,8 +48,9 @@ def number_text(value: float | None, digits: int = 3) -> str:
 
 
 def short_name(benchmark: str) -> str:
-    """gpt2.standard.inference.bfloat16.static.b16 -> gpt2.inference.bfloat16.static.b16."""
-    return benchmark.replace(".standard", "").replace(".smoke", "")
+    """gpt2.standard.inference.bfloat16.static.b16 -> gpt2 inference bfloat16 b16."""
+    usual = ("standard", "smoke", "static")
+    return " ".join(word for word in benchmark.split(".") if word not in usual)
 
 
 def fair_eager() -> Rows:
