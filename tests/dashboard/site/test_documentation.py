@@ -19,6 +19,7 @@ from tests.builders.reading import page_text
 ROOT = Path(__file__).parents[3]
 FILES = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md"))]
 LINK = re.compile(r"(?<!`)\[[^\]\n]*\]\(([^)\s]+)\)")
+LINK_OF_TEMPLATE = re.compile(r"""{% url 'docs_page' '([a-z-]+)' %}#([a-z0-9-]+)""")
 
 
 def page_of(tmp_path: Path, text: str) -> Page:
@@ -39,6 +40,16 @@ def test_no_link_is_dead() -> None:
             is_known = not parts.fragment or parts.fragment in anchors.get(path.stem, ())
             if not parts.scheme and not (path.exists() and is_known):
                 dead.append(f"{file.relative_to(ROOT)}: {target}")
+    assert not dead, "\n".join(dead)
+
+
+def test_no_link_from_a_template_to_a_heading_is_dead() -> None:
+    pages = documentation.pages()
+    dead = []
+    for template in (ROOT / "dashboard" / "templates").rglob("*.html"):
+        for slug, anchor in LINK_OF_TEMPLATE.findall(template.read_text()):
+            if anchor not in {heading.anchor for heading in pages[slug].headings}:
+                dead.append(f"{template.name}: {slug}#{anchor}")
     assert not dead, "\n".join(dead)
 
 
