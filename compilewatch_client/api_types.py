@@ -460,10 +460,6 @@ class AlertDocument(TypedDict):
     assignee: str | None
     # Another system measured it: it is never confirmed.
     from_imports: bool
-    # Until when people have to answer it; null: nobody has to.
-    due_at: str | None
-    # Whether that is over.
-    is_late: bool
     # Number of series that changed, without those that were withdrawn.
     series: int
     # When it was opened; ISO 8601.
@@ -595,10 +591,6 @@ class AlertDetailDocument(TypedDict):
     assignee: str | None
     # Another system measured it: it is never confirmed.
     from_imports: bool
-    # Until when people have to answer it; null: nobody has to.
-    due_at: str | None
-    # Whether that is over.
-    is_late: bool
     # Number of series that changed, without those that were withdrawn.
     series: int
     # When it was opened; ISO 8601.

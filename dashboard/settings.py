@@ -208,7 +208,6 @@ BEAT_SCHEDULE = {
     "Follow linked issues": ("dashboard.tasks.follow_issues", 1800),
     "Settle comparisons": ("dashboard.tasks.settle_comparisons", 10),
     "Follow release candidates": ("dashboard.tasks.follow_candidates", 1800),
-    "Remind of what is due": ("dashboard.tasks.remind", 60),
     "Create data partitions": ("dashboard.tasks.create_partitions", crontab(hour="1", minute="15")),
     "Delete old samples and artifacts": (
         "dashboard.tasks.forget_old",
@@ -290,10 +289,6 @@ ARTIFACTS_PER_JOB = 50
 KEEP_SAMPLES_DAYS = env.int("KEEP_SAMPLES_DAYS", default=90)  # results' retention.py; 0: for ever
 KEEP_ARTIFACTS_DAYS = env.int("KEEP_ARTIFACTS_DAYS", default=365)
 KEEP_AUDIT_DAYS = env.int("KEEP_AUDIT_DAYS", default=365)
-
-# --- Triage
-# Days that people have for an alert of each severity; 0: no limit
-DUE_DAYS = configuration.due_days(env.str("DUE_DAYS", default="high=3,medium=10,low=30"))
 
 # --- Bisections
 # Of searches that alerts start, on one machine; 0: none is started

@@ -16,7 +16,6 @@ from dashboard.alerts.services import (
     detection,
     issue_states,
     missing_reports,
-    reminders,
 )
 from dashboard.catalog.services import builds
 from dashboard.celery import app
@@ -80,12 +79,6 @@ def follow_candidates() -> None:
     """Ask the test index for release candidates, and start the comparisons that are missing."""
     candidates.discover()
     candidates.start_due(now=timezone.now())
-
-
-@app.task
-def remind() -> None:
-    """Record the alerts that have become due or late."""
-    reminders.remind(now=timezone.now())
 
 
 @app.task

@@ -17,12 +17,10 @@ FILTERS = (
     "track",
     "family",
     "assignee",
-    "due",
 )
 DEFAULTS = {
     "state": " (the open ones; all: every state)",
     "direction": " (no improvements; all: every direction)",
-    "due": ": late, or within_a_week",
 }
 
 
@@ -41,7 +39,7 @@ def alerts(options: Namespace) -> int:
     if options.json:
         terminal.print_json(listed)
     elif listed:
-        header = ("Alert", "Severity", "State", "Cause", "What", "Series", "Owner", "Due", "Since")
+        header = ("Alert", "Severity", "State", "Cause", "What", "Series", "Owner", "Since")
         terminal.print_table(header, map(_row, listed), numbers=("Alert", "Series"))
     else:
         terminal.print_text("No alert fits: nothing that is open, unless other options were given.")
@@ -57,17 +55,8 @@ def _row(alert: AlertDocument) -> tuple[str, ...]:
         alert["title"],
         str(alert["series"]),
         alert["assignee"] or "",
-        _due(alert),
         terminal.format_time(alert["created_at"]),
     )
-
-
-def _due(alert: AlertDocument) -> str:
-    due_at = alert["due_at"]
-    if due_at is None:
-        return ""
-    late = " late" if alert["is_late"] else ""
-    return f"{terminal.format_time(due_at)}{late}"
 
 
 def add_triage_arguments(parser: ArgumentParser) -> None:

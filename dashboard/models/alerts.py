@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.db import models
 from django.urls import reverse
-from django.utils import timezone
 
 from dashboard.models.alert_words import (
     IN_WORK,
@@ -92,13 +91,6 @@ class AlertGroup(models.Model):
     )
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
     closed_at = models.DateTimeField(null=True, blank=True)
-    # Since when people have to answer it, and until when; null: nobody has to, or there is no limit
-    due_since = models.DateTimeField(null=True, blank=True)
-    due_at = models.DateTimeField(null=True, blank=True, db_index=True)
-    # Of which of the two a reminder was recorded, of this due date: due, late; "": of none
-    reminded = models.CharField(
-        max_length=10, blank=True, db_default="", default="", editable=False
-    )
 
     class Meta:
         ordering = ["-created_at"]
@@ -126,10 +118,6 @@ class AlertGroup(models.Model):
         if self.from_imports:
             return EvidenceState.JUDGED_FROM_IMPORTS
         return EvidenceState.INCONCLUSIVE
-
-    @property
-    def is_late(self) -> bool:
-        return self.due_at is not None and self.due_at <= timezone.now()
 
     @property
     def state(self) -> str:
@@ -242,7 +230,7 @@ class AlertEvent(models.Model):
     by = models.ForeignKey(  # null: the system
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
-    # opened, state, assigned, handed over, due, late, note, linked, nudged, split, merged, cause
+    # opened, state, assigned, handed over, note, linked, nudged, split, merged, cause
     action = models.CharField(max_length=40)
     state = models.CharField(max_length=20, choices=AlertState)  # after it
     text = models.TextField(blank=True)

@@ -11,10 +11,8 @@ class Subject(models.TextChoices):
     """What a rule reports."""
 
     ALERTS = "alerts", "Alerts: what changed"
-    REMINDERS = "reminders", "Reminders: alerts that are due or late"
     HAND_OVERS = "hand_overs", "Hand-overs from one person to another"
     CANDIDATES = "candidates", "Release candidates: safe, not safe, not known"
-    REPORT = "report", "The triage report"
 
 
 class Channel(models.Model):
@@ -46,7 +44,7 @@ class Channel(models.Model):
 class Rule(models.Model):
     """Which events go to which channels, at once or as a digest. Empty lists mean all.
 
-    `states` narrows alerts alone, and what is about an alert's series does not narrow the report.
+    `states` narrows alerts alone.
     """
 
     class When(models.TextChoices):
@@ -101,7 +99,7 @@ class Delivery(models.Model):
     comparison = models.ForeignKey(  # of a release candidate, which has ended
         "dashboard.Comparison", null=True, on_delete=models.CASCADE, related_name="deliveries"
     )
-    # "<rule> <period>" of a digest, "report <rule> <period>" of a triage report; "" for the others
+    # "<rule> <period>" of a digest; "" for the others
     digest = models.CharField(max_length=100, blank=True)
     state = models.CharField(max_length=20, choices=State, default=State.WAITING)
     attempts = models.PositiveSmallIntegerField(default=0)

@@ -15,7 +15,6 @@ DATABASE_TIMEOUT_S = 5  # for a new connection; `?connect_timeout=` in DATABASE_
 PREPARE_AFTER = 3
 OF_TEXT = {"true": True, "false": False, "none": None}  # in the query of DATABASE_URL
 _MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtp+ssl": 465}
-_MOST_DUE_DAYS = 3650
 _PLACEHOLDERS = ("changeme", "change-me", "change_me", "your-secret", "example")
 
 
@@ -79,25 +78,6 @@ def mail_server(url: str) -> dict[str, Any]:
         )
     config: dict[str, Any] = environ.Env.email_url_config(url)
     return {**config, "EMAIL_PORT": config["EMAIL_PORT"] or _MAIL_PORTS[parts.scheme]}
-
-
-def due_days(text: str) -> dict[str, float]:
-    """By severity, from "high=3,medium=10,low=30"."""
-    days = {}
-    for part in filter(None, map(str.strip, text.split(","))):
-        severity, _, number = part.partition("=")
-        try:
-            days[severity.strip()] = float(number)
-        except ValueError:
-            days = {}
-            break
-    is_complete = set(days) == {"high", "medium", "low"}
-    if not is_complete or not all(0 <= number <= _MOST_DUE_DAYS for number in days.values()):
-        raise ImproperlyConfigured(
-            f"DUE_DAYS is {text!r}: name the days for each severity, 0 to {_MOST_DUE_DAYS}, as "
-            "high=3,medium=10,low=30; 0: no limit"
-        )
-    return days
 
 
 def local_time_zone() -> str:

@@ -12,10 +12,12 @@ PAGES = {  # beginning of an address, a pattern -> the page that replaces it
     "docs/results-suite/": "/docs/results/",
     "embed/(?P<page>series/.*)": "/%(page)s",
     "views/": "/tokens/",
+    "alerts/(quality/|report/|report.md)": "/alerts/",
     "alerts/(?P<alert>[0-9]+)/evidence.zip": "/alerts/%(alert)s/report.zip",
 }
 CALLS = {"factorials": FACTORIALS}  # first part of a call -> the sentence that answers it
 COMMANDS = {  # of manage.py
+    "triage_report": "triage_report was removed: a rule sends what is new and open as a digest.",
     "exchange_factors": FACTORIALS,
     "measure_list": "measure_list was removed: docs/offline.md measures with the suite alone.",
     "generate_history": "generate_history was removed: `make demo` shows recorded results.",

@@ -40,9 +40,6 @@ def addresses() -> list[str]:
     lists = [
         "/alerts/",
         "/alerts/?state=all&direction=all",
-        "/alerts/?due=within_a_week",
-        "/alerts/report/?days=92",
-        "/alerts/quality/",
         "/alerts/rules/",
     ]
     page = confirmed().get_absolute_url()

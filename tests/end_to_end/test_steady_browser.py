@@ -54,7 +54,6 @@ def addresses() -> list[str]:
         "/",
         "/benchmarks/",
         "/alerts/",
-        "/alerts/quality/",
         "/advisor/",
         "/versions/",
         "/compare/",

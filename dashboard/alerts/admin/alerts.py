@@ -38,7 +38,6 @@ class AlertGroupAdmin(ReadOnlyAdmin):
         "machine",
         "track",
         "assignee",
-        "due_at",
         "created_at",
     )
     list_filter = (

@@ -69,10 +69,6 @@ class AlertFilter(Schema):
         "metric's, cause's, machine's or new build's name, or of the title.",
         examples=["gpt2 latency"],
     )
-    due: Name | None = Field(
-        None,
-        description="late, or within_a_week: by the date until which people have to answer it.",
-    )
 
 
 class AlertOut(Paged):
@@ -106,10 +102,6 @@ class AlertOut(Paged):
         None, alias="assignee.username", description="Null: nobody has it."
     )
     from_imports: bool = Field(description="Another system measured it: it is never confirmed.")
-    due_at: datetime | None = Field(
-        description="Until when people have to answer it; null: nobody has to."
-    )
-    is_late: bool = Field(description="Whether that is over.")
     series: int = Field(
         description="Number of series that changed, without those that were withdrawn."
     )

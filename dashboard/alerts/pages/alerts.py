@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 
-from dashboard.alerts.core import alert_charts, rates
+from dashboard.alerts.core import alert_charts
 from dashboard.alerts.selectors import (
     alert_data,
     alert_page,
@@ -18,10 +18,8 @@ from dashboard.alerts.selectors import (
     facts,
     inbox,
     kernels,
-    live_rates,
     since_which_build,
     variants,
-    verdicts,
 )
 from dashboard.alerts.selectors import code as code_selector
 from dashboard.alerts.selectors.alerts import AlertSummary
@@ -45,7 +43,7 @@ KEYS = (
     ("f", "to the search of alerts"),
     ("?", "show these shortcuts"),
 )
-FIRST_FILTERS = ("evidence_state", "workflow_state", "severity", "cause", "assignee", "due")
+FIRST_FILTERS = ("evidence_state", "workflow_state", "severity", "cause", "assignee")
 FILTER_LABELS = {
     "evidence_state": "Evidence",
     "workflow_state": "Status",
@@ -193,15 +191,3 @@ def main_or_404(request: HttpRequest, pk: int) -> AlertSummary:
     if main is None:
         raise Http404(f"Alert {pk} has no series to draw.")
     return main
-
-
-def quality(request: HttpRequest) -> HttpResponse:
-    """How right alerts were: by month and metric, and by week and detector version."""
-    context = {
-        "weeks": verdicts.weekly(),
-        "states": verdicts.COUNTED,
-        "months": live_rates.by_month(timezone.now()),
-        "promised": rates.PROMISED_PER_THOUSAND,
-        "few": rates.FEW,
-    }
-    return render(request, "alerts/quality.html", context)

@@ -2,16 +2,13 @@
 
 from django.urls import path
 
-from dashboard.alerts.pages import alerts, feeds, reports, triage, triage_report
+from dashboard.alerts.pages import alerts, feeds, reports, triage
 
 urlpatterns = [
     path("badge/alerts.svg", feeds.alerts_badge, name="alerts_badge"),
     path("alerts/", alerts.listing, name="alerts"),
     path("alerts/bulk", triage.bulk, name="alerts_bulk"),
     path("alerts/feed/", feeds.feed, name="alerts_feed"),
-    path("alerts/quality/", alerts.quality, name="alert_quality"),
-    path("alerts/report/", triage_report.show, name="triage_report"),
-    path("alerts/report.md", triage_report.as_markdown, name="triage_report_markdown"),
     path("alerts/<int:pk>/", alerts.show, name="alert"),
     path("alerts/<int:pk>/code/", alerts.code, name="alert_code"),
     path("alerts/<int:pk>/issue/", reports.issue, name="alert_issue"),

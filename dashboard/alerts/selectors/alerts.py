@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
 from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
 from django.db.models.functions import JSONObject
-from django.utils import timezone
 
 from dashboard.alerts.core import change_size, grouping
 from dashboard.alerts.selectors.evidence import surest, suspicion_of
@@ -80,7 +78,6 @@ DECISION_IN_BRIEF = JSONObject(
     ),
 )
 """What `Alert.decided` needs of a decision, without its points."""
-LATE, THIS_WEEK = "late", "within_a_week"
 
 
 def listing(chosen: Mapping[str, str]) -> QuerySet[AlertGroup]:
@@ -110,9 +107,6 @@ def listing(chosen: Mapping[str, str]) -> QuerySet[AlertGroup]:
         groups = groups.filter(assignee=None)
     elif assignee:
         groups = groups.filter(assignee__username=assignee)
-    if due := chosen.get("due"):
-        limit = timezone.now() + (timedelta() if due == LATE else timedelta(days=7))
-        groups = groups.filter(due_at__lte=limit)
     return groups.order_by("-created_at", "-pk")
 
 

@@ -79,7 +79,7 @@ def _outcomes(series: Series, changes: list[ReportedChange]) -> dict[int, str]:
 
 
 def _outcome(alert: Alert) -> str:
-    """As selectors/live_rates.py counts it."""
+    """Right, wrong or undecided: people's answer counts before the confirmation."""
     answer = alert.group.workflow_state
     if answer == WorkflowState.INVALID or alert.confirmation == EvidenceState.NOT_REPRODUCED:
         return WRONG

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.contrib.auth import get_user_model
-from django.db.models import Case, Exists, F, Min, OuterRef, Q, QuerySet, When
+from django.db.models import Case, Exists, Min, OuterRef, Q, QuerySet, When
 
 from dashboard.alerts.selectors import alerts, facts
 from dashboard.alerts.selectors.alerts import AlertSummary
@@ -50,7 +50,6 @@ FILTERS = (
     "track",
     "family",
     "assignee",
-    "due",
 )
 FIXED_CHOICES: dict[str, list[str]] = {
     "state": [alerts.EVERYTHING, *AlertState.values],
@@ -60,7 +59,6 @@ FIXED_CHOICES: dict[str, list[str]] = {
     "cause": Cause.values,
     "direction": [alerts.EVERYTHING, *Direction.values],
     "kind": Kind.values,
-    "due": [alerts.LATE, alerts.THIS_WEEK],
 }
 """Of the filters whose values are the same on every site."""
 _LENGTHS = {"day": timedelta(days=1), "week": timedelta(days=7)}
@@ -90,9 +88,9 @@ def listing(chosen: Mapping[str, str], now: datetime) -> QuerySet[AlertGroup]:
 
 
 def most_urgent_first(groups: QuerySet[AlertGroup]) -> QuerySet[AlertGroup]:
-    """By severity, then by due date, those without one last; of the same the newest first."""
+    """By severity, of the same the newest first."""
     ranks = [When(severity=severity, then=rank) for severity, rank in alerts.RANK.items()]
-    return groups.order_by(Case(*ranks), F("due_at").asc(nulls_last=True), "-created_at", "-pk")
+    return groups.order_by(Case(*ranks), "-created_at", "-pk")
 
 
 def matching(groups: QuerySet[AlertGroup], text: str) -> QuerySet[AlertGroup]:

@@ -7,7 +7,6 @@ from django.utils import timezone
 
 from dashboard.alerts.core import grouping
 from dashboard.alerts.selectors.evidence import alerting_series_count, surest, suspicion_of
-from dashboard.alerts.services import due_dates
 from dashboard.alerts.services.history import lock
 from dashboard.language.moments import stamp
 from dashboard.language.wording import metric_of
@@ -17,8 +16,7 @@ from dashboard.models import Alert, AlertGroup, Kind, Series
 def describe(*, groups: Iterable[AlertGroup]) -> None:
     """Describe the groups again; missing data, and a group without alerts, keep what they say.
 
-    The groups are brought up to date: a person may have closed one since it was read, and what is
-    closed is not due.
+    The groups are brought up to date: a person may have closed one since it was read.
     """
     for group in groups:
         with transaction.atomic():
@@ -40,8 +38,7 @@ def _describe(group: AlertGroup) -> None:
     group.title = grouping.title(named, since(group, alerts[0]))
     group.direction = grouping.direction_of(suspicions)
     group.severity = grouping.severity_of(suspicions, passing=bool(significant))
-    due_dates.set_due(group, timezone.now())
-    group.save(update_fields=["title", "direction", "severity", *due_dates.FIELDS])
+    group.save(update_fields=["title", "direction", "severity"])
 
 
 def name_of(series: Series) -> str:

@@ -14,7 +14,6 @@ from django.db import transaction
 from django.utils import timezone
 
 from dashboard.alerts.selectors import evidence
-from dashboard.alerts.services import due_dates
 from dashboard.alerts.services.assignments import assign_owner
 from dashboard.alerts.services.descriptions import describe
 from dashboard.alerts.services.history import Person, add_event, because, lock, person_id
@@ -120,11 +119,8 @@ def move(*, group: AlertGroup, to: AlertState, by: Person = None, why: str = "")
 
 
 def _save_states(group: AlertGroup) -> None:
-    now = timezone.now()
-    group.closed_at = None if group.is_open else now
-    due_dates.set_due(group, now)
-    fields = ["evidence_state", "workflow_state", "closed_at", *due_dates.FIELDS]
-    group.save(update_fields=fields)
+    group.closed_at = None if group.is_open else timezone.now()
+    group.save(update_fields=["evidence_state", "workflow_state", "closed_at"])
 
 
 def can_measure_again(*, group: AlertGroup) -> bool:
@@ -159,8 +155,6 @@ def record_opened(*, group: AlertGroup) -> AlertEvent:
         event.considered_at = event.at
         event.save(update_fields=["considered_at"])
         return event
-    due_dates.set_due(group, timezone.now())
-    group.save(update_fields=due_dates.FIELDS)
     opened = add_event(group, "opened", None, group.title)
     assign_owner(group=group)
     return opened

@@ -88,7 +88,7 @@ class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argumen
         fields = ("name", "person", "enabled")
         help_texts = {
             "name": "As it is called in rules.",
-            "person": "Whose own it is: what is assigned or handed over to them, and reminders, go "
+            "person": "Whose own it is: what is assigned or handed over to them goes "
             "there without a rule. Empty: nobody's.",
         }
 

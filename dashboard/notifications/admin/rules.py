@@ -166,10 +166,6 @@ class RuleForm(WithoutHiddenForm):
                 "Release candidates are reported at once: choose that, or make a rule of its own "
                 "for them.",
             )
-        if when == AT_ONCE and Subject.REPORT in subjects:
-            self.add_error(
-                "when", "The triage report needs a time: choose once a day or once a week."
-            )
         if when == AT_ONCE:
             cleaned["at"] = cleaned["weekday"] = None
         if self.errors:

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 MAIL_PREFIX = "mail:"
 WEBHOOK_PREFIX = "webhook+"
-REPORT, TEST = "report", "test"  # how Delivery.digest begins for these; else with the rule's key
+TEST = "test"  # how Delivery.digest begins for one; else with the rule's key
 _SLACK_PAGES = "https://hooks.slack.com/services/"
 _TEAMS_HOSTS = (".logic.azure.com", ".powerplatform.com")
 

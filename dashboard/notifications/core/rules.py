@@ -13,8 +13,6 @@ USUAL_STATES = frozenset({"confirmed", "missing_report", "recovered"})
 SUBJECTS = {
     "opened": "alerts",
     "state": "alerts",
-    "due": "reminders",
-    "late": "reminders",
     "handed over": "hand_overs",
 }
 USUAL_SUBJECTS = ("alerts",)
@@ -64,8 +62,7 @@ class RuleSelection:
 
 
 def selects(rule: RuleSelection, event: EventFacts) -> bool:
-    """Whether the rule notifies of the event. States narrow what moved, not reminders and
-    hand-overs.
+    """Whether the rule notifies of the event. States narrow what moved, not hand-overs.
 
     What is judged from imports is for rules that ask for it.
     """

@@ -1,18 +1,15 @@
 """Rules and channels for pages: who is notified of what, and what was delivered."""
 
 from dashboard.models import Channel, Delivery, Rule, Subject
-from dashboard.notifications.core.kinds import REPORT, TEST
+from dashboard.notifications.core.kinds import TEST
 from dashboard.notifications.core.rules import USUAL_STATES
 from dashboard.runs.core.timing import WEEKDAYS
 
 _MOST_DELIVERIES = 50
 _SUBJECTS: dict[str, str] = {
-    Subject.REMINDERS: "due and late",
     Subject.HAND_OVERS: "hand-overs",
     Subject.CANDIDATES: "release candidates",
-    Subject.REPORT: "the triage report",
 }
-_OTHERS = {REPORT: "the triage report", TEST: "a test"}  # beginning of a digest's key
 
 
 def switched_off() -> list[Channel]:
@@ -62,10 +59,7 @@ def about(delivery: Delivery) -> str:
         return str(delivery.event.group)
     if delivery.comparison:
         return f"release candidate: {delivery.comparison}"
-    for prefix, text in _OTHERS.items():
-        if delivery.digest.startswith(prefix):
-            return text
-    return "a digest of alerts"
+    return "a test" if delivery.digest.startswith(TEST) else "a digest of alerts"
 
 
 def last_deliveries() -> list[Delivery]:

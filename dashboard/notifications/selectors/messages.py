@@ -7,16 +7,14 @@ from typing import Any
 from django.conf import settings
 
 from dashboard.alerts.selectors import alert_data, alert_page, alerts
-from dashboard.alerts.selectors.alerts import AlertSummary
+from dashboard.alerts.selectors.alerts import OPEN, RANK, AlertSummary
 from dashboard.alerts.selectors.facts import cause_in_words
-from dashboard.models import Alert, AlertEvent, AlertGroup, AlertState, Cause, Rule
-from dashboard.notifications.core.rules import EventFacts, RuleSelection
-from dashboard.notifications.transports.compose import Entry, SeriesLine
+from dashboard.models import Alert, AlertEvent, AlertGroup, AlertState, Cause, Direction, Rule
+from dashboard.notifications.core.rules import USUAL_STATES, EventFacts, RuleSelection
+from dashboard.notifications.transports.compose import Entry, OpenAlert, SeriesLine
 from dashboard.notifications.transports.picture import change_png
 
 _NEWS = {
-    "due": "Due",
-    "late": "Late",
     "handed over": "Handed over",
     "assigned": "Assigned",
 }
@@ -56,15 +54,11 @@ def entry_of(event: AlertEvent) -> Entry:
         why="" if event.text == group.title else _sentence(event),
         news=_NEWS.get(event.action, ""),
         assignee=group.assignee.username if group.assignee else None,
-        due_at=group.due_at.isoformat(timespec="seconds") if group.due_at else None,
     )
 
 
 def _sentence(event: AlertEvent) -> str:
     """What happened, in words; of a state the reason alone, for the state stands next to it."""
-    action = {"due": "It is due", "late": "It is late: it was due"}.get(event.action)
-    if action is not None:
-        return f"{action} {event.text}."
     if event.action == "assigned" and event.text == f"to {event.group.assignee}":
         return ""  # who has it stands next to it
     if event.action in {"handed over", "assigned"}:
@@ -150,6 +144,35 @@ def selection_of(rule: Rule) -> RuleSelection:
         states=rule.states,
         improvements=rule.improvements,
     )
+
+
+def open_alert(group: AlertGroup) -> OpenAlert:
+    """The group as a digest lists what is still open."""
+    return OpenAlert(
+        id=group.pk,
+        url=f"{settings.SITE_URL}{group.get_absolute_url()}",
+        title=group.title,
+        severity=group.severity,
+        state=group.state,
+        assignee=group.assignee.username if group.assignee else None,
+        opened_at=group.created_at.isoformat(timespec="seconds"),
+    )
+
+
+def events_of_open(rule: Rule, end: datetime) -> Iterable[AlertEvent]:
+    """Of each open group that got worse its last event in a state that the rule selects, the most
+    severe first.
+    """
+    groups = AlertGroup.objects.filter(OPEN).exclude(direction=Direction.IMPROVEMENT)
+    events = AlertEvent.objects.filter(
+        group__in=groups,
+        action__in=("opened", "state"),
+        state__in=rule.states or USUAL_STATES,
+        at__lte=end,
+    )
+    newest_first = events.order_by("group_id", "-at", "-pk").select_related("group__assignee")
+    last = newest_first.distinct("group_id")
+    return sorted(last, key=lambda event: (RANK[event.group.severity], event.group.created_at))
 
 
 def events_between(start: datetime, end: datetime) -> Iterable[AlertEvent]:

@@ -2,8 +2,8 @@
 
 1. `enqueue_deliveries`: each event is considered once; each channel of a rule that selects it gets
    a Delivery.
-2. `make_digests`: a digest or triage report that is due becomes one Delivery for each channel of
-   its rule. Release candidates have a module of their own (candidates.py).
+2. `make_digests`: a digest that is due becomes one Delivery for each channel of its rule.
+   Release candidates have a module of their own (candidates.py).
 3. `send`: the message is made, one conditional UPDATE claims the delivery, and only then is the
    channel asked, outside of any transaction. A channel that refuses is asked again, at longer and
    longer intervals; one that will never accept is switched off, with the reason. Where the sender
@@ -20,16 +20,14 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.urls import reverse
 
-from dashboard.alerts.selectors.triage_report import DAYS, build_report
 from dashboard.language.moments import stamp
-from dashboard.models import AlertEvent, Channel, Delivery, Rule, Subject
-from dashboard.notifications.core.kinds import REPORT, TEST, WEBHOOK_PREFIX
+from dashboard.models import AlertEvent, AlertGroup, Channel, Delivery, Rule
+from dashboard.notifications.core.kinds import TEST, WEBHOOK_PREFIX
 from dashboard.notifications.core.rules import When, last_due, selects
 from dashboard.notifications.selectors import candidates, messages
 from dashboard.notifications.services.own_channels import own_channels
 from dashboard.notifications.transports import channels, compose
 from dashboard.notifications.transports.compose_candidate import candidate_message
-from dashboard.notifications.transports.compose_report import report_message
 from dashboard.notifications.transports.message import Address, Message, NotSent
 
 RETRY_AFTER_S = (60, 300, 1800, 7200, 21600)  # then the tries are spent: nine hours after the first
@@ -81,7 +79,7 @@ def _enabled_rules() -> QuerySet[Rule]:
 
 
 def make_digests(*, now: datetime) -> int:
-    """Make the deliveries of digests that are due; how many. An empty digest is not sent."""
+    """Make the deliveries of digests that are due; how many. An empty one is not sent."""
     made = 0
     for rule in _enabled_rules().exclude(when=Rule.When.AT_ONCE):
         try:
@@ -107,23 +105,30 @@ def _make_digest(rule: Rule, now: datetime) -> int:
         # The rule and the period, as `message_of` reads them
         first, last = start.astimezone(UTC), due.astimezone(UTC)
         period = f"{rule.pk} {first:%Y-%m-%dT%H:%M:%S}/{last:%Y-%m-%dT%H:%M:%S}"
-        digests = [period] if _digest_events(rule, start, due) else []
-        if Subject.REPORT in rule.subjects:
-            digests.append(f"{REPORT} {period}")  # it is sent also when there is nothing to report
+        if not any(_digest_of(rule, start, due)):
+            return 0
         new = []
         for channel in rule.channels.all():
-            new += [Delivery(channel=channel, digest=digest, next_at=now) for digest in digests]
+            new.append(Delivery(channel=channel, digest=period, next_at=now))
         return len(Delivery.objects.bulk_create(new, ignore_conflicts=True))
 
 
-def _digest_events(rule: Rule, start: datetime, end: datetime) -> list[AlertEvent]:
-    """The last event of each group that the rule selects in the period, oldest first."""
+def _digest_of(
+    rule: Rule, start: datetime, end: datetime
+) -> tuple[list[AlertEvent], list[AlertGroup]]:
+    """The last event of each group that the rule selects in the period, oldest first; and the other
+    groups that it selects and that are still open.
+    """
     selection = messages.selection_of(rule)
     last: dict[int, AlertEvent] = {}
     for event in messages.events_between(start, end):
         if selects(selection, messages.facts_of(event)):
             last[event.group_id] = event
-    return sorted(last.values(), key=lambda event: (event.at, event.pk))
+    still_open = []
+    for event in messages.events_of_open(rule, end):
+        if event.group_id not in last and selects(selection, messages.facts_of(event)):
+            still_open.append(event.group)
+    return sorted(last.values(), key=lambda event: (event.at, event.pk)), still_open
 
 
 def due(*, now: datetime) -> list[int]:
@@ -240,8 +245,8 @@ def _end(delivery: Delivery, **fields: object) -> None:
 
 
 def message_of(delivery: Delivery) -> Message | None:
-    """The message of an event, a release candidate, a digest, a triage report or a test; None where
-    the rule of the digest or report was deleted.
+    """The message of an event, a release candidate, a digest or a test; None where the rule of the
+    digest was deleted.
     """
     event = delivery.event
     if delivery.comparison is not None:
@@ -252,19 +257,17 @@ def message_of(delivery: Delivery) -> Message | None:
         return compose.event_message(entry, event.at, messages.picture_of(event.group))
     if _is_test(delivery):
         return compose.test_message(delivery.channel.name, delivery.created_at, _page("overview"))
-    is_report = delivery.digest.startswith(REPORT)
-    key, _, period = delivery.digest.removeprefix(REPORT).strip().partition(" ")
+    key, _, period = delivery.digest.partition(" ")
     first, _, last = period.partition("/")
     start = datetime.fromisoformat(first).replace(tzinfo=UTC)
     end = datetime.fromisoformat(last).replace(tzinfo=UTC)
     rule = Rule.objects.filter(pk=key).first()
     if rule is None:
         return None
-    if is_report:
-        url = f"{_page('triage_report')}?days={DAYS if rule.when == Rule.When.WEEKLY else 1}"
-        return report_message(build_report(start, end), rule.name, settings.SITE_URL, url)
-    entries = [messages.entry_of(event) for event in _digest_events(rule, start, end)]
-    return compose.digest_message(rule.name, entries, start, end, _page("alerts"))
+    events, groups = _digest_of(rule, start, end)
+    entries = [messages.entry_of(event) for event in events]
+    still_open = [messages.open_alert(group) for group in groups]
+    return compose.digest_message(rule.name, entries, still_open, (start, end), _page("alerts"))
 
 
 def _page(name: str) -> str:

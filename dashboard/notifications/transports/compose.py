@@ -7,14 +7,12 @@ from typing import Any
 
 from django.template.loader import render_to_string
 
-from dashboard.language.moments import stamp
-from dashboard.language.wording import plural
+from dashboard.language.moments import day, stamp
 from dashboard.notifications.transports.message import IMAGE_NAME, Message
 
 SCHEMA = "webhook.v1"
 _MOST_LINES = 8  # series of a group that a mail lists
 _MOST_SUBJECT = 200
-REMINDERS = ("Due", "Late")  # news
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ class Entry:
     """One alert group for messages.
 
     state: after the event, either of evidence or of workflow. why: the event's text. url: absolute.
-    news: what happened where it did not move: Due, Late, Handed over. due_at: ISO 8601.
+    news: what happened where it did not move: Handed over, Assigned.
     """
 
     id: int
@@ -62,7 +60,6 @@ class Entry:
     why: str = ""
     news: str = ""
     assignee: str | None = None
-    due_at: str | None = None
 
     @property
     def is_improvement(self) -> bool:
@@ -91,6 +88,26 @@ class Entry:
         return fields
 
 
+@dataclass(frozen=True, slots=True)
+class OpenAlert:
+    """One alert group that is still open, for a digest. url: absolute. opened_at: ISO 8601."""
+
+    id: int
+    url: str
+    title: str
+    severity: str
+    state: str
+    assignee: str | None
+    opened_at: str
+
+    @property
+    def text(self) -> str:
+        """ "high severity, confirmed, assigned to ada, opened 27 Nov 2026"."""
+        owner = f"assigned to {self.assignee}" if self.assignee else "unassigned"
+        opened = day(datetime.fromisoformat(self.opened_at))
+        return f"{self.severity} severity, {_spaced(self.state)}, {owner}, opened {opened}"
+
+
 def event_message(entry: Entry, at: datetime, image: bytes | None) -> Message:
     """The message about one event of one group."""
     return _message(
@@ -105,17 +122,23 @@ def event_message(entry: Entry, at: datetime, image: bytes | None) -> Message:
 
 
 def digest_message(
-    rule: str, entries: Sequence[Entry], start: datetime, at: datetime, url: str
+    rule: str,
+    entries: Sequence[Entry],
+    still_open: Sequence[OpenAlert],
+    period: tuple[datetime, datetime],
+    url: str,
 ) -> Message:
-    """Everything that a rule reports of a period."""
-    count = plural(len(entries), "alert")
+    """Everything that a rule reports of a period, and what else is open."""
+    start, at = period
+    count = f"{len(entries)} new, {len(still_open)} still open"
     return _message(
         kind="digest",
         subject=f"{rule}: {count}",
         url=url,
         at=at,
         entries=entries,
-        intro=f"{count} from {stamp(start)} to {stamp(at)}.",
+        still_open=still_open,
+        intro=f"{count}, from {stamp(start)} to {stamp(at)}.",
         footer=f"Sent by Compilewatch by the rule “{rule}”.",
     )
 
@@ -141,16 +164,18 @@ def _message(
     at: datetime,
     entries: Sequence[Entry],
     footer: str,
-    intro: str = "",
     image: bytes | None = None,
+    **shown: Any,
 ) -> Message:
+    """shown: what else the templates show: intro, still_open."""
     groups = [_template_values(entry, has_image=image is not None) for entry in entries]
     context = {
         "subject": subject,
         "groups": groups,
-        "intro": intro,
         "footer": footer,
         "image": IMAGE_NAME,
+        "url": url,
+        **shown,
     }
     document = {
         "schema": SCHEMA,
@@ -160,6 +185,8 @@ def _message(
         "at": at.isoformat(timespec="seconds"),
         "alerts": [entry.document for entry in entries],
     }
+    if kind == "digest":
+        document["open"] = [asdict(alert) for alert in shown["still_open"]]
     return Message(
         subject=subject,
         text=render_to_string("notifications/message.txt", context).strip(),
@@ -180,8 +207,7 @@ def _template_values(entry: Entry, *, has_image: bool) -> dict[str, Any]:
         "kind": _kind(entry),
         "where": ", ".join(part for part in (entry.machine, entry.track) if part),
         "why": entry.why,
-        # Of a reminder the reason says both already
-        "owned": "" if entry.news in REMINDERS else _owned(entry),
+        "owned": _owned(entry),
         "lines": [change.text for change in entry.series[:_MOST_LINES]],
         "more": max(len(entry.series) - _MOST_LINES, 0),
         "builds": f"{entry.base} → {entry.new}" if has_two_builds else "",
@@ -201,16 +227,10 @@ def _kind(entry: Entry) -> str:
 
 
 def _owned(entry: Entry) -> str:
-    """Who has it, and until when it has to be answered; empty where neither is known."""
-    parts = []
-    if entry.assignee:
-        parts.append(f"assigned to {entry.assignee}")
-    if entry.due_at:
-        parts.append(f"due {stamp(datetime.fromisoformat(entry.due_at))}")
-    if entry.is_improvement and parts:
-        parts.append("for information")
-    text = ", ".join(parts)
-    return f"{text[0].upper()}{text[1:]}." if text else ""
+    """The person who has it, in words; empty where nobody has."""
+    if not entry.assignee:
+        return ""
+    return f"Assigned to {entry.assignee}{', for information' if entry.is_improvement else ''}."
 
 
 def _spaced(word: str) -> str:

@@ -59,8 +59,6 @@ PAGES = frozenset(
         "alert",
         "alert_code",
         "alert_issue",
-        "alert_quality",
-        "triage_report",
         "glossary",
         "contents",
     )
@@ -79,7 +77,6 @@ FILES = frozenset(  # loaded by those pages, or downloaded from them
         "alert_pairs",
         "alert_report",
         "alert_bisect_script",
-        "triage_report_markdown",
     )
 )
 _LEFT_OUT = frozenset(  # middleware: asks to sign in, logs requests

@@ -12,8 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from dashboard.alerts.selectors import alerts, live_rates, verdicts
-from dashboard.alerts.selectors.triage_report import build_report
+from dashboard.alerts.selectors import alerts
 from dashboard.alerts.services import collecting, confirmations, triage
 from dashboard.catalog.core.plan import PlanError
 from dashboard.language.errors import ActionNotAllowed
@@ -182,17 +181,9 @@ def test_builds_of_imports_are_not_diagnosed() -> None:
         collecting.collect(group=group, by=None, now=timezone.now())
 
 
-def test_triage_report_leaves_imports_out() -> None:
-    now = timezone.now()
-    imported(history(STEPPED))
-    assert build_report(now - YEAR, timezone.now()).headline == "0 new, 0 late, 0 open"
-
-
-def test_overview_and_figures_of_quality_leave_imports_out() -> None:
+def test_overview_leaves_imports_out() -> None:
     imported(history(STEPPED))
     assert open_alerts(timezone.now() - YEAR, None).total == 0
-    assert live_rates.by_month(timezone.now()) == []
-    assert verdicts.weekly() == []
 
 
 def test_series_that_is_back_ends_its_alert() -> None:

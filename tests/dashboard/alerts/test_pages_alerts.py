@@ -9,7 +9,7 @@ from django.test import Client
 
 from dashboard.alerts.selectors import alerts
 from dashboard.alerts.services.descriptions import describe
-from dashboard.models import AlertEvent, Confirmation, TorchBuild
+from dashboard.models import Confirmation, TorchBuild
 from tests.builders import alerting, site
 from tests.builders.reading import text
 
@@ -186,19 +186,6 @@ def test_the_command_of_the_new_level_is_there_to_be_copied(reader: Client) -> N
     group = alerting.group()
     alerting.alert(group, job=series.data.get(value=2.2).job)
     assert "python -m benchmarks_suite run" in text(reader, group.get_absolute_url())
-
-
-def test_quality_page_counts_by_week_and_detector(reader: Client) -> None:
-    assert "No alert has been raised yet" in text(reader, "/alerts/quality/")
-    group = alerting.group()
-    alerting.alert(group, detector_version="1")
-    for state in ("confirmed", "invalid"):
-        AlertEvent.objects.create(group=group, action="state", state=state)
-    shown = " ".join(text(reader, "/alerts/quality/").split())
-    assert '<td data-label="confirmed" class="number">1</td>' in shown
-    assert (
-        '<td data-label="confirmed of the decided" class="number">1 of 1 (21 to 100%)</td>' in shown
-    )
 
 
 # --- Its figures

@@ -1,17 +1,11 @@
-"""A decision is decided again from what was stored with it; and what became of decisions is
-counted.
-"""
+"""A decision is decided again from what was stored with it."""
 
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from dashboard.alerts.selectors.verdicts import weekly
-from dashboard.alerts.services import triage
 from dashboard.detection import VERSION
-from dashboard.models import AlertState
-from tests.builders import alerting
 from tests.builders.alerting import stepped
 
 pytestmark = pytest.mark.django_db
@@ -50,22 +44,3 @@ def test_an_unknown_alert_is_named() -> None:
         printed("99")
     with pytest.raises(CommandError, match="There is no group 99: /alerts/ lists them"):
         printed("--group", "99")
-
-
-def test_weekly_figures_count_every_state_that_groups_were_in() -> None:
-    alert = stepped()
-    triage.move(group=alert.group, to=AlertState.CONFIRMING)
-    triage.move(group=alert.group, to=AlertState.CONFIRMED)
-    triage.move(group=alert.group, to=AlertState.RECOVERED)
-    week = weekly()[0]
-    assert week.version == str(VERSION)
-    assert week.raised == 1
-    assert week.confirmed.text == "1 of 1 (21 to 100%)"
-    assert week.reached["confirmed"] == 1
-    assert week.reached["recovered"] == 1
-    assert week.reached["invalid"] == 0
-
-
-def test_missing_reports_are_not_counted_for_the_detector() -> None:
-    alerting.group(kind="silence")
-    assert weekly() == []

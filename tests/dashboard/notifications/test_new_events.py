@@ -1,4 +1,4 @@
-"""Release candidates, reminders, hand-overs and the triage report as messages."""
+"""Release candidates, hand-overs and the digest as messages."""
 
 import json
 from collections.abc import Iterator
@@ -11,11 +11,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import override_settings
 
-from dashboard.alerts.services import assignments
-from dashboard.alerts.services.reminders import remind
+from dashboard.alerts.services import assignments, triage
 from dashboard.comparisons.core.candidate_verdicts import WHAT_IT_MEANS
 from dashboard.comparisons.services.comparisons import cancel_comparison
-from dashboard.models import AlertEvent, Channel, Delivery
+from dashboard.models import AlertEvent, AlertGroup, AlertState, Channel, Delivery, Rule
 from dashboard.notifications.admin.rules import RuleForm
 from dashboard.notifications.selectors.channels import conditions
 from dashboard.notifications.selectors.messages import entry_of
@@ -113,35 +112,7 @@ def test_candidate_that_cannot_be_read_stops_nothing_and_is_tried_again(
     assert enqueue_candidates(now=NOW) == 1
 
 
-# --- Reminders and hand-overs
-
-
-def late_alert(**fields: Any) -> AlertEvent:
-    """The reminder of a confirmed alert that is late."""
-    group = confirmed(**fields).group
-    deliveries.enqueue_deliveries(now=NOW)
-    Delivery.objects.all().delete()
-    group.refresh_from_db()
-    assert group.due_at
-    remind(now=group.due_at + timedelta(hours=1))
-    return group.events.get(action="late")
-
-
-def test_late_alert_is_reported_by_a_rule_for_reminders(hook: Receiver) -> None:
-    rule(channel(hook.url), subjects=["reminders"])
-    rule(channel())
-    late_alert()
-    assert deliveries.enqueue_deliveries(now=NOW) == 1
-    send_all()
-    posted = document(hook)
-    assert posted["subject"].startswith("Late [medium]: ")
-    assert posted["alerts"][0]["due_at"]
-
-
-def test_reminder_does_not_need_a_state_that_the_rule_names() -> None:
-    rule(channel(), subjects=["reminders"], states=["recovered"])
-    late_alert()
-    assert deliveries.enqueue_deliveries(now=NOW) == 1
+# --- Hand-overs
 
 
 def test_hand_over_reaches_both_people_without_a_rule(
@@ -162,12 +133,6 @@ def test_hand_over_reaches_both_people_without_a_rule(
 
 def text_of(event: AlertEvent) -> str:
     return compose.event_message(entry_of(event), event.at, None).text
-
-
-def test_reminder_says_who_has_it_and_until_when_once(ada: User) -> None:
-    text = text_of(late_alert(assignee=ada))
-    assert text.count("assigned to ada") == 1
-    assert "Assigned" not in text
 
 
 def test_assignment_is_said_once(ada: User) -> None:
@@ -249,64 +214,91 @@ def test_own_mail_of_an_account_without_an_address_is_off_and_says_why(ada: User
     assert own.problem == "The account has no e-mail address."
 
 
-# --- The triage report
+# --- The digest
 
 
-def weekly(**fields: Any) -> Any:
+def weekly(to: Receiver | Mailbox, **fields: Any) -> Rule:
     made = {"when": "weekly", "at": time(8), "weekday": NOW.weekday(), **fields}
-    return rule(**made)
+    return rule(channel(to.url), **{"last_digest_at": NOW - timedelta(days=8), **made})
 
 
-def test_report_is_sent_by_the_rules_time_also_when_nothing_happened(hook: Receiver) -> None:
-    made = weekly(subjects=["report"], last_digest_at=NOW - timedelta(days=8))
-    made.channels.set([channel(hook.url)])
+def opened_long_ago(**fields: Any) -> AlertGroup:
+    """A confirmed group that no event of the last weeks is about."""
+    group = confirmed(**fields).group
+    AlertEvent.objects.filter(group=group).update(at=NOW - timedelta(days=30))
+    return group
+
+
+def sent_digest(hook: Receiver) -> dict[str, Any]:
     assert deliveries.make_digests(now=NOW) == 1
-    assert deliveries.make_digests(now=NOW) == 0
     send_all()
-    posted = document(hook)
-    assert posted["kind"] == "report"
-    assert posted["subject"].endswith("0 new, 0 late, 0 open")
+    return document(hook)
 
 
-def test_mail_of_the_report_has_markdown_and_html(inbox: Mailbox, settings: Any) -> None:
-    settings.ALLOW_PRIVATE_WEBHOOKS = True
-    made = weekly(subjects=["report"], last_digest_at=NOW - timedelta(days=8))
-    made.channels.set([channel(inbox.url)])
-    confirmed(title="the slow one")
-    deliveries.make_digests(now=NOW)
-    send_all()
-    (part,) = inbox.parts("text/html")
-    assert "How often we were wrong" in part.get_content()
+def test_digest_lists_what_is_still_open_and_who_has_it(ada: User, hook: Receiver) -> None:
+    weekly(hook)
+    group = opened_long_ago(assignee=ada)
+    posted = sent_digest(hook)
+    assert posted["subject"].endswith("0 new, 1 still open")
+    (listed,) = posted["open"]
+    assert (listed["id"], listed["assignee"]) == (group.pk, "ada")
 
 
-def test_digest_and_report_are_two_messages() -> None:
-    made = weekly(subjects=["alerts", "report"], last_digest_at=NOW - timedelta(days=8))
-    made.channels.set([channel()])
+def test_digest_has_what_is_new_once(hook: Receiver) -> None:
+    weekly(hook)
     confirmed()
     AlertEvent.objects.update(at=NOW - timedelta(days=7, hours=1))
-    assert deliveries.make_digests(now=NOW) == 2
+    posted = sent_digest(hook)
+    assert posted["subject"].endswith("1 new, 0 still open")
+    assert posted["open"] == []
+
+
+def test_digest_lists_what_somebody_took_as_open(ada: User, hook: Receiver) -> None:
+    weekly(hook)
+    group = opened_long_ago()
+    triage.move(group=group, to=AlertState.ACKNOWLEDGED, by=ada)
+    assert [alert["state"] for alert in sent_digest(hook)["open"]] == ["acknowledged"]
+
+
+@pytest.mark.parametrize(
+    "fields", [{"direction": "improvement"}, {"workflow_state": "fixed"}, {"severity": "low"}]
+)
+def test_what_got_better_is_closed_or_not_selected_is_not_still_open(
+    hook: Receiver, fields: dict[str, str]
+) -> None:
+    weekly(hook, minimum_severity="medium")
+    group = opened_long_ago()
+    AlertGroup.objects.filter(pk=group.pk).update(**fields)
+    assert deliveries.make_digests(now=NOW) == 0
+
+
+def test_mail_of_the_digest_names_what_is_still_open(inbox: Mailbox, settings: Any) -> None:
+    settings.ALLOW_PRIVATE_WEBHOOKS = True
+    weekly(inbox)
+    opened_long_ago()
+    deliveries.make_digests(now=NOW)
+    send_all()
+    for kind in ("text/html", "text/plain"):
+        (part,) = inbox.parts(kind)
+        assert "confirmed, unassigned, opened" in part.get_content()
 
 
 # --- Rules in words and in the form
 
 
 def test_subjects_of_a_rule_in_words() -> None:
-    made = rule(subjects=["candidates", "report"])
-    assert conditions(made) == ["release candidates", "the triage report"]
+    made = rule(subjects=["candidates", "hand_overs"])
+    assert conditions(made) == ["release candidates", "hand-overs"]
 
 
-@pytest.mark.parametrize(
-    ("when", "subjects", "field"),
-    [("daily", ["candidates"], "subjects"), ("at_once", ["report"], "when")],
-)
-def test_form_refuses_what_cannot_be_sent_so(when: str, subjects: list[str], field: str) -> None:
+def test_form_refuses_candidates_in_a_digest() -> None:
     data = {
         "channels": [channel().pk],
-        "subjects": subjects,
+        "subjects": ["candidates"],
         "minimum_severity": "low",
-        "when": when,
+        "when": "daily",
         "at": "08:00",
         "time_zone": "UTC",
         "minimum_effect_percent": 0,
     }
-    assert field in RuleForm(data).errors
+    assert "subjects" in RuleForm(data).errors

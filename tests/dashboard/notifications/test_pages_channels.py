@@ -44,7 +44,6 @@ def test_weekly_rule_says_its_day_and_time(reader: Client) -> None:
 @pytest.mark.parametrize(
     ("digest", "expected"),
     [
-        ("report 3 2026-11-16T08:00:00/2026-11-23T08:00:00", "the triage report"),
         ("3 2026-11-16T08:00:00/2026-11-23T08:00:00", "a digest of alerts"),
         ("test 2026-11-16T08:00:00", "a test"),
     ],

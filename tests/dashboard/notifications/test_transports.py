@@ -65,7 +65,7 @@ def test_html_is_escaped_and_text_is_not() -> None:
     [
         compose.event_message(ENTRY, AT, None),
         compose.digest_message(
-            "Weekly", [ENTRY, replace(ENTRY, machine=None)], AT, AT, "https://x.example"
+            "Weekly", [ENTRY, replace(ENTRY, machine=None)], [], (AT, AT), "https://x.example"
         ),
         compose.test_message("ops", AT, "https://watch.example/"),
     ],

@@ -143,7 +143,6 @@ def test_site_of_before_can_write_while_its_database_is_a_version_ahead(
     """As it does until it is started again: it names no column that it does not know."""
     new = {
         ("dashboard_alertevent", "people"),
-        ("dashboard_alertgroup", "reminded"),
         ("dashboard_rule", "subjects"),
         ("dashboard_torchbuild", "wheel_hashes"),
         ("dashboard_track", "families"),
@@ -179,3 +178,35 @@ def test_runs_of_a_factorial_stay_with_their_levels_as_label(database: str, tmp_
     with psycopg.connect(database) as server:
         labels = server.execute("SELECT label FROM dashboard_run ORDER BY id").fetchall()
     assert labels == [("CUDA?: torch 2.11.0, cuda cu128",), ("CUDA?: torch 2.13.0, cuda cu130",)]
+
+
+def test_due_dates_and_reminders_are_notes_and_their_rules_send_the_digest(
+    database: str, tmp_path: Path
+) -> None:
+    migrate(database, tmp_path, "dashboard", "0041_saved_views_are_links")
+    with psycopg.connect(database, autocommit=True) as server:
+        server.execute(
+            "INSERT INTO dashboard_alertgroup (id, title, kind, evidence_state, workflow_state,"
+            " direction, severity, cause, evidence, created_at, due_at) VALUES (1, '', 'step',"
+            " 'confirmed', 'new', 'regression', 'low', 'unknown', '[]', now(),"
+            " '2026-11-27 09:00Z')"
+        )
+        server.execute(
+            "INSERT INTO dashboard_alertevent (group_id, at, action, state, text)"
+            " VALUES (1, now(), 'late', 'confirmed', 'by 27 Nov 2026')"
+        )
+        server.execute(
+            "INSERT INTO dashboard_rule (name, enabled, subjects, families, model_names,"
+            " metric_keys, minimum_effect_percent, minimum_severity, states, improvements,"
+            """ "when", time_zone) VALUES ('late', true, '["reminders"]', '[]', '[]', '[]', 0,"""
+            " 'low', '[]', false, 'at_once', 'UTC')"
+        )
+    migrate(database, tmp_path)
+    with psycopg.connect(database) as server:
+        notes = server.execute("SELECT action, text FROM dashboard_alertevent ORDER BY id")
+        rules = server.execute('SELECT subjects, "when", weekday FROM dashboard_rule').fetchall()
+    assert notes.fetchall() == [
+        ("note", "It was late: due by 27 Nov 2026"),
+        ("note", "It was due by 27 Nov 2026, 09:00 UTC; due dates were removed."),
+    ]
+    assert rules == [([], "weekly", 0)]

@@ -63,6 +63,7 @@ def test_what_is_missing_is_named_with_the_list_of_such_things(
         (f"/factorials/{NOBODYS}/", "/runs/"),
         ("/embed/series/mlp.x/?axis=time", "/series/mlp.x/?axis=time"),
         ("/views/", "/tokens/"),
+        ("/alerts/report/", "/alerts/"),
         ("/docs/coverage/", "/docs/reference-models/"),
         ("/alerts/7/evidence.zip?alert=9", "/alerts/7/report.zip?alert=9"),
     ],

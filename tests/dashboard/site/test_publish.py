@@ -151,11 +151,6 @@ def test_pages_figures_and_evidence_are_there(published: Path) -> None:
     assert list((published / "series" / site.MLP).glob("data*.json"))
 
 
-def test_triage_report_is_there_as_page_and_markdown(published: Path) -> None:
-    assert (published / "alerts" / "report" / "index.html").is_file()
-    assert list((published / "alerts").glob("report*.md"))
-
-
 def test_search_knows_the_alert(published: Path) -> None:
     entries = json.loads((published / "search.json").read_text())
     group = AlertGroup.objects.get()
