@@ -21,20 +21,17 @@ from numpy.typing import NDArray
 
 from dashboard.comparisons.core.block_effects import Difference, difference
 from dashboard.comparisons.core.levels import Level
+from dashboard.judgement.moderation import variance_prior
 
 Floats = NDArray[np.float64]
 SpreadBasis = Literal["repeats", "single", "apart", "disagree"]
 
 CONFIDENCE = 0.95
 _UPPER = 0.5 + CONFIDENCE / 2  # the quantile at the upper end of an interval
-# With repeats, before their variances say something about another case
-MIN_CASES = 4
 # Many alike cases would make the interval of one that differs too narrow
 MAX_PRIOR_FREEDOM = 30.0
 # An interval around no change that reaches a third or three times says nothing: there is none
 MAX_REACH = math.log(3)
-# Of the median variance: two equal values are luck, not proof that there is no spread
-_MIN_VARIANCE_SHARE = 1e-5
 # Of each side, in blocks that both share, before a ratio has an interval
 MIN_PROCESSES = 2
 # From so many on blocks count as values of their own: two would leave one degree of freedom
@@ -208,16 +205,20 @@ def _priors(squares: Floats, freedom: Floats, kinds: Sequence[Hashable]) -> tupl
     """
     is_repeated = freedom > 0
     variances = squares / np.where(is_repeated, freedom, 1)
-    of_all = variance_prior(variances[is_repeated], freedom[is_repeated])
+    of_all = _prior(variances[is_repeated], freedom[is_repeated])
     prior_variance = np.full(len(freedom), of_all[0])
     prior_freedom = np.full(len(freedom), of_all[1])
     for kind in set(kinds):
         is_alike = np.array([other == kind for other in kinds])
         chosen = is_alike & is_repeated
-        kind_variance, kind_freedom = variance_prior(variances[chosen], freedom[chosen])
+        kind_variance, kind_freedom = _prior(variances[chosen], freedom[chosen])
         if kind_freedom:
             prior_variance[is_alike], prior_freedom[is_alike] = kind_variance, kind_freedom
     return prior_variance, prior_freedom
+
+
+def _prior(variances: Floats, freedom: Floats) -> tuple[float, float]:
+    return variance_prior(variances, freedom, MAX_PRIOR_FREEDOM)
 
 
 def wider_error(between: Floats, within: Floats, freedom: Floats) -> tuple[Floats, Floats]:
@@ -270,31 +271,6 @@ def standard_errors(
         variance = (math.prod(prior) + math.fsum(level.m2 for level in levels)) / freedom
     n, within = np.array([(level.n, level.within) for level in levels], dtype=float).T
     return wider_error(variance / n, within / n, np.full(len(levels), freedom))
-
-
-def variance_prior(variances: Floats, freedom: Floats) -> tuple[float, float]:
-    """(variance, degrees of freedom) that many cases with few repeats have in common; (0, 0) where
-    they say nothing.
-
-    Smyth 2004, section 6.2: the moments of ln(variance) give a scaled inverse χ² prior.
-    """
-    from scipy.optimize import brentq
-    from scipy.special import digamma, polygamma
-
-    positive = variances[variances > 0]
-    if len(variances) < MIN_CASES or 2 * len(positive) < len(variances):
-        return 0.0, 0.0
-    logs = np.log(np.maximum(variances, _MIN_VARIANCE_SHARE * np.median(positive)))
-    centred = logs - digamma(freedom / 2) + np.log(freedom / 2)
-
-    # Var(centred) = trigamma(freedom / 2) + trigamma(prior / 2)
-    excess = float(np.var(centred, ddof=1) - np.mean(polygamma(1, freedom / 2)))
-    prior = MAX_PRIOR_FREEDOM
-    if excess > 0:
-        # trigamma falls from ∞ to 0
-        half = float(brentq(lambda x: polygamma(1, x) - excess, 1e-6, 1e9))
-        prior = min(prior, 2 * half)
-    return float(np.exp(centred.mean() + digamma(prior / 2) - np.log(prior / 2))), prior
 
 
 def ratios_with_intervals(logs: Floats, errors: Floats, freedom: Floats) -> list[Ratio]:

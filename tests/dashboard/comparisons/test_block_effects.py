@@ -13,7 +13,8 @@ from dashboard.comparisons.core.block_effects import Block, difference
 from dashboard.comparisons.core.case_samples import CaseSamples
 from dashboard.comparisons.core.levels import Level, level_of, merge_levels
 from dashboard.comparisons.core.metric_effects import estimate_effects
-from dashboard.comparisons.core.ratios import MIN_CASES, Ratio, estimate_ratios, geomean
+from dashboard.comparisons.core.ratios import Ratio, estimate_ratios, geomean
+from dashboard.judgement.moderation import MIN_CASES
 from dashboard.language.metrics import METRICS
 
 Design = list[tuple[int, int]]  # processes of base and of new in each block

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.comparisons.core.levels import Level, level_of, merge_levels
-from dashboard.comparisons.core.ratios import Ratio, estimate_ratios, geomean, variance_prior
+from dashboard.comparisons.core.ratios import Ratio, estimate_ratios, geomean
 
 
 def simulate(rng: np.random.Generator, repeats: int, true: list[float]) -> list[Ratio]:
@@ -81,14 +81,6 @@ def test_level_is_the_same_from_its_parts(values: list[float], cut: int) -> None
     assert parts.n == whole.n
     assert parts.mean == pytest.approx(whole.mean, abs=1e-9)
     assert parts.m2 == pytest.approx(whole.m2, abs=1e-9)
-
-
-def test_variances_of_equal_cases_are_moderated_fully_and_of_few_cases_not_at_all() -> None:
-    variances = np.random.default_rng(1).chisquare(2, 400) / 2
-    variance, freedom = variance_prior(variances, np.full(400, 2.0))
-    assert variance == pytest.approx(1, rel=0.15)
-    assert freedom > 10
-    assert variance_prior(variances[:3], np.full(3, 2.0)) == (0.0, 0.0)
 
 
 def test_geomean_of_nothing_is_none() -> None:

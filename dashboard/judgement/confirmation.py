@@ -1,0 +1,66 @@
+"""When to stop measuring a suspected change again: pairs in, how it ends out.
+
+After each pair from FEWEST on the interval of the pairs' mean is looked at, as in looks.py: each p
+counts as many times as there are planned looks. Here there are more, one for each pair; the looks
+depend on each other so much that all of them together keep the error nevertheless
+(`python -m tests.lab.verdicts --cell confirmation`). The tests simulate heavy tails, outliers, two
+modes.
+
+The first pair of a plan is a warm-up, and not compared: a build that has just been installed, or a
+machine that was idle, makes the first process slow.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from dashboard.judgement.looks import reach_of
+
+FEWEST, MOST = 4, 12
+"""Pairs before the first look, and pairs at most."""
+PLANNED = 4
+"""Looks that those after each pair count for."""
+LEAST = 0.5
+"""Not reproduced: the interval excludes this share of what was suspected, or of a larger threshold.
+
+Smaller: confirmed, and it excludes this share of what was suspected."""
+Ending = Literal["confirmed", "not_reproduced", "inconclusive", "open"]
+
+
+class Bounds(NamedTuple):
+    """A mean with its interval; infinite of one value."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def bounds(differences: Sequence[float]) -> Bounds:
+    """The mean of pairs' differences with its interval at one look."""
+    mean = float(np.mean(differences))
+    if len(differences) < 2:
+        return Bounds(mean, -math.inf, math.inf)
+    error = float(np.std(differences, ddof=1)) / math.sqrt(len(differences))
+    reach = float(reach_of(np.array(len(differences) - 1.0), PLANNED)) * error
+    return Bounds(mean, mean - reach, mean + reach)
+
+
+def ending(seen: Bounds, pairs: int, suspected: float, least: float, most: int = MOST) -> Ending:
+    """How it ends after these pairs of at most so many; open asks for one more.
+
+    suspected: the size that the detector saw. least: an effect that is worth an alert. All are
+    positive in the direction that was suspected.
+
+    An interval above 0 confirms whatever size was suspected, unless it excludes `least`. Where what
+    was suspected is excluded, a smaller change that the estimate shows gets all pairs.
+    """
+    if pairs < FEWEST:
+        return "open"
+    if seen.low > 0 and seen.high >= least:
+        return "confirmed"
+    is_excluded = seen.high < LEAST * suspected
+    if seen.high < least or (is_excluded and (seen.mean < least or pairs >= most)):
+        return "not_reproduced"
+    return "inconclusive" if pairs >= most else "open"
