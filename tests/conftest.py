@@ -1,6 +1,6 @@
 """What every test of the site stands on: one real Postgres for each process of tests.
 
-With DATABASE_URL set, its server is used (in a database `test_...` of its own); otherwise the
+With DATABASE_URL set, its server is used as a superuser (in a database `test_...`); otherwise the
 embedded one is started when the first test asks for a database, so that tests of the suite and the
 runner do not pay for it.
 """
@@ -9,13 +9,16 @@ import importlib.util
 import os
 import shutil
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from dashboard.local.embedded_broker import EmbeddedBroker
+
+if TYPE_CHECKING:  # pytest reads this file before Django is set up
+    from tests.builders.committed_data import ShareData
 
 EMBEDDED = "DATABASE_URL" not in os.environ
 # Each has a Postgres, a browser and torch; with more the longest file alone says how long all takes
@@ -106,6 +109,34 @@ def django_db_modify_db_settings(request: pytest.FixtureRequest) -> None:
         described = request.getfixturevalue("embedded_postgres")
         settings = connections["default"].settings_dict
         settings.update(described, TEST={**settings["TEST"], "TEMPLATE": DATABASE})
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
+    """pytest-django's own, with a cheaper way to undo what a test commits."""
+    from tests.builders import committed_data
+
+    with django_db_blocker.unblock():
+        committed_data.remember_first()
+
+
+@pytest.fixture(scope="module")
+def share(django_db_setup: None, django_db_blocker: Any) -> "Iterator[ShareData]":
+    """Makes the data of a module's tests, once: called in its own fixture with a function.
+
+    Each test begins with them, whatever the one before it has changed.
+    """
+    from tests.builders import committed_data
+
+    def make_once(make: Callable[[], Any]) -> Any:
+        with django_db_blocker.unblock():
+            made = make()
+            committed_data.remember_for_module()
+            return made
+
+    yield make_once
+    with django_db_blocker.unblock():
+        committed_data.forget_module()
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from django.core.management import call_command
 from django.utils import timezone
 
 from dashboard.models import (
@@ -62,9 +61,22 @@ def history(series: int = 480, points: int = 60) -> None:
     write_history(series=series, points=points, seed=7, now=timezone.now())
 
 
+def history_with_alerts() -> None:
+    history()
+    alerts()
+
+
 def alerts() -> None:
     """What the detector finds in the history, in every state of triage."""
     write_alerts()
+
+
+def busy_site() -> Run:
+    """A history, a run at work, which is returned, and a job with everything."""
+    history(series=200, points=12)
+    run = fleet_at_work()
+    job_with_everything()
+    return run
 
 
 def fleet_at_work() -> Run:
@@ -139,11 +151,6 @@ def fail_newest(status: str) -> Job:
     roll_up(Counter({**lost, series.pk: 0}))
     newest.roll_up(series=[*lost, series.pk])
     return Job.objects.select_related("benchmark", "config").get(pk=job.pk)
-
-
-def remove() -> None:
-    """Delete everything, the catalog included, so that other files' tests do not find it."""
-    call_command("flush", interactive=False, verbosity=0)
 
 
 def job_with_everything() -> Job:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from django.test import Client
@@ -14,6 +14,8 @@ from tests.builders.receivers import Mailbox, mailbox
 
 if TYPE_CHECKING:  # pytest reads this file before Django is set up
     from django.contrib.auth.models import User
+
+    from tests.builders.committed_data import ShareData
 
 # How long an example takes says how busy the machine is, not whether the code is right
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -73,12 +75,8 @@ def migrated_database(db: None) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def two_releases(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    """2.11 and 2.13 on one GPU, imported; made once for each file."""
-    from tests.builders import pages, releases
+def two_releases(share: ShareData) -> None:
+    """2.11 and 2.13 on one GPU, imported."""
+    from tests.builders import releases
 
-    with django_db_blocker.unblock():
-        releases.import_two_releases()
-    yield
-    with django_db_blocker.unblock():
-        pages.remove()
+    share(releases.import_two_releases)

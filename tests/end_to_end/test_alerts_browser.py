@@ -11,17 +11,18 @@ from playwright.sync_api import BrowserContext, Page, expect
 from dashboard.models import Alert, AlertGroup
 from tests.builders import pages
 from tests.builders.chromium import PHONE, accessibility_violations, drawn, phone_problems
+from tests.builders.committed_data import ShareData
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def history(share: ShareData) -> None:
+    share(pages.history_with_alerts)
+
+
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
-    """A window in which an operator is signed in, on a site with a history and what the detector
-    finds in it.
-    """
-    pages.history()
-    pages.alerts()
     return context.new_page()
 
 

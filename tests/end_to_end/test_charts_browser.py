@@ -10,8 +10,9 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from dashboard.models import Annotation, Datum, Job
-from tests.builders import alerting, pages
+from tests.builders import pages
 from tests.builders.chromium import drawn, wait_until_true
+from tests.builders.committed_data import ShareData
 
 pytestmark = [pytest.mark.browser, pytest.mark.charts, pytest.mark.django_db(transaction=True)]
 RANGES = "[...document.querySelectorAll('.plot')].map(plot => plot._fullLayout.xaxis.range)"
@@ -26,13 +27,6 @@ PLACES = """plot => {
     const trace = plot.data.find(({ meta }) => meta.role === "line");
     return trace.x.map((at) => xaxis.d2p(at) / xaxis._length);
 }"""
-# The first moment of an alert's points, what hovering shows, and whether all of them are in sight
-POINTS = """plot => {
-    const { xaxis } = plot._fullLayout;
-    const { x, hovertemplate } = plot.data.find(({ mode }) => mode === "lines+markers");
-    const places = x.map((at) => xaxis.d2p(at));
-    return [x[0], hovertemplate, Math.min(...places) >= 0 && Math.max(...places) <= xaxis._length];
-}"""
 FIRST_POINT = """plot => {
     plot.scrollIntoView({ block: "center" });
     const { xaxis, yaxis } = plot._fullLayout;
@@ -43,9 +37,13 @@ FIRST_POINT = """plot => {
 }"""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def small_site(share: ShareData) -> None:
+    share(pages.small_site)
+
+
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
-    pages.small_site()
     return context.new_page()
 
 
@@ -86,21 +84,6 @@ def test_the_axis_is_in_the_same_zone(page: Page, zone: str) -> None:
     plot = plots(page, "?config=eager").first
     at = times()[0].astimezone(ZoneInfo(zone))
     assert plot.evaluate("plot => plot.data[0].x[0]").startswith(f"{at:%Y-%m-%d %H:%M:%S}")
-
-
-def test_alert_draws_all_its_points_in_the_zone_that_it_names(
-    context: BrowserContext, zone: str
-) -> None:
-    alert = alerting.stepped()
-    page = context.new_page()
-    page.goto(alert.group.get_absolute_url())
-    plot = drawn(page).locator(".plot").first
-    at = alerting.FIRST.astimezone(ZoneInfo(zone))
-    named = page.locator("figcaption [data-zone]").first.text_content() or ""
-    first, template, is_whole = plot.evaluate(POINTS)
-    assert first.startswith(f"{at:%Y-%m-%d %H:%M}")
-    assert f" {named}<" in template
-    assert is_whole
 
 
 def test_the_zone_is_switched_to_utc_and_that_is_remembered(page: Page, zone: str) -> None:
@@ -173,25 +156,3 @@ def test_two_metrics_share_axis_edge_zoom_and_the_hovered_point(page: Page) -> N
     assert "second=cold_start_s" in page.url
     drawn(page)
     wait_until_true(page, f"new Set({RANGES}.map(String)).size === 1")
-
-
-def test_values_fit_what_is_zoomed_where_nothing_is_asked_for_again(
-    context: BrowserContext,
-) -> None:
-    alert = alerting.stepped()
-    page = context.new_page()
-    page.goto(alert.group.get_absolute_url())
-    plot = drawn(page).locator(".plot").first
-    shown = "plot => plot._fullLayout.yaxis.range"
-    whole = plot.evaluate(shown)
-    values = plot.evaluate(
-        """plot => {
-            const { x, y } = plot.data.find(({ mode }) => mode === "lines+markers");
-            Plotly.relayout(plot, { "xaxis.range[0]": x[2], "xaxis.range[1]": x[5] });
-            return y.slice(2, 6).filter(Number.isFinite);
-        }"""
-    )
-    wait_until_true(page, f"({shown})(document.querySelector('.plot')).join() !== '{whole}'")
-    low, high = plot.evaluate(shown)
-    assert whole[0] < low < min(values)
-    assert max(values) < high < whole[1]

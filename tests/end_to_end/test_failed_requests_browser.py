@@ -7,18 +7,27 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from dashboard.results.services.imports import ImportSource, import_results
 from tests.builders import releases
+from tests.builders.committed_data import ShareData
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 COMPARE = "/compare/?base=2.11.0&new=2.13.0&machine=h100"
 
 
-@pytest.fixture
-def page(context: BrowserContext) -> Page:
-    """The comparison of two releases; another machine measured one of them."""
+@pytest.fixture(scope="module", autouse=True)
+def two_releases(share: ShareData) -> None:
+    """Compared on one machine; another measured one of them."""
+    share(import_releases)
+
+
+def import_releases() -> None:
     releases.import_two_releases(models=["gpt2"], repeats=2)
     rng, same = np.random.default_rng(9), releases.Release("llm")
     alone = releases.document(rng, releases.BASE, "gpt2", "inference", "inductor", same, 0)
     import_results(sources=[ImportSource("1.json", orjson.dumps(alone))], machine="alone")
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
     page = context.new_page()
     page.goto(COMPARE)
     return page

@@ -19,6 +19,7 @@ from dashboard.results.services.import_files import sources_in
 from dashboard.results.services.imports import import_results
 from tests.builders import pages
 from tests.builders.chromium import DESK, PHONE, drawn
+from tests.builders.committed_data import ShareData
 from tests.builders.made_history import KEY
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -26,16 +27,21 @@ RELEASES = Path(__file__).parents[1] / "data" / "releases_h100"
 RECORDED = [RELEASES / f"{name}.jsonl.gz" for name in ("two_releases", "third", "fourth")]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def both_histories(share: ShareData) -> None:
+    """A generated one with a fleet at work, and a recorded one."""
+
+    def make() -> None:
+        pages.history_with_alerts()
+        pages.fleet_at_work()
+        for recording in RECORDED:
+            assert not import_results(sources=sources_in(recording), machine="h100").refused
+
+    share(make)
+
+
 @pytest.fixture(params=[("light", DESK), ("dark", PHONE)], ids=["desk", "phone"])
 def page(request: pytest.FixtureRequest, context: BrowserContext) -> Page:
-    """A window in which an operator is signed in, on a site with both histories and a fleet at
-    work.
-    """
-    pages.history()
-    pages.alerts()
-    pages.fleet_at_work()
-    for recording in RECORDED:
-        assert not import_results(sources=sources_in(recording), machine="h100").refused
     theme, size = request.param
     opened = context.new_page()
     opened.emulate_media(color_scheme=theme)

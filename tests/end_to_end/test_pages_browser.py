@@ -14,17 +14,16 @@ from dashboard.models import Job, JobState, Run, Status
 from dashboard.runs.services.run_state import refresh_runs
 from tests.builders import pages
 from tests.builders.chromium import accessibility_violations, drawn, phone_problems
+from tests.builders.committed_data import ShareData
 from tests.builders.people import viewer
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-@pytest.fixture
-def run(db: None) -> Run:
-    """A site with a history, and its run that is at work."""
-    pages.history(series=200, points=12)
-    working = pages.fleet_at_work()
-    pages.job_with_everything()
+@pytest.fixture(scope="module")
+def run(share: ShareData) -> Run:
+    """The run that is at work."""
+    working: Run = share(pages.busy_site)
     return working
 
 

@@ -6,6 +6,7 @@ from playwright.sync_api import BrowserContext, Page
 from dashboard.models import Job
 from tests.builders import pages
 from tests.builders.chromium import PHONE, drawn
+from tests.builders.committed_data import ShareData
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 # From a morning on, so that two dates stand next to each other
@@ -45,6 +46,11 @@ EDGE_SHADOWS = """async (main, width) => {
 }"""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def small_site(share: ShareData) -> None:
+    share(pages.small_site)
+
+
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
     opened = context.new_page()
@@ -54,7 +60,6 @@ def page(context: BrowserContext) -> Page:
 
 @pytest.mark.charts
 def test_dates_of_a_chart_do_not_overlap(page: Page) -> None:
-    pages.small_site()
     benchmark = Job.objects.select_related("benchmark").get(result__isnull=False).benchmark
     page.goto(f"/series/{benchmark}/?config=eager")
     plot = drawn(page).locator(".plot").first

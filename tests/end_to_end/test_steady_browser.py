@@ -7,6 +7,7 @@ from pytest_django.live_server_helper import LiveServer
 from dashboard.models import AlertGroup, Job, Run
 from tests.builders import pages
 from tests.builders.chromium import DESK, PHONE, drawn
+from tests.builders.committed_data import ShareData
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -28,12 +29,19 @@ _ANGLES = """(labels) => labels.map((label) =>
     /rotate\\(([-\\d.]+)/.exec(label.getAttribute("transform"))?.[1] ?? "0")"""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def busy_site(share: ShareData) -> None:
+    def make() -> None:
+        pages.history(series=200, points=30)
+        pages.alerts()
+        pages.fleet_at_work()
+        pages.job_with_everything()
+
+    share(make)
+
+
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
-    pages.history(series=200, points=30)
-    pages.alerts()
-    pages.fleet_at_work()
-    pages.job_with_everything()
     opened = context.new_page()
     opened.add_init_script(_WATCH_SHIFTS)
     return opened

@@ -18,6 +18,7 @@ from tests.builders.chromium import (
     phone_problems,
     wait_until_true,
 )
+from tests.builders.committed_data import ShareData
 from tests.builders.made_history import KEY
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -45,9 +46,13 @@ LABELS = """plot => {
 }"""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def small_site(share: ShareData) -> None:
+    share(pages.small_site)
+
+
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
-    pages.small_site()
     return context.new_page()
 
 

@@ -12,6 +12,7 @@ from dashboard.comparisons.services.comparisons import settle
 from dashboard.models import Comparison
 from tests.builders import candidates, releases
 from tests.builders.chromium import PHONE, accessibility_violations, drawn, phone_problems
+from tests.builders.committed_data import ShareData
 from tests.builders.comparisons import (
     comparison_jobs,
     deliver_result,
@@ -24,12 +25,13 @@ COMPARE = "/compare/?base=2.11.0&new=2.13.0&machine=h100"
 VERSIONS = "/versions/?machine=h100&benchmark=gpt2.standard.training.bfloat16.static.b16"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def two_releases(share: ShareData) -> None:
+    share(releases.import_two_releases)
+
+
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
-    """A window in which an operator is signed in, on a site with two releases, and two more being
-    compared.
-    """
-    releases.import_two_releases()
     return context.new_page()
 
 

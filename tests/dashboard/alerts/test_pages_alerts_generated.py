@@ -3,7 +3,7 @@ queries.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -15,6 +15,7 @@ from django.utils.html import escape
 from dashboard.language import states
 from dashboard.models import AlertGroup
 from tests.builders import pages
+from tests.builders.committed_data import ShareData
 from tests.builders.reading import text
 
 pytestmark = pytest.mark.django_db
@@ -22,14 +23,9 @@ MaxQueries = Callable[[int], AbstractContextManager[Any]]
 
 
 @pytest.fixture(scope="module")
-def history(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    """A generated history with what the detector finds in it; made once for this file."""
-    with django_db_blocker.unblock():
-        pages.history()
-        pages.alerts()
-    yield
-    with django_db_blocker.unblock():
-        pages.remove()
+def history(share: ShareData) -> None:
+    """A generated history with what the detector finds in it."""
+    share(pages.history_with_alerts)
 
 
 def confirmed() -> AlertGroup:

@@ -11,7 +11,8 @@ from django.test import Client
 
 from dashboard.models import Job
 from dashboard.results.services.imports import ImportSource, import_results
-from tests.builders import pages, releases
+from tests.builders import releases
+from tests.builders.committed_data import ShareData
 from tests.builders.kernels import AFTER, BEFORE
 from tests.builders.reading import page_text
 
@@ -38,14 +39,10 @@ def documents() -> Iterator[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def profiled(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    with django_db_blocker.unblock():
-        sources = [ImportSource(f"{n}", orjson.dumps(one)) for n, one in enumerate(documents())]
-        report = import_results(sources=sources, machine=releases.MACHINE)
-        assert not report.refused, report.refused[0]
-    yield
-    with django_db_blocker.unblock():
-        pages.remove()
+def profiled(share: ShareData) -> None:
+    sources = [ImportSource(f"{n}", orjson.dumps(one)) for n, one in enumerate(documents())]
+    report = share(lambda: import_results(sources=sources, machine=releases.MACHINE))
+    assert not report.refused, report.refused[0]
 
 
 def nearest_median(build: str) -> Job:

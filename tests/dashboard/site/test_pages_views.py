@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 from uuid import uuid4
@@ -15,6 +15,7 @@ from dashboard.models import Job, JobState, Result, Run, Samples, TorchBuild, Tr
 from dashboard.runs.selectors import runs
 from dashboard.runs.services.schedules import ensure_nightly
 from tests.builders import pages, site
+from tests.builders.committed_data import ShareData
 from tests.builders.pages import PLAIN_PAGES
 from tests.builders.reading import page_text, text
 
@@ -23,15 +24,9 @@ MaxQueries = Callable[[int], AbstractContextManager[Any]]
 
 
 @pytest.fixture(scope="module")
-def busy_site(django_db_setup: None, django_db_blocker: Any) -> Iterator[Run]:
-    """A generated history, a run at work and a job with everything; made once for this file."""
-    with django_db_blocker.unblock():
-        pages.history(series=200, points=12)
-        run = pages.fleet_at_work()
-        pages.job_with_everything()
-    yield run
-    with django_db_blocker.unblock():
-        pages.remove()
+def busy_site(share: ShareData) -> Run:
+    run: Run = share(pages.busy_site)
+    return run
 
 
 def full_job() -> Job:
