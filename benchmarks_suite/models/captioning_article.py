@@ -15,6 +15,7 @@ from benchmarks_suite.models import captioning
 from benchmarks_suite.models._text import PAD, labels_of
 from benchmarks_suite.workload import Inputs, Workload
 
+ALIGNMENT = 8
 LONGEST = {"smoke": 32, "standard": 256}
 # (share of the captions up to here, words from, to)
 MIXTURE = ((0.90, 5, 32), (0.99, 33, 64), (1.0, 65, 256))
@@ -28,6 +29,10 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
         batch = dict(workload.inputs(index, generator))
         words = _words(generator, batch_size).clamp(max=longest)  # (batch,)
         length = _padded(int(words.max()), shapes, longest)
+        if shapes == "dynamic" and length == batch_size:
+            length += (
+                ALIGNMENT  # else Dynamo may take the length for the batch, and make it a constant
+            )
         ids = torch.randint(1, vocabulary, (batch_size, length), generator=generator)
         mask = torch.arange(length)[None, :] < words[:, None]  # (batch, length)
         ids = ids.masked_fill(~mask, PAD)
@@ -54,4 +59,4 @@ def _padded(length: int, shapes: str, longest: int) -> int:
         return longest
     if shapes == "bucketed":
         return next(bucket for bucket in captioning.BUCKETS if bucket >= length)
-    return -(-length // 8) * 8
+    return -(-length // ALIGNMENT) * ALIGNMENT

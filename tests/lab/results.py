@@ -43,6 +43,7 @@ def fields() -> dict[str, str]:
     yardstick_gpu = (RECORDED / "configs_h200" / "yardstick_device_time.md").read_text()
     rows = {
         "fair_eager": tables.fair_eager(),
+        "article": tables.article(),
         "against_inductor": tables.against_inductor(on_h100),
         "speedups": tables.speedups(on_h100),
         "lists": tables.lists(on_h100),
