@@ -436,8 +436,7 @@ class AlertDocument(TypedDict):
     # The workflow; while that is new, the evidence.
     state: str
     # How sure it is. suspected: a detector saw it, nobody measured it again. confirmed: both builds
-    # were measured again in turn, and it was there. judged_from_imports: another system measured
-    # it, and nothing is measured again.
+    # were measured again in turn, and it was there.
     evidence_state: str
     # What people make of it.
     workflow_state: str
@@ -458,8 +457,6 @@ class AlertDocument(TypedDict):
     new: str | None
     # Null: nobody has it.
     assignee: str | None
-    # Another system measured it: it is never confirmed.
-    from_imports: bool
     # Number of series that changed, without those that were withdrawn.
     series: int
     # When it was opened; ISO 8601.
@@ -567,8 +564,7 @@ class AlertDetailDocument(TypedDict):
     # The workflow; while that is new, the evidence.
     state: str
     # How sure it is. suspected: a detector saw it, nobody measured it again. confirmed: both builds
-    # were measured again in turn, and it was there. judged_from_imports: another system measured
-    # it, and nothing is measured again.
+    # were measured again in turn, and it was there.
     evidence_state: str
     # What people make of it.
     workflow_state: str
@@ -589,8 +585,6 @@ class AlertDetailDocument(TypedDict):
     new: str | None
     # Null: nobody has it.
     assignee: str | None
-    # Another system measured it: it is never confirmed.
-    from_imports: bool
     # Number of series that changed, without those that were withdrawn.
     series: int
     # When it was opened; ISO 8601.
@@ -846,5 +840,3 @@ class ReceiptDocument(TypedDict):
     refused: list[RefusalDocument]
     # Unknown metrics: number of values of each.
     left_out: dict[str, int]
-    # Number of series that detection will judge.
-    judged: int

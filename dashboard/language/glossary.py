@@ -62,23 +62,20 @@ WORDS: dict[str, str] = {
     "are one line of the inbox.",
     "cause": "What a change is likely due to: the compiler, eager PyTorch or a library, the machine, "
     "the benchmark; unknown without evidence.",
-    "suspected": "The detector is sure of a new level; nobody has measured it again yet.",
+    "suspected": "The detector is sure of a new level; nobody has measured it again yet, or another system "
+    "measured it and nothing can be.",
     "confirming": "Both builds are being measured again, in turn, on the same machine.",
     "confirmed": "Measured again side by side, the change was there, if perhaps smaller than first "
     "estimated.",
     "missing report": "What should have reported did not: nothing was measured, so nothing is "
     "shown to have changed.",
     "evidence": "How sure it is that something changed: suspected, confirming, confirmed, not "
-    "reproduced, inconclusive, recovered; or a missing report; or judged from imports.",
-    "judged from imports": "The detector found it in results of another system that were imported. "
-    "Nothing is measured again here, so it is never confirmed, and no cause is looked for.",
-    "in hindsight": "Judged from imports that were two weeks old or more by then: kept as history, and "
-    "nobody is notified.",
+    "reproduced, inconclusive, recovered; or a missing report.",
     "workflow": "What people make of an alert: new (nobody has said anything), acknowledged, "
     "fixed, wontfix, invalid.",
     "acknowledged": "A person has seen it and looks after it.",
     "fixed": "A person says that what caused it was repaired.",
-    "wontfix": "A person says that it is real and stays.",
+    "wontfix": "A person says that it is real and stays; or it was too old to be news when it was judged.",
     "invalid": "A person, or detection without a point that was invalid, says that there was no "
     "change.",
     "not_reproduced": "Measured again side by side, the change was not there, or was too small to report.",

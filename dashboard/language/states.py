@@ -19,8 +19,6 @@ LABELS: dict[str, str] = {
     "lost": "worker lost",
     # alerts
     "missing_report": "missing report",
-    "judged_from_imports": "judged from imports",
-    "in_hindsight": "in hindsight",
     "not_reproduced": "not reproduced",
     "trade_off": "trade-off",
     "wontfix": "won't fix",

@@ -13,10 +13,6 @@ class EvidenceState(models.TextChoices):
     INCONCLUSIVE = "inconclusive"
     RECOVERED = "recovered"
     MISSING_REPORT = "missing_report"  # nothing was measured, so nothing is shown to have changed
-    # Another system measured it, and nothing is measured again
-    JUDGED_FROM_IMPORTS = "judged_from_imports"
-    # The same, and too old to be news: kept as history, nobody was notified
-    IN_HINDSIGHT = "in_hindsight"
 
 
 class WorkflowState(models.TextChoices):
@@ -46,11 +42,9 @@ class AlertState(models.TextChoices):
     INCONCLUSIVE = "inconclusive"
     RECOVERED = "recovered"
     MISSING_REPORT = "missing_report"
-    JUDGED_FROM_IMPORTS = "judged_from_imports"
-    IN_HINDSIGHT = "in_hindsight"
 
 
-OVER = (EvidenceState.NOT_REPRODUCED, EvidenceState.RECOVERED, EvidenceState.IN_HINDSIGHT)
+OVER = (EvidenceState.NOT_REPRODUCED, EvidenceState.RECOVERED)
 """There is nothing (any more, or to do): the group is closed, whatever people made of it."""
 IN_WORK = (WorkflowState.NEW, WorkflowState.ACKNOWLEDGED)
 

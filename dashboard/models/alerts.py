@@ -66,8 +66,6 @@ class AlertGroup(models.Model):
     direction = models.CharField(max_length=20, choices=Direction, default=Direction.REGRESSION)
     severity = models.CharField(max_length=20, choices=Severity, default=Severity.MEDIUM)
     cause = models.CharField(max_length=20, choices=Cause, default=Cause.UNKNOWN)
-    # Of a track whose imported results are judged (Track.judges_imports): never measured again
-    from_imports = models.BooleanField(default=False, db_default=False)
     # [{"fact", "says", "supports": cause, "url"}], the argument of the page
     evidence = JSONField(default=list)
     machine = models.ForeignKey(
@@ -104,20 +102,6 @@ class AlertGroup(models.Model):
     @property
     def is_open(self) -> bool:
         return self.workflow_state in IN_WORK and self.evidence_state not in OVER
-
-    @property
-    def evidence_at_first(self) -> EvidenceState:
-        """How sure it is before anything was measured again; of imports nothing ever is."""
-        if self.from_imports:
-            return EvidenceState.JUDGED_FROM_IMPORTS
-        return EvidenceState.SUSPECTED
-
-    @property
-    def evidence_in_doubt(self) -> EvidenceState:
-        """How sure it is once a person takes up what was over."""
-        if self.from_imports:
-            return EvidenceState.JUDGED_FROM_IMPORTS
-        return EvidenceState.INCONCLUSIVE
 
     @property
     def state(self) -> str:

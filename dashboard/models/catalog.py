@@ -229,7 +229,7 @@ class Track(models.Model):
         STABLE = "stable"  # the newest release
         NIGHTLY = "nightly"
         PINNED = "pinned"  # never moves: the control that shows when the machine moved
-        VERSIONS = "versions"  # builds side by side, for comparisons and bisections
+        VERSIONS = "versions"  # builds side by side: comparisons, bisections, imports
         TEST = "test", "release candidates"  # each is compared with the newest release
 
     # local, stable, nightly, pinned-2.11
@@ -248,13 +248,6 @@ class Track(models.Model):
         db_default=False,
         help_text="Left out of choices, lists and defaults. Its results stay, and addresses that "
         "name it still show them.",
-    )
-    judges_imports = models.BooleanField(
-        "judge imported results",
-        default=False,
-        db_default=False,
-        help_text="Detection judges what is imported to this track, as a second opinion: nothing "
-        "is measured again. Only for a track whose results are all imported.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -25,7 +25,6 @@ class SeriesLocation:
     at: the time of the newest datum, which is when its job was planned.
     imported: nothing was measured here. hidden: the machine or the track is.
     landed_at: when the newest of the results of that time landed; None where nobody asked.
-    judges_imports: detection judges the track's imported results, as a second opinion.
     cases: how many of the suite were measured, or imported.
     """
 
@@ -36,7 +35,6 @@ class SeriesLocation:
     imported: bool = False
     hidden: bool = False
     landed_at: datetime | None = None
-    judges_imports: bool = False
     cases: int = 0
 
     @property

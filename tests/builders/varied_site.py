@@ -42,7 +42,7 @@ from dashboard.results.services.imports import ImportSource, import_results
 from dashboard.results.services.ingest import ingest
 from dashboard.runs.services import fleet, own_models
 from dashboard.runs.services.schedules import ensure_nightly
-from tests.builders import alerting, comparisons, importing, judged_imports, site
+from tests.builders import alerting, comparisons, imported_history, importing, site
 from tests.builders import confirmations as suspicions
 
 DATA = Path(__file__).parents[1] / "data"
@@ -213,7 +213,7 @@ def every_alert() -> None:
         group = alerting.group(**fields, base=site.build("2.12.0"), new=site.build())
         kind = fields["kind"] if fields["kind"] in ("step", "drift", "status") else "step"
         alerting.alert(group, kind=kind, planned_at=group.created_at, direction=fields["direction"])
-    judged_imports.imported(judged_imports.history([100.0] * 30 + [120.0] * 10))
+    imported_history.imported(imported_history.history([100.0] * 30 + [120.0] * 10))
 
 
 def every_import() -> None:

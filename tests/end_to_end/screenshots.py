@@ -6,9 +6,8 @@ of `make demo`; with it every page, at desk and phone width, in both themes, who
 found by following links, so the site needs a result and must be readable without signing in.
 
 --measured writes those of the documentation that the demo does not have, from a site on which they
-were measured: a search between builds, imports that are judged. --mail FILE writes
-the picture of a message as it arrived; --published that of a search in a static copy, whose address
-is given in place of the site's.
+were measured: a search between builds. --mail FILE writes the picture of a message as it arrived;
+--published that of a search in a static copy, whose address is given in place of the site's.
 """
 
 import argparse
@@ -35,16 +34,12 @@ SHOWN: Shown = (
     ("compile-calls", DESK, "light"),
     ("advisor", DESK, "light"),
 )
-MEASURED: Shown = (
-    ("bisection", DESK, "light"),
-    ("imported_alert", DESK, "light"),
-)
+MEASURED: Shown = (("bisection", DESK, "light"),)
 MAIL = "candidate-mail"
 MAIL_WIDTH = ViewportSize(width=720, height=100)
 IMPORTED = "machine=h100-80gb-hbm3&track=import"
 TRAINING = "gpt2.standard.training.autocast_bf16.static.b16"
 CONFIRMED = "state=all&direction=all&evidence_state=confirmed"
-IN_HINDSIGHT = "state=all&direction=all&evidence_state=in_hindsight"
 Links = dict[str, tuple[str, str | None]]
 LINKS: Links = {  # page -> where a link to it is found, and which
     "overview": ("/", None),
@@ -72,7 +67,6 @@ LINKS: Links = {  # page -> where a link to it is found, and which
     "sign_in": ("/sign-in/", None),
     "not_found": ("/not-found/", None),
     "contents": ("/contents/", None),
-    "imported_alert": (f"/alerts/?{IN_HINDSIGHT}", "[data-row] th a"),
 }
 
 

@@ -34,7 +34,7 @@ class AlertFilter(Schema):
         None,
         description="Evidence or workflow in one word: suspected, confirming, confirmed, "
         "acknowledged, fixed, wontfix, invalid, not_reproduced, inconclusive, recovered, "
-        "missing_report, judged_from_imports, in_hindsight, or all. Left out: open ones.",
+        "missing_report, or all. Left out: open ones.",
     )
     evidence_state: Name | None = None
     workflow_state: Name | None = Field(
@@ -80,8 +80,7 @@ class AlertOut(Paged):
     state: str = Field(description="The workflow; while that is new, the evidence.")
     evidence_state: str = Field(
         description="How sure it is. suspected: a detector saw it, nobody measured it again. "
-        "confirmed: both builds were measured again in turn, and it was there. "
-        "judged_from_imports: another system measured it, and nothing is measured again."
+        "confirmed: both builds were measured again in turn, and it was there."
     )
     workflow_state: str = Field(description="What people make of it.")
     direction: str = Field(description="regression, improvement, trade_off or neutral.")
@@ -101,7 +100,6 @@ class AlertOut(Paged):
     assignee: str | None = Field(
         None, alias="assignee.username", description="Null: nobody has it."
     )
-    from_imports: bool = Field(description="Another system measured it: it is never confirmed.")
     series: int = Field(
         description="Number of series that changed, without those that were withdrawn."
     )

@@ -125,12 +125,13 @@ def evidence(request: HttpRequest, pk: int, chosen: Query[ChangeChoice]) -> Show
 def issue(request: HttpRequest, pk: int, chosen: Query[ChangeChoice]) -> dict[str, object]:
     """The alert as an issue for PyTorch, with the headings of its form. Nothing is posted.
 
-    404 for an alert of imports: another system measured it.
+    404 for another tool's benchmark: another system measured it.
     """
     group = one(alert_page.groups(), "alert", pk=pk)
-    if group.from_imports:
-        raise Http404(reports.NOT_FROM_IMPORTS)
-    ready = write(reports.facts_of_report(_main(group, chosen.change)))
+    main = _main(group, chosen.change)
+    if main.alert.series.benchmark.imported:
+        raise Http404(reports.NOT_OURS)
+    ready = write(reports.facts_of_report(main))
     target = address(ready, settings.ISSUE_REPOSITORY)
     return {
         "title": ready.title,

@@ -7,7 +7,7 @@ down, and slower eager the compiled step.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from dashboard.alerts.core.change_facts import ChangeFacts
@@ -23,10 +23,6 @@ COMPILER_COUNTS = {  # metrics that nothing but the compiler moves -> what they 
 }
 PRESSURE_AFTER, PRESSURE_BEFORE = 0.5, 0.2
 ALIKE, FEWEST_ALIKE = 2 / 3, 2
-JUDGED_FROM_IMPORTS = (
-    "Another system measured it. Nothing was measured again here, and no cause was looked for: "
-    "what follows is what the results say of themselves."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +47,6 @@ def attribute(facts: ChangeFacts) -> tuple[Cause, list[Evidence]]:
     proven = {piece.supports for piece in evidence if piece.proof}
     cause: Cause = next((cause for cause in PRECEDENCE if cause in proven), "unknown")
     return cause, sorted(evidence, key=lambda piece: (piece.supports != cause, not piece.supports))
-
-
-def recorded(facts: ChangeFacts) -> list[Evidence]:
-    """What differs in how the results on both sides describe themselves. It proves nothing."""
-    evidence = [Evidence("judged from imports", JUDGED_FROM_IMPORTS)]
-    for rule in (_suite, _machine, _environment):
-        evidence += rule(facts)
-    return [replace(piece, supports="") for piece in evidence]
 
 
 def _suite(facts: ChangeFacts) -> list[Evidence]:

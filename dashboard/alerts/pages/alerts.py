@@ -124,7 +124,8 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
         "confirmation": getattr(group, "confirmation", None),
         "may_triage": request.user.has_perm(TRIAGE),
         "moves": triage.possible(group=group),
-        "can_measure_again": bool(rows) and triage.can_measure_again(group=group),
+        "can_measure_again": alerts.is_measurable(row.alert for row in rows)
+        and triage.can_measure_again(group=group),
         "cause_in_words": facts.cause_in_words(group),
         "evidence": alert_page.evidence(group),
         "commit_range": alert_page.commit_range(group),

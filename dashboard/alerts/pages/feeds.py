@@ -98,12 +98,8 @@ def feed(request: HttpRequest) -> HttpResponse:
 @conditional_page
 @cache_control(max_age=FRESH_S)
 def alerts_badge(request: HttpRequest) -> HttpResponse:
-    """How many alerts are open, with the inbox's filters; of imports only where these ask."""
-    chosen = _filters(request)
-    groups = inbox.listing(chosen, timezone.now())
-    if not (chosen["track"] or chosen["evidence_state"] or chosen["state"]):
-        groups = groups.filter(from_imports=False)
-    count = groups.count()
+    """How many alerts are open, with the inbox's filters."""
+    count = inbox.listing(_filters(request), timezone.now()).count()
     label = request.GET.get("label", "")[:60] or "torch.compile alerts"
     if count:
         return badge_response(label, f"{count} open", "bad")

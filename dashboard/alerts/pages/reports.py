@@ -12,7 +12,7 @@ from dashboard.alerts.core.report_files import LIMIT_MIB, pack
 from dashboard.alerts.pages.alerts import TRIAGE, main_or_404
 from dashboard.alerts.selectors import alert_page, reports, since_which_build
 from dashboard.alerts.selectors.alerts import AlertSummary
-from dashboard.alerts.selectors.reports import NOT_FROM_IMPORTS, Report
+from dashboard.alerts.selectors.reports import NOT_OURS, Report
 
 _IN_MEMORY = 4 * 2**20  # bytes; what is longer lies in a temporary file
 
@@ -59,7 +59,6 @@ def files(request: HttpRequest, pk: int) -> FileResponse:
 
 def _report_or_404(main: AlertSummary) -> Report:
     """What another system measured is neither PyTorch's bug nor reproducible from here."""
-    report = reports.report_of(main)
-    if report.group.from_imports:
-        raise Http404(NOT_FROM_IMPORTS)
-    return report
+    if main.alert.series.benchmark.imported:
+        raise Http404(NOT_OURS)
+    return reports.report_of(main)

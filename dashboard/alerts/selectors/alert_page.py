@@ -45,10 +45,11 @@ def groups() -> QuerySet[AlertGroup]:
 
 
 def commit_range(group: AlertGroup) -> str:
-    """The address of PyTorch's commits between the two builds; empty where there is none, and of
-    imports: their commits may be another project's.
-    """
-    if group.base is None or group.new is None or group.from_imports:
+    """The address of PyTorch's commits between the two builds; empty where there is none."""
+    if group.base is None or group.new is None:
+        return ""
+    # What is known by its commit alone may be of another project
+    if group.new.version.startswith("git-"):
         return ""
     return commits.between(group.base.git_sha, group.new.git_sha)
 
@@ -137,9 +138,9 @@ def _number(value: np.float64) -> float | None:
 
 def reproduce(alert: Alert) -> str:
     """The command that repeats the job of the new level; empty where nothing of it is kept, and of
-    imports, which another system measured.
+    another tool's benchmarks.
     """
-    if alert.group.from_imports:
+    if alert.series.benchmark.imported:
         return ""
     results = Result.objects.filter(job=alert.job_id)
     line = str(results.values_list("document__reproduce", flat=True).first() or "")

@@ -110,9 +110,9 @@ def listing(chosen: Mapping[str, str]) -> QuerySet[AlertGroup]:
     return groups.order_by("-created_at", "-pk")
 
 
-def measured_here() -> QuerySet[AlertGroup]:
-    """What the inbox shows at first, without what is judged from imports."""
-    return listing({}).filter(from_imports=False)
+def is_measurable(alerts: Iterable[Alert]) -> bool:
+    """Whether some of them can be measured again here: another tool's benchmarks cannot."""
+    return not all(alert.series.benchmark.imported for alert in alerts)
 
 
 def _with_state(state: str) -> Q:

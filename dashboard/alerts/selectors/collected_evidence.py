@@ -70,10 +70,10 @@ def alert_to_diagnose(alerts: Sequence[Alert]) -> Alert | None:
 
 def why_impossible(group: AlertGroup, alert: Alert | None) -> str:
     """Why the two builds of this alert cannot be diagnosed at all; empty where they can."""
-    if group.from_imports:
-        return "Another system measured it: none of it runs here."
     if alert is None or group.machine_id is None or group.track_id is None:
         return "This alert is not a measurement."
+    if alert.series.benchmark.imported:
+        return "Another system measured it: none of it runs here."
     if group.kind == Kind.SILENCE or alert.new_id is None:
         return "This alert is not a measurement of a build."
     if alert.base_id == alert.new_id:

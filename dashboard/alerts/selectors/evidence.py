@@ -10,11 +10,11 @@ from dashboard.models import (
     Alert,
     AlertGroup,
     EvidenceState,
-    Purpose,
     Run,
     Series,
     TorchBuild,
 )
+from dashboard.results.selectors.history import JUDGED
 
 ALERTING = [metric.key for metric in METRICS.values() if metric.alerts]
 
@@ -77,7 +77,7 @@ def build_before(*, group: AlertGroup, build: TorchBuild) -> TorchBuild | None:
     runs = Run.objects.filter(
         machine=group.machine_id,
         track=group.track_id,
-        purpose=Purpose.IMPORT if group.from_imports else Purpose.SCHEDULED,
+        purpose__in=JUDGED,
     )
     first = runs.filter(build=build).order_by("created_at").first()
     if first is None:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from math import isfinite
 
-from dashboard.alerts.core import attribution
 from dashboard.alerts.core.change_facts import ChangeFacts, ObservedChange
 from dashboard.alerts.selectors import documents
 from dashboard.alerts.selectors.pairs import data_of_case
@@ -80,26 +79,6 @@ def facts_of(alert: Alert) -> ChangeFacts:
         variant=settings_of_variant(alert),
         inductor_alone=differ_in_inductor_alone(alert),
     )
-
-
-def likely_cause(alert: Alert) -> tuple[attribution.Cause, list[attribution.Evidence]]:
-    """Whose fault the change of `alert` is, and the evidence.
-
-    Of imports only what they say of themselves: nothing is looked for elsewhere.
-    """
-    if not alert.series.track.judges_imports:
-        return attribution.attribute(facts_of(alert))
-    results = documents.results_around(alert)
-    facts = ChangeFacts(
-        metric=alert.series.metric,
-        unit=metric_of(alert.series.metric).unit,
-        change=None,
-        eager=False,
-        same_build=False,
-        differences=documents.environment_changes(results),
-        suite=documents.suite_versions(results),
-    )
-    return "unknown", attribution.recorded(facts)
 
 
 def _own_change(alert: Alert) -> ObservedChange | None:

@@ -11,7 +11,7 @@ from dashboard.alerts.selectors.ready_issue import issue_facts
 from dashboard.alerts.selectors.report_files import parts
 from dashboard.models import AlertGroup
 
-NOT_FROM_IMPORTS = "Another system measured this: there is nothing of it to report to PyTorch."
+NOT_OURS = "Another system measured this: there is nothing of it to report to PyTorch."
 
 
 @dataclass(frozen=True, slots=True)

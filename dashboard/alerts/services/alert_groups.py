@@ -8,14 +8,14 @@ the second one finds the group of the first.
 from collections.abc import Sequence
 from datetime import datetime
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Q
 from django.utils import timezone
 
 from dashboard.alerts.core import grouping
-from dashboard.alerts.core.attribution import Evidence
+from dashboard.alerts.core.attribution import Evidence, attribute
 from dashboard.alerts.selectors.alerts import OPEN
 from dashboard.alerts.selectors.evidence import suspicion_of
-from dashboard.alerts.selectors.facts import likely_cause
+from dashboard.alerts.selectors.facts import facts_of
 from dashboard.alerts.services import flaky, recovery, triage
 from dashboard.alerts.services.causes import reattribute
 from dashboard.alerts.services.changes import LevelChange
@@ -23,22 +23,18 @@ from dashboard.alerts.services.descriptions import describe, name_of
 from dashboard.detection import VERSION
 from dashboard.models import (
     Alert,
-    AlertEvent,
     AlertGroup,
     AlertState,
-    EvidenceState,
     Kind,
-    Purpose,
     Run,
     Series,
     Track,
     WorkflowState,
 )
-from dashboard.models.alert_words import IN_WORK
 from dashboard.results.core.series_points import SNAP
+from dashboard.results.selectors.history import JUDGED
 
 _JOINABLE = OPEN | Q(workflow_state=WorkflowState.WONTFIX)
-_SEEN_IN_HINDSIGHT = Q(workflow_state__in=IN_WORK, evidence_state=EvidenceState.IN_HINDSIGHT)
 
 
 def raise_alert(*, change: LevelChange) -> Alert | None:
@@ -60,7 +56,7 @@ def raise_alert(*, change: LevelChange) -> Alert | None:
 
     alert = _new_alert(change)
     # A flaky case gets a group of its own: the question is closed for this case alone.
-    save_in_group(alert=alert, alone=is_flaky, in_hindsight=change.in_hindsight)
+    save_in_group(alert=alert, alone=is_flaky, is_old=change.is_old)
     if is_flaky:
         flaky.close_as_flaky(alert=alert)
     return alert
@@ -113,24 +109,23 @@ def _new_alert(change: LevelChange) -> Alert:
 # --- The group of an alert
 
 
-def save_in_group(*, alert: Alert, alone: bool = False, in_hindsight: bool = False) -> None:
+def save_in_group(*, alert: Alert, alone: bool = False, is_old: bool = False) -> None:
     """Save the alert in the open group that it belongs to, or in a new one.
 
-    alone: in a new one in any case. in_hindsight: in a group of such alerts, which is closed. The
-    caller holds the lock on the track.
+    alone: in a new one in any case. is_old: a new one is closed from the start. The caller holds
+    the lock on the track.
     """
-    cause, evidence = likely_cause(alert)
+    cause, evidence = attribute(facts_of(alert))
     alert.decision["cause"] = cause
-    joinable = _SEEN_IN_HINDSIGHT if in_hindsight else _JOINABLE
-    group = None if alone else _group_to_join(alert, joinable)
+    group = None if alone else _group_to_join(alert)
     if group is None:
-        _open_group(alert, evidence, in_hindsight)
+        _open_group(alert, evidence, is_old)
     else:
         _join(alert, group)
 
 
-def _group_to_join(alert: Alert, joinable: Q) -> AlertGroup | None:
-    groups = {group.pk: group for group in _groups_of_build(alert, joinable)}
+def _group_to_join(alert: Alert) -> AlertGroup | None:
+    groups = {group.pk: group for group in _groups_of_build(alert)}
     candidates = [_open_group_of(group) for group in groups.values()]
     chosen = grouping.choose_group(suspicion_of(alert), candidates)
     if chosen is None:
@@ -138,12 +133,12 @@ def _group_to_join(alert: Alert, joinable: Q) -> AlertGroup | None:
     return groups[chosen]
 
 
-def _groups_of_build(alert: Alert, joinable: Q) -> list[AlertGroup]:
+def _groups_of_build(alert: Alert) -> list[AlertGroup]:
     """The groups of the same build on the same track and machine, reached from the same base or at
     about the same time. Where the build stayed only the time counts.
     """
     groups = AlertGroup.objects.filter(
-        joinable,
+        _JOINABLE,
         machine=alert.series.machine_id,
         track=alert.series.track_id,
         new=alert.new_id,
@@ -171,7 +166,7 @@ def _is_near(group: AlertGroup, alert: Alert) -> bool:
     runs = Run.objects.filter(
         machine=alert.series.machine_id,
         track=alert.series.track_id,
-        purpose=Purpose.IMPORT if group.from_imports else Purpose.SCHEDULED,
+        purpose__in=JUDGED,
     )
     for moment in group.alerts.values_list("planned_at", flat=True).distinct():
         first, last = sorted([moment, alert.planned_at])
@@ -191,7 +186,7 @@ def _open_group_of(group: AlertGroup) -> grouping.OpenGroup:
     )
 
 
-def _open_group(alert: Alert, evidence: Sequence[Evidence], in_hindsight: bool) -> None:
+def _open_group(alert: Alert, evidence: Sequence[Evidence], is_old: bool) -> None:
     """Save the alert in a new group."""
     group = AlertGroup(
         title=str(alert)[:300],
@@ -203,11 +198,9 @@ def _open_group(alert: Alert, evidence: Sequence[Evidence], in_hindsight: bool) 
         track=alert.series.track,
         base_id=alert.base_id,
         new_id=alert.new_id,
-        from_imports=alert.series.track.judges_imports,
     )
-    group.evidence_state = group.evidence_at_first
-    if in_hindsight:
-        group.evidence_state, group.closed_at = EvidenceState.IN_HINDSIGHT, timezone.now()
+    if is_old:
+        group.workflow_state, group.closed_at = WorkflowState.WONTFIX, timezone.now()
     group.save()
     alert.group = group
     alert.save()
@@ -239,19 +232,6 @@ def withdraw_unsupported(*, series: Series, changes: Sequence[LevelChange]) -> N
     standing = unsupported.filter(recovered_at=None, base__isnull=False)
     for alert in standing.select_related("group"):
         withdraw(alert=alert)
-    _forget(unsupported.filter(group__evidence_state=EvidenceState.IN_HINDSIGHT))
-
-
-def _forget(seen_in_hindsight: QuerySet[Alert]) -> None:
-    """Delete alerts that nobody was notified of, and the groups in which none is left.
-
-    A history that is imported piece by piece is judged again with each.
-    """
-    groups = set(seen_in_hindsight.values_list("group", flat=True))
-    seen_in_hindsight.delete()
-    of_persons = AlertEvent.objects.filter(group=OuterRef("pk"), by__isnull=False)
-    AlertGroup.objects.filter(~Exists(of_persons), pk__in=groups, alerts=None).delete()
-    describe(groups=AlertGroup.objects.filter(pk__in=groups).order_by("pk"))
 
 
 def withdraw(*, alert: Alert) -> None:
@@ -281,4 +261,4 @@ def reinstate(*, alert: Alert) -> None:
     closed_by_system = last is not None and last.by_id is None
     if alert.group.workflow_state == WorkflowState.INVALID and closed_by_system:
         why = "Its points were judged again, and show it again."
-        triage.move(group=alert.group, to=AlertState(alert.group.evidence_at_first), why=why)
+        triage.move(group=alert.group, to=AlertState.SUSPECTED, why=why)

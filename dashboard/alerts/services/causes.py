@@ -5,9 +5,10 @@ Of a single alert that is new, alert_groups.py asks the same question of the sam
 """
 
 from dashboard.alerts.core import grouping
+from dashboard.alerts.core.attribution import attribute
 from dashboard.alerts.selectors.alerts import OPEN
 from dashboard.alerts.selectors.evidence import suspicion_of
-from dashboard.alerts.selectors.facts import likely_cause
+from dashboard.alerts.selectors.facts import facts_of
 from dashboard.alerts.services import triage
 from dashboard.models import AlertGroup
 
@@ -27,7 +28,7 @@ def reattribute(*, group: AlertGroup) -> None:
     alerts = list(group.alerts.select_related(*related))
     pieces: dict[tuple[str, str], dict[str, str]] = {}  # alerts may share a piece of evidence
     for alert in alerts:
-        own_cause, evidence = likely_cause(alert)
+        own_cause, evidence = attribute(facts_of(alert))
         if alert.decision.get("cause") != own_cause:
             alert.decision["cause"] = own_cause
             alert.save(update_fields=["decision"])

@@ -17,7 +17,7 @@ class LevelChange:
     before, first: the data on either side of it.
     seen: the datum with which the detector was sure.
     decision: what `manage.py replay_alert` needs to decide again.
-    in_hindsight: it was seen in imported history, too long ago to be news.
+    is_old: too long ago to be news, or judged before by another version of the detector.
     """
 
     series: Series
@@ -26,7 +26,7 @@ class LevelChange:
     first: SeriesPoint
     seen: SeriesPoint
     decision: dict[str, Any]
-    in_hindsight: bool = False
+    is_old: bool = False
 
     @property
     def kind(self) -> Kind:

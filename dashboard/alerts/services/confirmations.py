@@ -64,7 +64,10 @@ STEP = timedelta(milliseconds=1)  # between the planned times of jobs, which giv
 def start_due(*, now: datetime) -> int:
     """Start what can be started, the most severe regressions first; how many."""
     suspected = AlertGroup.objects.filter(
-        OPEN, evidence_state=EvidenceState.SUSPECTED, machine__workers__isnull=False
+        OPEN,
+        evidence_state=EvidenceState.SUSPECTED,
+        machine__workers__isnull=False,
+        alerts__series__benchmark__imported=False,
     ).distinct()
     measurable = suspected.exclude(kind=Kind.SILENCE)
     started = 0
@@ -208,7 +211,8 @@ def _create(group: AlertGroup) -> Confirmation:
 
 def representatives(*, group: AlertGroup) -> list[Alert]:
     """The alerts that stand for the group; a single one where none is significant."""
-    related = group.alerts.select_related("series__benchmark", "series__config", "job")
+    ours = group.alerts.filter(series__benchmark__imported=False)
+    related = ours.select_related("series__benchmark", "series__config", "job")
     alerts: dict[int, Alert] = {}
     suspicions = []
     for alert in related:

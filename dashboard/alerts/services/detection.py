@@ -15,8 +15,8 @@ planned_at, whatever arrives twice or late.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
-from datetime import timedelta
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
@@ -36,7 +36,7 @@ from dashboard.alerts.services.alert_groups import raise_alert, withdraw_unsuppo
 from dashboard.alerts.services.changes import LevelChange
 from dashboard.detection import VERSION, UsualNoise, Verdict, smallest_change_shown
 from dashboard.language.metrics import STATUS_METRIC
-from dashboard.models import Alert, DetectorState, Series
+from dashboard.models import Alert, DetectorState, Series, Track
 from dashboard.results.core.series_points import (
     SeriesDetector,
     SeriesPoint,
@@ -46,9 +46,9 @@ from dashboard.results.core.series_points import (
 from dashboard.results.selectors import history
 from dashboard.runs.services.isolation import isolated
 
-OLD = timedelta(days=14)
-"""A change seen so long before the newest datum is history: charts show it, nobody is alerted. Of
-imports that counts from now, and the change is kept as seen in hindsight.
+OLD = timedelta(days=7)
+"""A change seen so long before the newest datum, or before now if it was imported, is history: its
+alert is closed from the start, and nobody is notified.
 """
 BATCH = 50
 """Series judged together: a result that brings data of one of them waits for the whole batch."""
@@ -166,15 +166,21 @@ class _Judging:
         before = None if self.read_again else self.stored.state.get("noisier")
         self.noisier = noisier_since(before, self.detector, readings, detections)
         changes = []
-        from_imports = self.series.track.judges_imports
         for detection in detections:
-            # A history may be imported in one piece or in many: news is what was measured lately
-            newest = timezone.now() if from_imports else readings[-1].at
-            is_news = detection.reading.at >= newest - OLD
-            if detection.verdict.state == "changed" and (is_news or from_imports):
-                change = _level_change(self.series, self.detector, readings, detection)
-                changes.append(replace(change, in_hindsight=not is_news))
+            if detection.verdict.state == "changed":
+                is_old = self._is_old(detection.reading, readings[-1].at)
+                change = _level_change(self.series, self.detector, readings, detection, is_old)
+                changes.append(change)
         return changes
+
+    def _is_old(self, seen: SeriesPoint, newest: datetime) -> bool:
+        """Whether a change that is seen with this datum is no news."""
+        judged = self.stored.planned_at
+        # An upgrade judges again, or for the first time, what the site before it had already
+        if self.stored.version != str(VERSION) and judged is not None and seen.at <= judged:
+            return True
+        # A history may be imported in one piece or in many: news is what was measured lately
+        return seen.at < (timezone.now() if seen.imported else newest) - OLD
 
 
 def _begin(stored_states: Sequence[DetectorState]) -> list[_Judging]:
@@ -203,8 +209,8 @@ def _begin(stored_states: Sequence[DetectorState]) -> list[_Judging]:
 def _adds_to_earlier_build(
     stored: DetectorState, detector: SeriesDetector, fresh: Sequence[SeriesPoint]
 ) -> bool:
-    """Of judged imports: whether a build that others followed was measured once more."""
-    if not stored.series.track.judges_imports or stored.planned_at is None:
+    """Whether a build that others followed was measured once more, where each build is a point."""
+    if stored.series.track.kind != Track.Kind.VERSIONS or stored.planned_at is None:
         return False
     newest_build = detector.open[0].build if detector.open else None
     return history.adds_to_earlier_build(stored.series, stored.planned_at, fresh, newest_build)
@@ -266,7 +272,11 @@ def _borrowed_before(stored: DetectorState) -> UsualNoise | None:
 
 
 def _level_change(
-    series: Series, detector: SeriesDetector, readings: list[SeriesPoint], detection: Detection
+    series: Series,
+    detector: SeriesDetector,
+    readings: list[SeriesPoint],
+    detection: Detection,
+    is_old: bool,
 ) -> LevelChange:
     """The verdict with its points and builds, as an alert needs it."""
     seen, verdict = detection.reading, detection.verdict
@@ -285,6 +295,7 @@ def _level_change(
         before=before,
         seen=seen,
         decision=_decision(detector, points, verdict, index),
+        is_old=is_old,
     )
 
 

@@ -7,14 +7,14 @@ it is a suspicion again, which is measured again like any other.
 
 from datetime import datetime
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from dashboard.alerts.core import flakiness
 from dashboard.alerts.selectors.alerts import OF_STANDING_GROUP
 from dashboard.alerts.services import recovery, triage
 from dashboard.alerts.services.changes import LevelChange
 from dashboard.alerts.services.descriptions import describe
-from dashboard.models import Alert, AlertState, Direction, EvidenceState, Kind, Series
+from dashboard.models import Alert, AlertState, Direction, Kind, Series
 from dashboard.results.core.series_points import SeriesPoint
 from dashboard.results.selectors import history
 
@@ -39,10 +39,10 @@ def close_as_flaky(*, alert: Alert) -> None:
     alert.save(update_fields=["decision"])
     describe(groups=[alert.group])
     why = flakiness.sentence(_readings_until(alert.series, alert.seen_at))
-    if alert.group.from_imports:
-        triage.record_event(group=alert.group, text=why)
-    else:
+    if alert.group.is_open:
         triage.move(group=alert.group, to=AlertState.INCONCLUSIVE, why=why)
+    else:
+        triage.record_event(group=alert.group, text=why)
 
 
 def end_if_settled(*, series: Series) -> None:
@@ -75,6 +75,4 @@ def _readings_until(series: Series, moment: datetime) -> list[SeriesPoint]:
 
 
 def _flaky_alerts(series: Series) -> QuerySet[Alert]:
-    in_hindsight = Q(group__evidence_state=EvidenceState.IN_HINDSIGHT)
-    alerts = Alert.objects.filter(OF_STANDING_GROUP | in_hindsight, series=series)
-    return alerts.filter(decision__flaky=True)
+    return Alert.objects.filter(OF_STANDING_GROUP, series=series, decision__flaky=True)

@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterable
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
+from dashboard.alerts.selectors.alerts import OF_OPEN_GROUP
 from dashboard.alerts.services.first_failures import FAILURES
 from dashboard.language.metrics import EAGER, STATUS_METRIC
-from dashboard.models import Alert, Datum, EvidenceState, InvalidPoint, Kind, Purpose, Series
+from dashboard.models import Alert, Datum, InvalidPoint, Kind, Purpose, Series
 
 Case = tuple[int, int]  # ids of benchmark and machine
 
@@ -28,8 +29,7 @@ def quiet(series: Iterable[Series]) -> set[int]:
 
 def _with_alert(series_ids: Collection[int]) -> set[int]:
     """Series whose alerts may end."""
-    alerts = Alert.objects.filter(series__in=series_ids, recovered_at=None)
-    alerts = alerts.exclude(group__evidence_state=EvidenceState.IN_HINDSIGHT)
+    alerts = Alert.objects.filter(OF_OPEN_GROUP, series__in=series_ids, recovered_at=None)
     return set(alerts.values_list("series", flat=True))
 
 
@@ -46,7 +46,6 @@ def _quiet_statuses(statuses: Collection[Series]) -> set[int]:
         recovered_at=None,
         series__in=Series.objects.filter(of_cases, metric=STATUS_METRIC).values("pk"),
     )
-    alerts = alerts.exclude(group__evidence_state=EvidenceState.IN_HINDSIGHT)
     loud = set(alerts.values_list("series__benchmark", "series__machine").distinct())
 
     newest = Subquery(_measured().values("status")[:1])

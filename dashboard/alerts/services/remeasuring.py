@@ -10,6 +10,7 @@ from datetime import datetime
 
 from django.db import transaction
 
+from dashboard.alerts.selectors.alerts import is_measurable
 from dashboard.alerts.services import confirmations, triage
 from dashboard.alerts.services.history import Person
 from dashboard.language.errors import ActionNotAllowed
@@ -25,6 +26,8 @@ def measure_again(*, group: AlertGroup, by: Person, why: str = "", now: datetime
         if group.kind == Kind.SILENCE or group.machine_id is None:
             why_not = "Nothing can be measured again here: this alert is not a measurement."
             raise ActionNotAllowed(why_not)
+        if not is_measurable(group.alerts.select_related("series__benchmark")):
+            raise ActionNotAllowed("Another system measured it: it cannot be measured again here.")
         machine = Machine.objects.select_for_update(no_key=True).get(pk=group.machine_id)
         triage.measure_on(group=group, by=by, text=why.strip())
         if reason := confirmations.reason_to_wait(machine=machine, now=now, limited=False):

@@ -48,7 +48,6 @@ BY_PERSON: dict[WorkflowState, Collection[WorkflowState]] = {
 _IF_OVER: dict[str, Collection[WorkflowState]] = {  # of evidence that has closed the group
     EvidenceState.NOT_REPRODUCED: (WorkflowState.ACKNOWLEDGED, WorkflowState.INVALID),
     EvidenceState.RECOVERED: (WorkflowState.ACKNOWLEDGED,),
-    EvidenceState.IN_HINDSIGHT: (WorkflowState.ACKNOWLEDGED, WorkflowState.INVALID),
 }
 BY_SYSTEM: dict[EvidenceState, Collection[EvidenceState]] = {
     EvidenceState.SUSPECTED: (
@@ -65,10 +64,10 @@ BY_SYSTEM: dict[EvidenceState, Collection[EvidenceState]] = {
     EvidenceState.CONFIRMED: (EvidenceState.NOT_REPRODUCED, EvidenceState.RECOVERED),
     EvidenceState.INCONCLUSIVE: (EvidenceState.SUSPECTED, EvidenceState.RECOVERED),
     EvidenceState.MISSING_REPORT: (EvidenceState.RECOVERED,),
-    EvidenceState.JUDGED_FROM_IMPORTS: (EvidenceState.RECOVERED,),
 }
 AGAIN = (EvidenceState.CONFIRMED, EvidenceState.INCONCLUSIVE, EvidenceState.NOT_REPRODUCED)
 """What can be measured again."""
+OLD_NEWS = "It was too old to be news when it was judged: closed from the start."
 
 
 def possible(*, group: AlertGroup, person: bool = True) -> tuple[AlertState, ...]:
@@ -85,7 +84,7 @@ def possible(*, group: AlertGroup, person: bool = True) -> tuple[AlertState, ...
     elif group.is_open:
         allowed = (*BY_SYSTEM[EvidenceState(group.evidence_state)], WorkflowState.INVALID)
     elif group.workflow_state == WorkflowState.INVALID:
-        allowed = (group.evidence_at_first,)
+        allowed = (EvidenceState.SUSPECTED,)
     else:
         allowed = ()
     return tuple(state for state in AlertState if state in allowed)
@@ -106,7 +105,7 @@ def move(*, group: AlertGroup, to: AlertState, by: Person = None, why: str = "")
             )
         if to in WorkflowState.values:
             if to == AlertState.ACKNOWLEDGED and group.evidence_state in OVER:
-                group.evidence_state = group.evidence_in_doubt
+                group.evidence_state = EvidenceState.INCONCLUSIVE
             group.workflow_state = to
         else:
             group.evidence_state = to
@@ -148,15 +147,13 @@ def measure_on(*, group: AlertGroup, by: Person, text: str) -> AlertEvent:
 
 def record_opened(*, group: AlertGroup) -> AlertEvent:
     """Record that the system opened a group, once it is described, and give it to who looks after
-    its family. What is seen in hindsight is not news, and nobody has to answer it.
+    its family. What is closed from the start is not news, and nobody has to answer it.
     """
-    if group.evidence_state == EvidenceState.IN_HINDSIGHT:
-        event = add_event(group, "opened", None, group.title)
-        event.considered_at = event.at
-        event.save(update_fields=["considered_at"])
-        return event
     opened = add_event(group, "opened", None, group.title)
-    assign_owner(group=group)
+    if group.is_open:
+        assign_owner(group=group)
+    else:
+        record_event(group=group, text=OLD_NEWS)
     return opened
 
 
@@ -241,7 +238,7 @@ def split(*, alerts: Iterable[Alert], by: Person, why: str = "") -> AlertGroup:
         new = AlertGroup.objects.get(pk=old.pk)
         new.pk, new.title = None, f"{old.title} (split)"[:300]
         if new.evidence_state == EvidenceState.CONFIRMING:
-            new.evidence_state = new.evidence_at_first
+            new.evidence_state = EvidenceState.SUSPECTED
         new.save(force_insert=True)
         Alert.objects.filter(pk__in=ids).update(group=new)
         describe(groups=[old, new])

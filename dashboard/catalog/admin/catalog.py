@@ -155,12 +155,6 @@ def _may_choose_index(request: HttpRequest) -> bool:
     return bool(request.user.has_perm("dashboard.add_modelrepository"))
 
 
-ASK_WITH_IMPORT = (
-    "An import asks for it: Runs → Import results → Judge this track from now on. Here it is "
-    "turned off."
-)
-
-
 # Kind of a track -> setting that finds its builds, and what a person reads without it
 INDEXES = {
     Track.Kind.TEST: (
@@ -203,7 +197,6 @@ class TrackForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments
             "machines",
             "families",
             "hidden",
-            "judges_imports",
         )
         help_texts = {
             "kind": "stable, nightly and release candidates follow the newest build of their "
@@ -215,16 +208,14 @@ class TrackForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments
         cleaned = super().clean() or self.cleaned_data
         if cleaned.get("kind") == Track.Kind.PINNED and not cleaned.get("build"):
             self.add_error("build", "A pinned track needs the build that it is pinned to.")
-        if cleaned.get("judges_imports") and not self.initial.get("judges_imports"):
-            self.add_error("judges_imports", ASK_WITH_IMPORT)
         return cleaned
 
 
 @admin.register(Track)
 class TrackAdmin(ModelAdmin):
     form = TrackForm
-    list_display = ("key", "label", "kind", "build", "hidden", "judges_imports")
-    list_filter = ("kind", "hidden", "judges_imports")
+    list_display = ("key", "label", "kind", "build", "hidden")
+    list_filter = ("kind", "hidden")
     search_fields = ("key", "label")
     autocomplete_fields = ("build",)
 

@@ -9,7 +9,6 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from dashboard.language.errors import ActionNotAllowed
 from dashboard.language.wording import plural
 from dashboard.management.site_command import SiteCommand
 from dashboard.results.formats import OURS, Hints, parse_metric_mapping
@@ -17,7 +16,7 @@ from dashboard.results.services.import_files import IN_ARCHIVES, UnreadableFile,
 from dashboard.results.services.imports import ImportReport, import_results
 
 READS = ".json, .jsonl, .csv, .js, .gz, .tar.gz"
-PASSED_ON = ("machine", "track", "label", "dry_run", "judge")
+PASSED_ON = ("machine", "track", "label", "dry_run")
 
 
 class Command(SiteCommand):
@@ -59,11 +58,6 @@ class Command(SiteCommand):
             "repeatable",
         )
         parser.add_argument(
-            "--judge",
-            action="store_true",
-            help="have detection judge the track from now on, as a second opinion",
-        )
-        parser.add_argument(
             "--dry-run", action="store_true", help="check and count, change nothing"
         )
 
@@ -82,7 +76,7 @@ class Command(SiteCommand):
                 ),
                 **{key: options[key] for key in PASSED_ON},
             )
-        except (ActionNotAllowed, UnreadableFile) as error:
+        except UnreadableFile as error:
             raise CommandError(str(error)) from None
         for line in in_words(report):
             self.stdout.write(line)
@@ -96,8 +90,6 @@ class Command(SiteCommand):
             self.stdout.write(f"No file here can be imported: {READS} are read. {IN_ARCHIVES}")
         if report.artifacts:
             self.stdout.write(f"{plural(report.artifacts, 'artifact')} kept")
-        if report.judged:
-            self.stdout.write(f"{plural(report.judged, 'series', 'series')} will be judged")
         if report.refused and not report.added and not report.existing:
             raise CommandError("Nothing could be imported: the reasons are above.")
 

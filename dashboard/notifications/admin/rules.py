@@ -36,8 +36,6 @@ from dashboard.ui.admin.widgets import Checkboxes, Picker, TimeOfDay
 AT_ONCE, DAILY, WEEKLY = Rule.When.AT_ONCE, Rule.When.DAILY, Rule.When.WEEKLY
 ONLY_DIGESTS = {"data-only-when": f"when={DAILY}|{WEEKLY}"}
 ALERTING = [(metric.key, metric.label) for metric in METRICS.values() if metric.alerts]
-# What is seen in hindsight is never sent
-NOTIFIED_STATES = [choice for choice in AlertState.choices if choice[0] != AlertState.IN_HINDSIGHT]
 ALL = "None: all."
 
 
@@ -124,9 +122,9 @@ class RuleForm(WithoutHiddenForm):
         "reported.",
     )
     states = WordsField(
-        NOTIFIED_STATES,
+        AlertState.choices,
         "None: confirmed, missing reports, and recovered after that. Choose suspected to hear of "
-        "what is not proven, and judged from imports to hear of what another system measured.",
+        "what is not proven, and of what another system measured.",
     )
 
     class Meta:

@@ -26,7 +26,6 @@ class EventFacts:
     state: after the event.
     was_confirmed: the group has been confirmed, before or with this event.
     effect_percent: the group's largest change; None where it is a status word or a count.
-    from_imports: another system measured it, and nothing was measured again.
     """
 
     action: str
@@ -40,7 +39,6 @@ class EventFacts:
     machine: int | None
     track: int | None
     effect_percent: float | None
-    from_imports: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +60,9 @@ class RuleSelection:
 
 
 def selects(rule: RuleSelection, event: EventFacts) -> bool:
-    """Whether the rule notifies of the event. States narrow what moved, not hand-overs.
-
-    What is judged from imports is for rules that ask for it.
-    """
+    """Whether the rule notifies of the event. States narrow what moved, not hand-overs."""
     subject = SUBJECTS.get(event.action)
     if subject not in (rule.subjects or USUAL_SUBJECTS):
-        return False
-    if event.from_imports and "judged_from_imports" not in rule.states:
         return False
     if subject == "alerts" and not _is_of_selected_state(rule, event):
         return False
@@ -88,8 +81,9 @@ def _is_of_selected_state(rule: RuleSelection, event: EventFacts) -> bool:
     """
     if event.state not in (rule.states or USUAL_STATES):
         return False
-    unproven = "judged_from_imports" if event.from_imports else "suspected"
-    return event.state != "recovered" or event.was_confirmed or unproven in rule.states
+    if event.action == "opened" and event.state == "wontfix":
+        return False  # it was old when it was judged
+    return event.state != "recovered" or event.was_confirmed or "suspected" in rule.states
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,6 @@ def facts_of(event: AlertEvent) -> EventFacts:
         machine=group.machine_id,
         track=group.track_id,
         effect_percent=_largest_percent([row.alert for row in rows]),
-        from_imports=group.from_imports,
     )
 
 

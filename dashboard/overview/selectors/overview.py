@@ -143,7 +143,6 @@ class OpenAlerts:
     here: how many are of the chosen machine.
     opened: how many were opened since the last look.
     untaken: how many of high severity are new and assigned to nobody.
-    from_imports: how many more are judged from imports, which are in none of these.
     """
 
     total: int
@@ -151,12 +150,10 @@ class OpenAlerts:
     here: int
     opened: int
     untaken: int
-    from_imports: int
 
 
 def open_alerts(since: datetime, machine: int | None) -> OpenAlerts:
-    """What is judged from imports is counted alone: another system measured it. One query, of the
-    columns that are shown.
+    """The open alerts. One query, of the columns that are shown.
 
     since: the last look. machine: the chosen one's id; None where there is none.
     """
@@ -168,7 +165,6 @@ def open_alerts(since: datetime, machine: int | None) -> OpenAlerts:
         "workflow_state",
         "assignee",
         "created_at",
-        "from_imports",
         "machine__key",
         "base__variant",
         "new__variant",
@@ -182,8 +178,7 @@ def open_alerts(since: datetime, machine: int | None) -> OpenAlerts:
         is_older = group.created_at < since
         return is_elsewhere, is_of_variant, is_older, alerts.RANK[group.severity]
 
-    all_groups = sorted(open_groups.only(*shown), key=order)
-    groups = [group for group in all_groups if not group.from_imports]
+    groups = sorted(open_groups.only(*shown), key=order)
     here = sum(group.machine_id == machine for group in groups)
     opened = sum(group.created_at >= since for group in groups)
     untaken = [
@@ -193,8 +188,7 @@ def open_alerts(since: datetime, machine: int | None) -> OpenAlerts:
         and group.workflow_state == WorkflowState.NEW
         and group.assignee_id is None
     ]
-    from_imports = len(all_groups) - len(groups)
-    return OpenAlerts(len(groups), groups[:SHOWN_ALERTS], here, opened, len(untaken), from_imports)
+    return OpenAlerts(len(groups), groups[:SHOWN_ALERTS], here, opened, len(untaken))
 
 
 @dataclass(frozen=True, slots=True)

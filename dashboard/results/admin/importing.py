@@ -24,9 +24,6 @@ from unfold.widgets import (
     UnfoldBooleanWidget,
 )
 
-from dashboard.accounts.access import CHANGE_TRACK
-from dashboard.language.errors import ActionNotAllowed
-from dashboard.language.wording import plural
 from dashboard.models import Machine, Run
 from dashboard.models.catalog import TRACK_KEY
 from dashboard.results.formats import Hints, parse_metric_mapping
@@ -81,13 +78,6 @@ class ImportForm(forms.Form):
         "(us)=latency_ms*0.001.",
     )
     label = forms.CharField(required=False, max_length=200, widget=UnfoldAdminTextInputWidget)
-    judge = forms.BooleanField(
-        required=False,
-        widget=UnfoldBooleanWidget,
-        label="Judge this track from now on",
-        help_text="A second opinion: detection looks for changes in what is imported to it. "
-        "Nothing is measured again, and no rule notifies of it unless it asks for that.",
-    )
     dry_run = forms.BooleanField(
         required=False, widget=UnfoldBooleanWidget, label="Only check, change nothing"
     )
@@ -104,19 +94,12 @@ class ImportForm(forms.Form):
 def import_page(request: HttpRequest) -> HttpResponse:
     """The form, and what came of it."""
     form = ImportForm(request.POST or None, request.FILES or None)
-    if not request.user.has_perm(CHANGE_TRACK):
-        form.fields["judge"].disabled = True
-        form.fields[
-            "judge"
-        ].help_text += " It changes the track: ask an admin for the permission to change tracks."
     if form.is_valid():
         try:
             show_report(request, import_upload(**form.cleaned_data), form.cleaned_data)
             return redirect("admin:dashboard_run_changelist")
         except UnreadableFile as problem:
             form.add_error("file", str(problem))
-        except ActionNotAllowed as problem:
-            form.add_error("judge", str(problem))
     context = {
         **admin.site.each_context(request),
         "title": "Import results",
@@ -131,7 +114,7 @@ def import_upload(
 ) -> ImportReport:
     """The results of an upload, under its own name: its ending says what it is.
 
-    Raises UnreadableFile, ActionNotAllowed.
+    Raises UnreadableFile.
     """
     hints = Hints(
         options.pop("build"),
@@ -160,9 +143,6 @@ def show_report(request: HttpRequest, report: ImportReport, options: Mapping[str
         messages.success(request, format_html('{} <a href="{}">See them</a>', counts, page))
     else:
         messages.success(request, counts)
-    if report.judged:
-        number = plural(report.judged, "series", "series")
-        messages.info(request, f"Detection judges {number} of it, within a minute or so.")
     if report.left_out:
         messages.warning(
             request,

@@ -8,20 +8,11 @@ from ninja import Field, Query, Router, Schema
 from ninja.errors import HttpError
 from pydantic import AfterValidator
 
-from dashboard.accounts.access import (
-    CHANGE_TRACK,
-    POST_RESULTS,
-    caller_of,
-    require_permission,
-)
+from dashboard.accounts.access import POST_RESULTS
 from dashboard.results.api.worker import read_body
 from dashboard.results.formats import Hints, parse_metric_mapping
 from dashboard.results.services.imports import ImportSource, import_results
 from dashboard.ui.api.parameters import Moment, Name, Text
-
-WITHOUT_JUDGE = (
-    "Without `judge` the results are taken, and judged where the track is judged already."
-)
 
 router = Router(tags=["results"])
 
@@ -43,11 +34,6 @@ class ImportTarget(Schema):
     track: Name = "import"
     label: Text = Field("", description="Shown with the run.")
     dry_run: bool = Field(False, description="Check and count, change nothing.")
-    judge: bool = Field(
-        False,
-        description="Have detection judge the track from now on, as a second opinion. It changes "
-        "the track, so the account needs the permission to change tracks.",
-    )
     build: Text = Field(
         "", description="Of another tool's file that names none: the label of the build."
     )
@@ -74,14 +60,11 @@ class Taken(Schema):
     known: int = Field(description="Number of results that were here already.")
     refused: list[Refusal] = Field(description="Results that were not taken.")
     left_out: dict[str, int] = Field(description="Unknown metrics: number of values of each.")
-    judged: int = Field(description="Number of series that detection will judge.")
 
 
 @router.post("results", response=Taken, auth=POST_RESULTS)
 def post(request: HttpRequest, where: Query[ImportTarget]) -> dict[str, Any]:
     """Import a file: result.v1 documents, one or one a line, or another tool's; plain or gzip."""
-    if where.judge:
-        require_permission(caller_of(request), CHANGE_TRACK, WITHOUT_JUDGE)
     body = read_body(request, settings.RESULT_LIMIT_BYTES)
     metrics = dict(parse_metric_mapping(text) for text in where.metric)
     report = import_results(
@@ -90,7 +73,6 @@ def post(request: HttpRequest, where: Query[ImportTarget]) -> dict[str, Any]:
         track=where.track,
         label=where.label,
         dry_run=where.dry_run,
-        judge=where.judge,
         hints=Hints(where.build, where.at, config=where.config, metrics=metrics),
     )
     if report.refused and not report.added and not report.existing:
@@ -101,5 +83,4 @@ def post(request: HttpRequest, where: Query[ImportTarget]) -> dict[str, Any]:
         "known": report.existing,
         "refused": [{"source": source, "reason": reason} for source, reason in report.refused],
         "left_out": report.left_out,
-        "judged": report.judged,
     }

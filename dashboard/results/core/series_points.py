@@ -1,9 +1,9 @@
 """Detection on one series: its data become points, points a verdict; state in, state out. Pure.
 
-- **A point** is one scheduled datum. On a track where each build is new (nightly), the data of one
-  build are repeats of one point: their median. The first one is judged at once; a repeat replaces
-  the point that it belongs to, which is judged again from the state before it. Of judged imports
-  they are repeats whenever they were measured: `one_point_a_build` orders them.
+- **A point** is one scheduled or imported datum. On a track where each build is new (nightly), the
+  data of one build are repeats of one point: their median. The first one is judged at once; a
+  repeat replaces the point that it belongs to, which is judged again from the state before it. On a
+  track of builds side by side they are repeats whenever they were measured: `one_point_a_build`.
 - **A segment** ends where the benchmark's version changes: it does something else from there on.
   The detector starts again, and no change is reported across.
 """
@@ -41,10 +41,10 @@ SMALLEST = 1e-300  # in place of the variance of a level without noise
 
 @dataclass(frozen=True, slots=True)
 class SeriesPoint:
-    """One scheduled datum as detection reads it.
+    """One datum as detection reads it.
 
     environment: id of its fingerprint. version: the benchmark's. device: which GPU of its machine;
-        empty on a CPU.
+        empty on a CPU. imported: no worker of this site measured it.
     """
 
     at: datetime
@@ -57,6 +57,7 @@ class SeriesPoint:
     low: float | None
     high: float | None
     device: str = ""
+    imported: bool = False
 
 
 def settings_of(metric: Metric) -> Settings:

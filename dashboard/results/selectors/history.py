@@ -1,5 +1,5 @@
-"""The data of a series as detection reads them: of scheduled runs, without points marked as
-invalid. On a track whose imports are judged (Track.judges_imports): imported data.
+"""The data of a series as detection reads them: of scheduled runs and imports, without points
+marked as invalid.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -9,7 +9,7 @@ from itertools import dropwhile
 from typing import NamedTuple
 
 from django.db import connection
-from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Value, When
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from dashboard.catalog.core.versions import variant_of
 from dashboard.detection import VERSION, SeriesNoise, UsualNoise, usual_noise
@@ -27,9 +27,9 @@ from dashboard.results.core.series_points import SeriesPoint, one_point_a_build
 # Tracks on which data of one build are repeats of one point
 PER_BUILD = (Track.Kind.NIGHTLY, Track.Kind.VERSIONS)
 BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
+JUDGED = (Purpose.SCHEDULED, Purpose.IMPORT)
 _JUDGED = f"""
-    WHERE datum.purpose = CASE WHEN track.judges_imports
-                               THEN '{Purpose.IMPORT}' ELSE '{Purpose.SCHEDULED}' END
+    WHERE datum.purpose IN ('{Purpose.SCHEDULED}', '{Purpose.IMPORT}')
           AND NOT EXISTS (
               SELECT FROM dashboard_invalidpoint AS invalid
               WHERE invalid.series_id = datum.series_id AND invalid.job_id = datum.job_id
@@ -45,8 +45,6 @@ _DIGESTS = f"""
            count(*),
            coalesce(bit_xor(hash.value), 0)
     FROM unnest(%s::bigint[], %s::timestamptz[]) AS moment (series, until)
-    JOIN dashboard_series AS series ON series.id = moment.series
-    JOIN dashboard_track AS track ON track.id = series.track_id
     JOIN dashboard_datum AS datum ON datum.series_id = moment.series
     CROSS JOIN LATERAL (
         SELECT hashtextextended(
@@ -60,11 +58,12 @@ _DIGESTS = f"""
 """  # noqa: S608 - made of constants
 # The host of a CPU may have another name after each restart, and be the same machine
 _READINGS = f"""
-    SELECT datum.series_id, track.judges_imports,
+    SELECT datum.series_id, track.kind,
            datum.planned_at, datum.job_id::text, datum.build_id, datum.environment_id,
            datum.benchmark_version, datum.status,
            datum.value, datum.low, datum.high,
-           CASE WHEN machine.device_kind = 'cuda' THEN coalesce(result.device, '') ELSE '' END
+           CASE WHEN machine.device_kind = 'cuda' THEN coalesce(result.device, '') ELSE '' END,
+           datum.purpose = '{Purpose.IMPORT}'
     FROM unnest(%s::bigint[], %s::timestamptz[]) AS moment (series, after)
     JOIN dashboard_series AS series ON series.id = moment.series
     JOIN dashboard_track AS track ON track.id = series.track_id
@@ -81,9 +80,7 @@ NO_DATA = "0:0"
 def judged(series_ids: Iterable[int]) -> QuerySet[Datum]:
     """The valid data of these series that detection reads, oldest first."""
     invalid = InvalidPoint.objects.filter(series=OuterRef("series"), job=OuterRef("job"))
-    of_imports = When(series__track__judges_imports=True, then=Value(Purpose.IMPORT))
-    purpose = Case(of_imports, default=Value(Purpose.SCHEDULED))
-    data = Datum.objects.filter(~Exists(invalid), series__in=series_ids, purpose=purpose)
+    data = Datum.objects.filter(~Exists(invalid), series__in=series_ids, purpose__in=JUDGED)
     return data.order_by("planned_at", "job_id")
 
 
@@ -106,14 +103,14 @@ def readings(series: Series, after: datetime = BEGINNING) -> list[SeriesPoint]:
 def readings_after(moments: Mapping[int, datetime]) -> dict[int, list[SeriesPoint]]:
     """By series id: its data after its moment, oldest first. One query."""
     fresh: dict[int, list[SeriesPoint]] = {series_id: [] for series_id in moments}
-    of_imports = set()
+    side_by_side = set()
     with connection.cursor() as cursor:
         cursor.execute(_READINGS, [*_columns(moments)])
-        for series_id, judges_imports, *fields in cursor.fetchall():
+        for series_id, kind, *fields in cursor.fetchall():
             fresh[series_id].append(SeriesPoint(*fields))
-            if judges_imports:
-                of_imports.add(series_id)
-    for series_id in of_imports:
+            if kind == Track.Kind.VERSIONS:
+                side_by_side.add(series_id)
+    for series_id in side_by_side:
         fresh[series_id] = one_point_a_build(fresh[series_id])
     return fresh
 
@@ -157,16 +154,16 @@ def _columns(moments: Mapping[int, datetime]) -> tuple[list[int], list[datetime]
 class Place(NamedTuple):
     """Where series have a noise in common.
 
-    from_imports: what another system measured scatters in its own way, on the same machine too.
+    imported: what another system measured scatters in its own way, on the same machine too.
     """
 
     machine: int
     metric: str
-    from_imports: bool
+    imported: bool
 
 
 def place_of(series: Series) -> Place:
-    return Place(series.machine_id, series.metric, series.track.judges_imports)
+    return Place(series.machine_id, series.metric, series.benchmark.imported)
 
 
 def noises_at(places: Collection[Place]) -> dict[Place, dict[int, SeriesNoise]]:
@@ -178,7 +175,7 @@ def noises_at(places: Collection[Place]) -> dict[Place, dict[int, SeriesNoise]]:
         series__metric__in={place.metric for place in places},
     )
     noises: dict[Place, dict[int, SeriesNoise]] = {place: {} for place in places}
-    of_place = ("series__machine", "series__metric", "series__track__judges_imports")
+    of_place = ("series__machine", "series__metric", "series__benchmark__imported")
     for series_id, model, *fields in states.values_list("pk", "state__now__law", *of_place):
         place = Place(*fields)
         if place in noises:
@@ -198,4 +195,4 @@ def usual_noise_near(series: Series, noises: Mapping[int, SeriesNoise]) -> Usual
 
 def is_per_build(track: Track) -> bool:
     """Whether the data of one build on this track are repeats of one point."""
-    return track.judges_imports or track.kind in PER_BUILD
+    return track.kind in PER_BUILD

@@ -115,7 +115,7 @@ _PLACES = """
                WHERE series.machine_id = machine.id AND series.track_id = track.id
                      AND series.metric IN ('passed', 'latency_ms') AND series.last_at = newest.at
            ) END,
-           track.judges_imports, (
+           (
                SELECT count(*)
                FROM dashboard_series AS series
                JOIN dashboard_benchmark AS benchmark ON benchmark.id = series.benchmark_id

@@ -81,9 +81,8 @@ class ImportRuns:
             machine = replace(machine, key=self._machine)
         # In one series with plain builds, variants would mislead
         track_key = f"{self._track}-variants" if build.variant else self._track
-        track, _ = Track.objects.get_or_create(
-            key=track_key, defaults={"label": "Imported results"}
-        )
+        new = {"label": "Imported results", "kind": Track.Kind.VERSIONS}
+        track, _ = Track.objects.get_or_create(key=track_key, defaults=new)
         return Run.objects.create(
             label=self._label,
             purpose=Purpose.IMPORT,

@@ -30,7 +30,7 @@ from dashboard.models import (
 from dashboard.results.core.result_format import ResultDocument, parse_result
 from dashboard.results.core.untrusted import unpack
 from dashboard.results.formats import NO_HINTS, Hints, ParsedFile, parse_file
-from dashboard.results.services import judged_imports
+from dashboard.results.services import detection_queue
 from dashboard.results.services.artifacts import store_imported_artifact
 from dashboard.results.services.import_rows import ImportCatalog, ImportRuns
 from dashboard.results.services.store import JobResult, store_results
@@ -66,7 +66,7 @@ class ImportReport:
 
     existing: results that were here already; read: results by format; left_out: metrics that the
     site does not have, how often. artifacts: files of jobs that are kept. series: ids of those that
-    have changed. judged: how many of them detection will judge.
+    have changed.
     """
 
     added: int = 0
@@ -76,7 +76,6 @@ class ImportReport:
     left_out: Counter[str] = field(default_factory=Counter)
     artifacts: int = 0
     series: set[int] = field(default_factory=set)
-    judged: int = 0
 
     @property
     def is_empty(self) -> bool:
@@ -91,17 +90,13 @@ def import_results(
     track: str = "import",
     label: str = "",
     dry_run: bool = False,
-    judge: bool = False,
     hints: Hints = NO_HINTS,
 ) -> ImportReport:
     """Import files. Benchmarks, configs, builds and machines that are new get their rows.
 
     machine: key of the machine, else derived from the GPU's or CPU's name in each result.
     hints: what files of other tools do not say. dry_run: only report.
-    judge: have detection judge the track from now on. Raises ActionNotAllowed where it cannot be.
     """
-    if judge:
-        judged_imports.require_judgeable(key=track)
     report = ImportReport()
     runs = ImportRuns(machine, track, label or f"Import of {stamp(timezone.now())}")
     existing = frozenset(Benchmark.objects.filter(imported=True).values_list("name", flat=True))
@@ -114,9 +109,10 @@ def import_results(
     )
     try:
         add_all(read_sources(sources, hints, report), runs, report, dry_run=dry_run)
-    finally:  # what has been added is judged, even if the rest could not be read
-        if not dry_run:
-            report.judged = judged_imports.enqueue(key=track, series_ids=report.series, judge=judge)
+    finally:
+        # What has been added is judged, even if the rest could not be read; only then, because half
+        # of a history shows changes that the whole does not.
+        detection_queue.enqueue(series_ids=report.series)
     return report
 
 

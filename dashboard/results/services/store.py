@@ -160,7 +160,7 @@ def store_results(job_results: Sequence[JobResult]) -> Collection[int]:
 def enqueue_detection(job_results: Sequence[JobResult], series: Collection[int]) -> None:
     """Scheduled results are judged, and of those by hand whether they passed.
 
-    Imports are judged where their track asks for it, once they are complete (judged_imports.py).
+    Imports are judged once they are complete (imports.py).
     """
     purposes = {job_result.job.run.purpose for job_result in job_results}
     if Purpose.SCHEDULED in purposes:

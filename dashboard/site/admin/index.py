@@ -35,7 +35,7 @@ def facts(now: datetime) -> list[Fact]:
     """Running, waiting, workers, open alerts. Three queries."""
     active = runs.active_runs()
     workers = overview.fleet(now)
-    tally = alerts.tally(alerts.measured_here())
+    tally = alerts.tally(alerts.listing({}))
     running = sum(row.counts.running for row in active)
     waiting_by_machine = {line.machine: line.waiting for line in workers}
     waiting = sum(waiting_by_machine.values())

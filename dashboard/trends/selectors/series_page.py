@@ -52,7 +52,7 @@ class SeriesAnswer:
 class MetricAnswers:
     """The answers in one metric, and the lines that they are read from.
 
-    in_turn: of the whole time, where builds were measured in turn and detection judges none of it.
+    in_turn: of the whole time, where builds were measured in turn and no level is known yet.
     """
 
     metric: Metric
@@ -136,7 +136,8 @@ def _answers(selection: SeriesSelection) -> MetricAnswers:
     in_turn = None
     # A stretch of time is one of the axis of time
     is_whole = not any(selection.within)
-    if is_whole and not marks.can_show and any(answer.summary.in_turn for answer in answers):
+    is_known = any(percent is not None for percent in marks.can_show.values())
+    if is_whole and not is_known and any(answer.summary.in_turn for answer in answers):
         in_turn = oldest_to_newest(selection, lines)
     return MetricAnswers(selection.metric, lines, marks, answers, in_turn)
 
@@ -145,11 +146,9 @@ def why_not_judged(selection: SeriesSelection, marks: Marks) -> str:
     """Why no change was looked for in what is shown; empty where detection judges it."""
     if marks.can_show:
         return ""
-    if selection.place and selection.place.imported and not selection.place.judges_imports:
-        return "Imported results are judged where their import asks for it, and this one did not"
     if not selection.metric.alerts:
         return f"{selection.metric.label} is not judged here"
-    return "Nothing was judged here yet: detection reads scheduled runs alone"
+    return "Nothing was judged here yet: detection reads scheduled runs and imports"
 
 
 def newest_points(lines: Sequence[ChartLine], most: int) -> list[Point]:

@@ -102,7 +102,6 @@ class Track(Answer):
         "candidates)."
     )
     build: str | None = Field(None, alias="build.label", description="Where it stands now.")
-    judges_imports: bool = Field(description="Detection judges its imported results.")
 
 
 class Benchmark(Schema):

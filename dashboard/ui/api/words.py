@@ -16,7 +16,7 @@ FIELDS = {
     "created_by": "Name of an account; null: the system.",
     "dtype": "Of its numbers: float32, bfloat16, …",
     "evidence_state": "How sure it is: suspected, confirming, confirmed, not_reproduced, "
-    "inconclusive, recovered, missing_report, judged_from_imports or in_hindsight.",
+    "inconclusive, recovered or missing_report.",
     "family": "Family of models: llm, diffusion, vision, multimodal, toy, attention, kernels or "
     "distributed.",
     "finished_at": "When it ended, ISO 8601; null: it has not.",
@@ -40,7 +40,7 @@ FIELDS = {
     "planned_at": "When it was planned, ISO 8601: its place in time.",
     "progress": "How far it is.",
     "purpose": "Why it was measured: scheduled, manual, confirmation, bisection or import. "
-    "Detection reads scheduled results; imports where their track asks for it.",
+    "Detection reads scheduled and imported results.",
     "retired": "Whether no worker brings it any more.",
     "run": "Number of a run.",
     "seconds_left": "Seconds, roughly; null while nothing is known, or nobody works.",

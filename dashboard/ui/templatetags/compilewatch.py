@@ -49,8 +49,6 @@ _SIGNS = {
     # alerts
     "new": ("warn", "●"),
     "missing_report": ("warn", "!"),
-    "judged_from_imports": ("warn", "?"),
-    "in_hindsight": ("quiet", "○"),
     "suspected": ("warn", "?"),
     "confirming": ("active", "●"),
     "confirmed": ("bad", "!"),

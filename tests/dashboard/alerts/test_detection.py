@@ -257,12 +257,12 @@ def test_withdrawn_alert_is_not_what_a_later_change_undoes() -> None:
     assert Alert.objects.get(new__label="2.17.0").direction == "improvement"
 
 
-def test_change_that_is_weeks_old_raises_no_alert() -> None:
+def test_alert_of_a_change_that_is_weeks_old_is_closed_from_the_start() -> None:
     measured([1.5] * 10, metric="peak_memory_gb")
     measured([1.8] * 2, metric="peak_memory_gb", first=10)
     measured([1.8], metric="peak_memory_gb", first=10 + 15 * 24)
     detection.detect_due()
-    assert not Alert.objects.exists()
+    assert AlertGroup.objects.get().workflow_state == "wontfix"
 
 
 def test_series_keeps_the_smallest_change_that_it_can_show() -> None:

@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 from dashboard.alerts.selectors.alert_data import control_around, step_of
-from dashboard.alerts.selectors.facts import facts_of, likely_cause
+from dashboard.alerts.selectors.facts import facts_of
 from dashboard.alerts.services import alert_groups, detection
 from dashboard.models import Alert, AlertGroup, Benchmark, Track
 from tests.builders import site
@@ -52,7 +52,7 @@ def code(kernels: str) -> dict[str, Any]:
 
 
 def test_facts_of_an_alert_that_opens_a_group_are_gathered_once() -> None:
-    with mock.patch.object(alert_groups, "likely_cause", wraps=likely_cause) as gathering:
+    with mock.patch.object(alert_groups, "facts_of", wraps=facts_of) as gathering:
         history({"latency_ms": 115.0})
     assert AlertGroup.objects.count() == 1
     assert gathering.call_count == 1

@@ -22,14 +22,6 @@ CONFIRMED = EventFacts(
     effect_percent=6.2,
 )
 
-IMPORTED = {
-    "action": "opened",
-    "state": "judged_from_imports",
-    "was_confirmed": False,
-    "from_imports": True,
-}
-IMPORTED_RECOVERED = {**IMPORTED, "state": "recovered", "action": "state"}
-
 
 @pytest.mark.parametrize(
     ("selection", "event", "answer"),
@@ -53,12 +45,6 @@ IMPORTED_RECOVERED = {**IMPORTED, "state": "recovered", "action": "state"}
             {"state": "recovered", "was_confirmed": False},
             True,
         ),
-        ({}, IMPORTED, False),
-        ({"minimum_severity": "high"}, {**IMPORTED, "severity": "high"}, False),
-        ({"states": ["judged_from_imports"]}, IMPORTED, True),
-        ({"states": ["suspected", "recovered"]}, {**IMPORTED, "state": "recovered"}, False),
-        ({"states": ["judged_from_imports", "recovered"]}, IMPORTED_RECOVERED, True),
-        ({"states": ["acknowledged"]}, {**IMPORTED, "state": "acknowledged"}, False),
         ({}, {"direction": "improvement"}, False),
         ({"improvements": True}, {"direction": "improvement"}, True),
         ({"minimum_severity": "medium"}, {}, True),

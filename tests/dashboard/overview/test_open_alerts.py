@@ -22,13 +22,6 @@ def test_the_overview_counts_what_is_open(reader: Client) -> None:
     assert "likely cause: compiler" in shown
 
 
-def test_overview_names_what_is_judged_from_imports(reader: Client) -> None:
-    alerting.group(severity="high", from_imports=True)
-    shown = " ".join(text(reader, "/").split())
-    assert "1 alert</a>" in shown
-    assert "No alert of what is measured here is open." in shown
-
-
 def test_overview_counts_what_nobody_has_taken(reader: Client, django_user_model: Any) -> None:
     ada = viewer("ada")
     alerting.measure({"latency_ms": 1.0}, 0)

@@ -121,6 +121,92 @@ def test_messages_of_candidates_and_judged_imports_have_a_way_back(
         assert states.fetchall() == [("inconclusive",), ("not_reproduced",)]
 
 
+def test_alerts_of_judged_imports_become_ordinary_ones(empty_database: str, tmp_path: Path) -> None:
+    stored = {  # evidence and workflow before -> after
+        ("in_hindsight", "new"): ("suspected", "wontfix"),
+        ("in_hindsight", "invalid"): ("suspected", "invalid"),
+        ("judged_from_imports", "new"): ("suspected", "new"),
+        ("judged_from_imports", "acknowledged"): ("suspected", "acknowledged"),
+        ("recovered", "new"): ("recovered", "new"),
+        ("confirmed", "fixed"): ("confirmed", "fixed"),
+    }
+    migrate(empty_database, tmp_path, "dashboard", "0042_one_digest")
+    with psycopg.connect(empty_database, autocommit=True) as server:
+        for evidence, workflow in stored:
+            (group,) = server.execute(
+                "INSERT INTO dashboard_alertgroup (title, kind, evidence_state, workflow_state,"
+                " direction, severity, cause, evidence, from_imports, created_at) VALUES ('',"
+                " 'step', %s, %s, 'regression', 'low', 'unknown',"
+                """ '[{"fact": "judged from imports"}, {"fact": "suite version"}]', true, now())"""
+                " RETURNING id",
+                [evidence, workflow],
+            ).fetchone() or [0]
+            server.execute(
+                "INSERT INTO dashboard_alertevent (group_id, at, action, state, text)"
+                " VALUES (%s, now(), 'opened', %s, '')",
+                [group, evidence],
+            )
+        server.execute(
+            "INSERT INTO dashboard_rule (name, enabled, families, model_names, metric_keys,"
+            ' minimum_effect_percent, minimum_severity, states, improvements, "when", time_zone)'
+            """ VALUES ('team', true, '[]', '[]', '[]', 0, 'low', '["judged_from_imports"]',"""
+            " false, 'at_once', 'UTC')"
+        )
+    migrate(empty_database, tmp_path)
+    with psycopg.connect(empty_database) as server:
+        fields = "SELECT evidence_state, workflow_state FROM dashboard_alertgroup ORDER BY id"
+        assert server.execute(fields).fetchall() == [*stored.values()]
+        facts = server.execute("SELECT DISTINCT evidence FROM dashboard_alertgroup").fetchall()
+        assert facts == [([{"fact": "suite version"}],)]
+        states = server.execute(
+            "SELECT DISTINCT state FROM dashboard_alertevent WHERE action = 'opened' ORDER BY 1"
+        ).fetchall()
+        assert states == [("confirmed",), ("recovered",), ("suspected",), ("wontfix",)]
+        rules = server.execute("SELECT states FROM dashboard_rule").fetchall()
+        assert rules == [(["suspected"],)]
+
+
+def test_imports_of_before_are_due_and_count_as_judged_until_then(
+    empty_database: str, tmp_path: Path
+) -> None:
+    migrate(empty_database, tmp_path, "dashboard", "0042_one_digest")
+    with psycopg.connect(empty_database, autocommit=True) as server:
+        server.execute("SET session_replication_role = replica")  # without the job and so on
+        server.execute(
+            "CREATE TABLE datum_2026 PARTITION OF dashboard_datum"
+            " FOR VALUES FROM ('2026-01-01') TO ('2027-01-01')"
+        )
+        (track,) = server.execute(
+            "INSERT INTO dashboard_track (key, label, kind, hidden, judges_imports, created_at)"
+            " VALUES ('import', '', 'local', false, false, now()) RETURNING id"
+        ).fetchone() or [0]
+        server.execute(
+            "INSERT INTO dashboard_run (label, purpose, state, request, libraries, session,"
+            " created_at, build_id, track_id, machine_id) VALUES ('', 'import', 'completed', '{}',"
+            " '{}', '', now(), 1, %s, 1)",
+            [track],
+        )
+        for metric in ("latency_ms", "throughput"):
+            server.execute(
+                "WITH series AS (INSERT INTO dashboard_series (benchmark_id, config_id, machine_id,"
+                " track_id, metric, count, newest_version, newest_status, newest_processes)"
+                " VALUES (1, 1, 1, %s, %s, 1, 0, '', 0) RETURNING id)"
+                " INSERT INTO dashboard_datum (series_id, planned_at, job_id, build_id, purpose,"
+                " status, benchmark_version, count, value) SELECT id, '2026-11-20',"
+                " gen_random_uuid(), 1, 'import', 'pass', 1, 1, 1.0 FROM series",
+                [track, metric],
+            )
+    migrate(empty_database, tmp_path)
+    with psycopg.connect(empty_database) as server:
+        states = server.execute(
+            "SELECT metric, version, due, planned_at::date::text FROM dashboard_detectorstate"
+            " JOIN dashboard_series AS series ON series.id = series_id"
+        ).fetchall()
+        kinds = server.execute("SELECT kind FROM dashboard_track").fetchall()
+    assert states == [("latency_ms", "", True, "2026-11-20")]
+    assert kinds == [("versions",)]
+
+
 def test_hashes_of_candidates_without_their_files_are_forgotten(
     database: str, tmp_path: Path
 ) -> None:

@@ -322,13 +322,6 @@ def test_series_page_keeps_its_axis_in_the_address(two_releases: None, reader: C
     assert "axis=release" in shown.partition("data-figure=")[2][:200]
 
 
-def test_imported_series_says_that_it_is_not_judged(two_releases: None, reader: Client) -> None:
-    shown = text(reader, f"/series/{GPT2}/")
-    assert "Imported results are judged where their import asks for it" in shown
-    assert "/compare/?machine=h100&amp;track=import" in shown
-    assert "No change of level" not in shown
-
-
 # --- Kept answers
 def test_answer_is_kept_only_while_the_data_are_the_same(
     two_releases: None, reader: Client

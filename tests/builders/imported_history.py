@@ -1,4 +1,4 @@
-"""Histories of another system, imported to a track that detection judges."""
+"""Histories of another system, imported to a track of their own."""
 
 import json
 from collections.abc import Sequence
@@ -39,11 +39,9 @@ def history(
     return entries
 
 
-def imported(
-    entries: Sequence[dict[str, Any]], *, judge: bool = True, track: str = TRACK
-) -> ImportReport:
+def imported(entries: Sequence[dict[str, Any]], *, track: str = TRACK) -> ImportReport:
     """Import a file with these commits, and let detection judge what is due."""
-    report = import_results(sources=[file_of(entries)], track=track, judge=judge)
+    report = import_results(sources=[file_of(entries)], track=track)
     while detection.detect_due():
         pass
     return report
