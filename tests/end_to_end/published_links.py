@@ -1,11 +1,10 @@
 """Whether every link of a static copy leads somewhere: tests/end_to_end/published_links.py FOLDER.
 
 Reads what `manage.py publish` wrote as a browser would: from the first page on every page, style
-sheet, script, figure and the index of the search; and looks for the place in a page that a link
+sheet, script and figure; and looks for the place in a page that a link
 names. Prints how many that were and which are dead; 1 where one is.
 """
 
-import json
 import posixpath
 import re
 import sys
@@ -15,7 +14,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
-LINKS = ("href", "src", "action", "data-figure", "data-index")
+LINKS = ("href", "src", "action", "data-figure")
 CSS_URL = re.compile(r"url\(\s*['\"]?([^'\")]+)['\"]?\s*\)")
 JS_IMPORT = re.compile(r"(?:\bfrom|\bimport)\s*\(?\s*[\"'](\.{1,2}/[^\"']+)[\"']")
 
@@ -73,9 +72,6 @@ class Copy:
             yield from CSS_URL.findall(file.read_text())
         elif file.suffix == ".js":
             yield from JS_IMPORT.findall(file.read_text())
-        elif name == "search.json":
-            for entry in json.loads(file.read_text()):
-                yield entry["url"]
 
     def places_that_are_not_there(self) -> set[tuple[str, str]]:
         """(page, place) of every link into a page."""

@@ -32,8 +32,9 @@ class Command(SiteCommand):
             raise CommandError(str(refusal)) from None
         seconds = time.monotonic() - began
         pages = plural(len(publication.pages), "page")
-        files = plural(len(publication.files) + len(publication.assets), "file")
-        size = publication.size_bytes / _MIB
+        files = plural(len(publication.files), "file")
+        written = [path for path in publication.folder.rglob("*") if path.is_file()]
+        size = sum(path.stat().st_size for path in written) / _MIB
         where = options["folder"] / "index.html"
         self.stdout.write(f"{pages} and {files}, {size:.1f} MiB, in {seconds:.0f} s: {where}")
         for page in publication.failed:

@@ -12,14 +12,14 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.http import HttpRequest, HttpResponse
+from django.test import Client
 
 from dashboard.alerts.services import confirmations
 from dashboard.models import AlertGroup
 from dashboard.site.core.published_page import (
-    CopyLinks,
     address,
-    assets_of,
     file_of,
+    links_of,
     relative,
     rewritten,
     rewritten_figure,
@@ -28,7 +28,6 @@ from tests.builders import site
 from tests.builders.confirmations import answer, by_build, living_worker, suspected
 
 SITE = "https://watch.example.org"
-COPY = CopyLinks("A copy.", "contents/index.html", "search.json", "static/published.js")
 
 
 # --- One page
@@ -36,7 +35,7 @@ COPY = CopyLinks("A copy.", "contents/index.html", "search.json", "static/publis
 
 def written(html: str) -> str:
     """With /alerts/ as the only page that is published."""
-    return rewritten(html, lambda link: "a.html" if link == "/alerts/" else None, COPY)
+    return rewritten(html, {"/alerts/": "a.html"}.get)
 
 
 @pytest.mark.parametrize(
@@ -67,24 +66,29 @@ def test_link_between_files_is_relative() -> None:
     )
 
 
-def test_link_to_what_is_not_published_becomes_text() -> None:
-    html = '<p><a href="/runs/">Runs</a>, <a href="/alerts/">Alerts</a></p>'
-    assert written(html) == '<p><span>Runs</span>, <a href="a.html">Alerts</a></p>'
+def test_link_to_what_is_not_published_leads_nowhere() -> None:
+    html = '<p><a href="/runs/">Runs</a>, <a class="b" href="/alerts/">Alerts</a></p>'
+    assert written(html) == '<p><a>Runs</a>, <a class="b" href="a.html">Alerts</a></p>'
 
 
-def test_button_and_entry_of_the_head_that_lead_nowhere_are_left_out() -> None:
-    html = '<nav><a href="/runs/">Runs</a></nav><a class="button" href="/x.csv">CSV</a>'
-    assert written(html) == '<nav><a href="contents/index.html">All pages</a></nav>'
-
-
-def test_forms_and_what_is_asked_again_are_left_out() -> None:
+def test_filters_and_what_is_asked_again_are_left_out() -> None:
     html = '<form class="filters"><select></select></form><div hx-get="/a/" id="b">c</div>'
     assert written(html) == '<div id="b">c</div>'
 
 
 def test_table_within_a_form_stays() -> None:
     html = '<form method="post" action="/a/"><input name="b"><table></table></form>'
-    assert written(html) == "<div><table></table></div>"
+    assert written(html) == "<form><table></table></form>"
+
+
+def test_buttons_that_work_without_a_server_stay() -> None:
+    html = '<button>Save</button><button data-copy="command">Copy</button><input type="search">'
+    assert written(html) == '<button data-copy="command">Copy</button><input type="search">'
+
+
+def test_address_with_a_query_is_read_and_written_escaped() -> None:
+    html = '<a href="/a/?b=1&amp;c=2">x</a>'
+    assert rewritten(html, lambda link: link) == html
 
 
 def test_text_stays_as_it_was_escaped() -> None:
@@ -97,9 +101,17 @@ def test_chart_leads_to_published_pages_alone() -> None:
     assert figure["data"][0]["customdata"] == ["a.html", None, None]
 
 
-def test_what_styles_and_scripts_load_is_known() -> None:
-    text = 'a{src:url("../b.woff2")} import { c } from "./d.js"; import "./e.js";'
-    assert assets_of(text) == ["../b.woff2", "./d.js", "./e.js"]
+@pytest.mark.parametrize(
+    ("file", "body", "links"),
+    [
+        ("a.css", 'a{src:url("../b.woff2")}', ["../b.woff2"]),
+        ("a.js", 'import { c } from "./d.js"; import "./e.js";', ["./d.js", "./e.js"]),
+        ("a.html", '<a href="/b/?c=1&amp;d=2"></a><img src="e.png">', ["/b/?c=1&d=2", "e.png"]),
+        ("a.csv", 'href="/b/"', []),
+    ],
+)
+def test_what_a_file_loads_is_known(file: str, body: str, links: list[str]) -> None:
+    assert links_of(file, body.encode()) == links
 
 
 # --- The whole site
@@ -112,7 +124,7 @@ class Links(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         for name, value in attrs:
-            if name in ("href", "src", "action", "data-figure", "data-index") and value:
+            if name in ("href", "src", "action", "data-figure") and value:
                 self.found.append(value)
 
 
@@ -151,10 +163,16 @@ def test_pages_figures_and_evidence_are_there(published: Path) -> None:
     assert list((published / "series" / site.MLP).glob("data*.json"))
 
 
-def test_search_knows_the_alert(published: Path) -> None:
-    entries = json.loads((published / "search.json").read_text())
-    group = AlertGroup.objects.get()
-    assert {"title": group.title, "url": f"alerts/{group.pk}/index.html"} in entries
+def test_search_leads_to_the_list_of_all_pages(published: Path) -> None:
+    assert 'action="contents/index.html"' in (published / "index.html").read_text()
+    title = AlertGroup.objects.get().title
+    assert title in (published / "contents" / "index.html").read_text().replace("<wbr>", "")
+
+
+def test_copy_says_what_it_is_and_the_site_does_not(published: Path, reader: Client) -> None:
+    note = "it does not change."
+    assert note in (published / "index.html").read_text()
+    assert note not in reader.get("/").content.decode()
 
 
 def test_nothing_of_people_is_in_a_page(published: Path) -> None:
@@ -163,7 +181,7 @@ def test_nothing_of_people_is_in_a_page(published: Path) -> None:
         assert word not in text
 
 
-def test_folder_that_was_published_is_written_anew(published: Path) -> None:
+def test_folder_that_was_published_is_written_again(published: Path) -> None:
     (published / "old.html").touch()
     call_command("publish", str(published), stdout=StringIO(), stderr=StringIO())
     assert not (published / "old.html").exists()

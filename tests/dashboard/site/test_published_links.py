@@ -32,6 +32,5 @@ def test_links_to_other_sites_are_not_followed(tmp_path: Path) -> None:
 
 def test_style_sheets_and_the_search_are_followed(tmp_path: Path) -> None:
     (tmp_path / "a.css").write_text("b { background: url('none.png') }")
-    (tmp_path / "search.json").write_text('[{"title": "t", "url": "gone.html"}]')
-    links = '<link href="a.css"> <form data-index="search.json"></form>'
+    links = '<link href="a.css"> <form action="gone.html"></form>'
     assert copy_of(tmp_path, index=links).dead == {"none.png", "gone.html"}
