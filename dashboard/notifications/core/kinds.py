@@ -47,14 +47,12 @@ def url_of(kind: Kind, text: str) -> str:
             f"{' or '.join(host[1:] for host in _TEAMS_HOSTS)}."
         )
     if kind == Kind.OTHER and "://" not in text:
-        raise ValueError(_advice(text))
+        if "@" in text:
+            raise ValueError(f"{text} is an e-mail address: choose E-mail as the kind.")
+        raise ValueError(
+            "An Apprise address begins with the name of its service and ://, as discord://."
+        )
     return text
-
-
-def _advice(text: str) -> str:
-    if "@" in text:
-        return f"{text} is an e-mail address: choose E-mail as the kind."
-    return "An Apprise address begins with the name of its service and ://, as discord://."
 
 
 def _is_teams(url: str) -> bool:

@@ -200,14 +200,18 @@ def _message(
 def _template_values(entry: Entry, *, has_image: bool) -> dict[str, Any]:
     """What the templates show of a group."""
     has_two_builds = entry.base and entry.new and entry.base != entry.new
+    kind = _spaced(entry.direction)
+    if not entry.is_improvement:
+        kind = f"{entry.severity} severity, {kind}"
+    why_theirs = ", for information" if entry.is_improvement else ""
     return {
         "title": entry.title,
         "url": entry.url,
         "state": _spaced(entry.state).capitalize(),
-        "kind": _kind(entry),
+        "kind": kind,
         "where": ", ".join(part for part in (entry.machine, entry.track) if part),
         "why": entry.why,
-        "owned": _owned(entry),
+        "owned": f"Assigned to {entry.assignee}{why_theirs}." if entry.assignee else "",
         "lines": [change.text for change in entry.series[:_MOST_LINES]],
         "more": max(len(entry.series) - _MOST_LINES, 0),
         "builds": f"{entry.base} → {entry.new}" if has_two_builds else "",
@@ -218,19 +222,6 @@ def _template_values(entry: Entry, *, has_image: bool) -> dict[str, Any]:
         "reproduce_words": entry.reproduce.split(" "),
         "has_image": has_image,
     }
-
-
-def _kind(entry: Entry) -> str:
-    """ "high severity, regression", "improvement"."""
-    direction = _spaced(entry.direction)
-    return direction if entry.is_improvement else f"{entry.severity} severity, {direction}"
-
-
-def _owned(entry: Entry) -> str:
-    """The person who has it, in words; empty where nobody has."""
-    if not entry.assignee:
-        return ""
-    return f"Assigned to {entry.assignee}{', for information' if entry.is_improvement else ''}."
 
 
 def _spaced(word: str) -> str:

@@ -1,6 +1,5 @@
 """The message of a release candidate's comparison: safe, not safe or not known, model by model."""
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -11,7 +10,6 @@ from dashboard.comparisons.core.candidate_verdicts import (
     SAFETIES,
     WHAT_IT_MEANS,
     CandidateVerdicts,
-    ModelVerdict,
     Safety,
 )
 from dashboard.language.moments import stamp
@@ -92,11 +90,10 @@ def _sections(verdicts: CandidateVerdicts) -> list[Section]:
     for safety in SAFETIES:
         models = verdicts.of(safety)
         if models:
-            shown = [_shown(model) for model in models[:_MOST_MODELS]]
+            shown = []
+            for model in models[:_MOST_MODELS]:
+                sentences = model.sentences[:_MOST_SENTENCES]
+                why = " ".join(sentences)
+                shown.append({"title": model.title, "sentences": sentences, "why": why})
             sections.append((safety, _COLOURS[safety], shown, len(models) - len(shown)))
     return sections
-
-
-def _shown(model: ModelVerdict) -> dict[str, Any]:
-    sentences: Sequence[str] = model.sentences[:_MOST_SENTENCES]
-    return {"title": model.title, "sentences": sentences, "why": " ".join(sentences)}

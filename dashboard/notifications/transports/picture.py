@@ -109,7 +109,12 @@ def ticks(low: float, high: float) -> list[float]:
 
 
 def _axes(draw: ImageDraw.ImageDraw, scale: Scale, title: str, unit: str) -> None:
-    draw.text((TITLE_LEFT, 16), title, INK, _fitting_font(draw, title))
+    title_font = ImageFont.load_default(TITLE_SIZE)
+    # A long title is smaller, so that it ends within the picture
+    room = (WIDTH - TITLE_LEFT - RIGHT) / draw.textlength(title, title_font)
+    if room < 1:
+        title_font = ImageFont.load_default(TITLE_SIZE * room)
+    draw.text((TITLE_LEFT, 16), title, INK, title_font)
     font = ImageFont.load_default(TICK_SIZE)
     _, bottom = scale.at(scale.x[0], scale.y[0])
     for value in ticks(*scale.y):
@@ -123,13 +128,6 @@ def _axes(draw: ImageDraw.ImageDraw, scale: Scale, title: str, unit: str) -> Non
         x, _ = scale.at(at, scale.y[0])
         date = write(datetime.fromtimestamp(at / 1000, UTC))
         draw.text((x, bottom + 14), date, SOFT, font, anchor)
-
-
-def _fitting_font(draw: ImageDraw.ImageDraw, title: str) -> Font:
-    """Of a long title a smaller one, so that it ends within the picture."""
-    font = ImageFont.load_default(TITLE_SIZE)
-    room = (WIDTH - TITLE_LEFT - RIGHT) / draw.textlength(title, font)
-    return font if room >= 1 else ImageFont.load_default(TITLE_SIZE * room)
 
 
 def _levels(draw: ImageDraw.ImageDraw, scale: Scale, at_ms: int, levels: Levels) -> None:

@@ -65,7 +65,11 @@ def complete(schema: Node, access: Mapping[str, Sequence[Any]]) -> None:
                 _describe(parameter, parameter["name"])
     components = schema["components"]
     components["schemas"]["Error"] = _ERROR
-    components["responses"] = {f"Refused{status}": _refusal(status) for status in REFUSALS}
+    content = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+    components["responses"] = {
+        f"Refused{status}": {"description": text, "content": content}
+        for status, text in REFUSALS.items()
+    }
     for document in components["schemas"].values():
         for name, field in _properties(document):
             _describe(field, name)
@@ -102,11 +106,6 @@ def _refusals(path: str, method: str, call: Node) -> dict[int, Node]:
     for status in sorted(statuses):
         refs[status] = {"$ref": f"#/components/responses/Refused{status}"}
     return refs
-
-
-def _refusal(status: int) -> Node:
-    content = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-    return {"description": REFUSALS[status], "content": content}
 
 
 def _properties(document: Node) -> Iterator[tuple[str, Node]]:

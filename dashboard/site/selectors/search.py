@@ -59,12 +59,14 @@ def search(text: str) -> SearchResults | None:
     counted = models.annotate(number=Count("pk")).order_by(by_model, "model")
     named = benchmarks.filter(_has(words, "name", "family"))
     is_measured = Exists(Series.objects.filter(benchmark=OuterRef("pk")))
+    configs = Config.objects.filter(_has(words, "name", "label"), retired=False)
+    by_name = name_rank(words, "name")
     runs = Run.objects.filter(_has_or_id(words, "run", "label", "build__label", "machine__key"))
     shown_runs = runs.filter(_SHOWN).select_related("build", "machine").order_by("-created_at")
     return SearchResults(
         models=list(counted[:MOST]),
         benchmarks=list(named.order_by(by_model, is_measured.desc(), "position", "name")[:MOST]),
-        configs=_configs(words),
+        configs=list(configs.order_by(by_name, "position", "name")[:MOST]),
         builds=_builds(words),
         alerts=_alerts(words),
         runs=list(shown_runs[:MOST]),
@@ -87,11 +89,6 @@ def _has_or_id(words: list[str], kind: str, *fields: str) -> Q:
     named = words[1:] if words[0].casefold() == kind else words
     ids = read_numbers([named[0].removeprefix("#")]) if len(named) == 1 else []
     return condition | Q(pk=ids[0]) if ids else condition
-
-
-def _configs(words: list[str]) -> list[Config]:
-    configs = Config.objects.filter(_has(words, "name", "label"), retired=False)
-    return list(configs.order_by(name_rank(words, "name"), "position", "name")[:MOST])
 
 
 def _builds(words: list[str]) -> list[TorchBuild]:

@@ -103,9 +103,10 @@ def _line(
         cells[0] = eager_cell(
             [cell.case for cell in row.cells if cell and not cell.is_older], query
         )
+    parts = row.benchmark.split(".")[1:]  # of its name, after the model
     return BenchmarkLine(
         row=row,
-        variant=_variant(row),
+        variant=" ".join(part for part in parts if part not in (row.mode, _USUAL_SIZE)),
         cells=cells,
         best=best,
         tied_with=tied_with,
@@ -113,12 +114,6 @@ def _line(
         others=others,
         is_open=is_open,
     )
-
-
-def _variant(row: MatrixRow) -> str:
-    """The parts of a benchmark's name after its model, without its mode and the usual size."""
-    parts = row.benchmark.split(".")[1:]
-    return " ".join(part for part in parts if part not in (row.mode, _USUAL_SIZE))
 
 
 def _best(row: MatrixRow, query: MatrixQuery) -> tuple[MatrixCell | None, list[str]]:

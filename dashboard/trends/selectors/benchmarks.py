@@ -77,7 +77,10 @@ def benchmarks_page(place: SeriesLocation, parameters: BenchmarksParameters) -> 
     base = _existing(parameters.base, by_label)
 
     metrics = build_cases.metrics(place)
-    metric = METRICS[_existing(parameters.metric, metrics) or _default_metric(metrics)]
+    measured = [key for key in METRICS if key in metrics]
+    # Imports may lack the speedup
+    usual = SPEEDUP.key if SPEEDUP.key in metrics or not measured else measured[0]
+    metric = METRICS[_existing(parameters.metric, metrics) or usual]
     base_cases = None
     if base:
         rollups = build_cases.read(place, by_label[base], [metric.key])
@@ -104,12 +107,6 @@ def benchmarks_page(place: SeriesLocation, parameters: BenchmarksParameters) -> 
 
 def _existing(requested: str, values: Collection[str]) -> str:
     return requested if requested in values else ""
-
-
-def _default_metric(metrics: Collection[str]) -> str:
-    """The speedup; of imports, which may lack it, the first that was measured."""
-    measured = [key for key in METRICS if key in metrics]
-    return measured[0] if measured and SPEEDUP.key not in measured else SPEEDUP.key
 
 
 def export_rows(page: BenchmarksPage) -> list[Sequence[Any]]:

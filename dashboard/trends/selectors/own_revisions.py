@@ -51,7 +51,10 @@ def side_by_side(selection: SeriesSelection) -> RevisionTable | None:
     )
     places = _samples_by_place(levels.select_related("build", "series__config"))
     compared = {place: measured for place, measured in places.items() if len(measured) > 1}
-    pairs = [_newest_two(measured) for measured in compared.values()]
+    pairs = []
+    for measured in compared.values():
+        before, after = sorted(measured)[-2:]
+        pairs.append((measured[before], measured[after]))
     effects = estimate_effects(pairs, selection.metric)
     rows = []
     for ((config, build, device, _), measured), effect in zip(
@@ -86,8 +89,3 @@ def _samples_by_place(levels: Iterable[BuildLevel]) -> dict[Place, dict[int, Cas
             samples = pool_samples([earlier, samples])
         of_place[level.benchmark_version] = samples
     return places
-
-
-def _newest_two(samples: dict[int, CaseSamples]) -> tuple[CaseSamples, CaseSamples]:
-    *_, before, after = sorted(samples)
-    return samples[before], samples[after]

@@ -164,11 +164,9 @@ def newest_points(lines: Sequence[ChartLine], most: int) -> list[Point]:
 
 def _numbers(points: Sequence[Point], lines: Sequence[ChartLine]) -> list[Number]:
     """What the job of each point measured in the metric of ``lines``."""
-    by_line = {line.name: _by_job(line) for line in lines}
+    by_line: dict[str, Mapping[str, Number]] = {}
+    for line in lines:
+        numbers = zip(line.value.tolist(), line.low.tolist(), line.high.tolist(), strict=True)
+        by_line[line.name] = dict(zip(line.job, numbers, strict=True))
     absent = (np.nan, np.nan, np.nan)
     return [by_line.get(line.name, {}).get(line.job[index], absent) for line, index in points]
-
-
-def _by_job(line: ChartLine) -> Mapping[str, Number]:
-    numbers = zip(line.value.tolist(), line.low.tolist(), line.high.tolist(), strict=True)
-    return dict(zip(line.job, numbers, strict=True))

@@ -113,7 +113,10 @@ def benchmark_lines(
         for line in family.lines:
             rows.append(_line(line, columns, address, escape(toggles[line.row.benchmark])))
             if line.is_open:
-                rows.append(_opened(line, columns, _trend(line.row, address)))
+                trend = _trend(line.row, address)
+                configs = "".join(_named(cell, trend) for cell in line.others)
+                span = len(columns) + 4
+                rows.append(f'<tr class="opened"><td colspan="{span}"><p>{configs}</p></td></tr>')
     return mark_safe("".join(rows))  # noqa: S308 - escaped above and below
 
 
@@ -165,11 +168,6 @@ def _rest(line: BenchmarkLine, address: str, toggle: str) -> str:
         f'{failed}<a class="opens" id="open-{name}" href="{toggle}#{name}" hx-get="{toggle}"'
         f' aria-expanded="{state}">{shown}<span class="visually-hidden"> of {name}</span></a>'
     )
-
-
-def _opened(line: BenchmarkLine, columns: Sequence[str], address: str) -> str:
-    configs = "".join(_named(cell, address) for cell in line.others)
-    return f'<tr class="opened"><td colspan="{len(columns) + 4}"><p>{configs}</p></td></tr>'
 
 
 def _named(cell: MatrixCell, address: str) -> str:
