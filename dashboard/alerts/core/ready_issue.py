@@ -25,7 +25,7 @@ class VersionRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IssueFacts:
-    """What the issue says. Sentences are Markdown; empty: left out.
+    """Contents of the issue. Sentences are Markdown; empty: left out.
 
     page: the alert's address; empty where others cannot open it.
     others: further series of the alert.
@@ -73,7 +73,7 @@ class ReadyIssue:
 
 @dataclass(frozen=True, slots=True)
 class IssueAddress:
-    """Where GitHub opens the filled-in issue. left_out: titles of what was too long for it."""
+    """Address of the filled-in issue on GitHub. left_out: titles of what was too long for it."""
 
     url: str
     left_out: Sequence[str]

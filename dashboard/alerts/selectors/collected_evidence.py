@@ -64,7 +64,7 @@ def alerts_of(group: AlertGroup) -> list[Alert]:
 
 
 def alert_to_diagnose(alerts: Sequence[Alert]) -> Alert | None:
-    """Of the confirmed alerts the one that moved most; of all where none is confirmed."""
+    """The confirmed alert that moved most; of all alerts where none is confirmed."""
     return max(surest(alerts), key=lambda alert: abs(alert.size.effect or 0.0), default=None)
 
 

@@ -53,7 +53,7 @@ _VERSIONS = (
 def issue_facts(
     group: AlertGroup, rows: Sequence[AlertSummary], main: AlertSummary, sides: Sequence[Side]
 ) -> IssueFacts:
-    """What is to be said about one alert of a group.
+    """Facts about one alert of a group.
 
     rows: its alerts that stand.
     sides: base and new, of `evidence_jobs.sides`.
@@ -124,7 +124,7 @@ def _cause(group: AlertGroup) -> list[str]:
 
 
 def ablation_lines(documents: Sequence[dict[str, Any]]) -> list[str]:
-    """What the case did with less of the compiler, of the sides where it failed or drifted."""
+    """Outcome of the case with less of the compiler, of the sides where it failed or drifted."""
     lines = []
     for side, document in zip(("base", "new"), documents, strict=True):
         ablation = report.ablation(document)
@@ -138,7 +138,7 @@ def ablation_lines(documents: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _ruled_out(group: AlertGroup, environments: Sequence[dict[str, Any]]) -> list[str]:
-    """What did not move with it, and in what the two environments do not differ."""
+    """Facts that did not move with it, and what the environments share."""
     lines = []
     for fact in group.evidence:
         if fact.get("fact") in _RULE_OUT and not fact.get("supports"):
@@ -169,7 +169,7 @@ def _since(group: AlertGroup) -> list[str]:
 
 
 def _commands(sides: Sequence[Side], documents: Sequence[dict[str, Any]]) -> list[str]:
-    """How each build is installed, and the command that measures the case there."""
+    """Commands that install each build and measure the case there."""
     lines = [_SUITE]
     for side, document in zip(sides, documents, strict=True):
         if side.build is None:
@@ -193,7 +193,7 @@ def _install(build: TorchBuild) -> str:
 
 
 def _error(document: dict[str, Any]) -> str:
-    """What a job of the new build said when it failed; empty where it passed."""
+    """Error of a failed job of the new build; empty where it passed."""
     if document.get("status") == "pass":
         return ""
     error = document.get("error") or {}
@@ -223,7 +223,7 @@ def _versions(environments: Sequence[dict[str, Any]]) -> list[VersionRow]:
 
 
 def _is_local() -> bool:
-    """Whether the site's address leads whoever reads it to their own machine."""
+    """Is the site reachable from its own machine alone?"""
     return urlsplit(settings.SITE_URL).hostname in _LOCAL_HOSTS
 
 

@@ -94,7 +94,7 @@ def _kernel_tables(sides: Sequence[Side]) -> list[ReportPart]:
 
 
 def _differences(sides: Sequence[Side], traces: Sequence[Trace]) -> list[ReportPart]:
-    """How both sides differ in what both left."""
+    """Differences between what both sides left."""
     parts = []
     codes = [artifact for side in sides if (artifact := side.artifact(ARCHIVE))]
     if len(codes) == len(sides):

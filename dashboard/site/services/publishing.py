@@ -145,7 +145,7 @@ def _is_wanted(target: str, page: str) -> bool:
 
 
 def _answer(handler: BaseHandler, page: str, moment: str) -> bytes | None:
-    """What Django answers; None unless that is 200.
+    """Django's answer; None unless that is 200.
 
     Not through django.test.Client: it disconnects signals of the whole process meanwhile, and its
     streamed answers close themselves while they run, which can crash Python 3.11 and 3.12 where
