@@ -3,15 +3,12 @@
 After each pair from FEWEST on the interval of the pairs' mean is looked at, as in looks.py: each p
 counts as many times as there are planned looks. Here there are more, one for each pair; the looks
 depend on each other so much that all of them together keep the error nevertheless
-(`python -m tests.lab.verdicts --cell confirmation`). The tests simulate heavy tails, outliers, two
-modes.
-
-The first pair of a plan is a warm-up, and not compared: a build that has just been installed, or a
-machine that was idle, makes the first process slow.
+(`python -m tests.lab.verdicts --cell confirmation`, also in heavy tails, outliers and modes).
 """
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -30,7 +27,7 @@ Ending = Literal["confirmed", "not_reproduced", "inconclusive", "open"]
 
 
 class Bounds(NamedTuple):
-    """A mean with its interval; infinite of one value."""
+    """A mean with its interval; infinite before the first look."""
 
     mean: float
     low: float
@@ -40,11 +37,16 @@ class Bounds(NamedTuple):
 def bounds(differences: Sequence[float]) -> Bounds:
     """The mean of pairs' differences with its interval at one look."""
     mean = float(np.mean(differences))
-    if len(differences) < 2:
+    if len(differences) < FEWEST:
         return Bounds(mean, -math.inf, math.inf)
     error = float(np.std(differences, ddof=1)) / math.sqrt(len(differences))
-    reach = float(reach_of(np.array(len(differences) - 1.0), PLANNED)) * error
+    reach = _reach_of(len(differences) - 1) * error
     return Bounds(mean, mean - reach, mean + reach)
+
+
+@cache
+def _reach_of(freedom: int) -> float:
+    return float(reach_of(np.array(float(freedom)), PLANNED))
 
 
 def ending(seen: Bounds, pairs: int, suspected: float, least: float, most: int = MOST) -> Ending:

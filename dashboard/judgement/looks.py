@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy  # its parts are loaded where they are used: processes that never do stay small
 
-from dashboard.judgement.moderation import Floats, Prior, variance_prior
+from dashboard.judgement.moderation import MAX_PRIOR_FREEDOM, Floats, Prior, variance_prior
 
 LOOKS = (3, 6, 12, 20)
 """Pairs at which a case is judged; those beyond the last look passed wait for the next."""
@@ -22,6 +22,9 @@ variance) to 5.0% (a case's own), by simulation of 400,000 tests."""
 ERROR = 0.05
 FALSE_DISCOVERY_RATE = 0.05
 """Of the changes of an experiment, the share that may be none."""
+PRIOR_SHARE = 0.25
+"""Of the degrees of freedom that a prior is estimated from, what it is worth at most: that of five
+cases is a guess itself."""
 TRIMMED = 20
 """Pairs of which the lowest and the highest are left out: one process that was far off."""
 CERTAIN_PAIRS = 6
@@ -61,7 +64,8 @@ def prior_of(values: Floats, pairs: int) -> Prior:
     for count in set(counts[has_repeats].tolist()):
         alike = counts == count
         _, variances[alike], freedom[alike] = trimmed(seen[alike, :count])
-    return variance_prior(variances[has_repeats], freedom[has_repeats])
+    most = min(MAX_PRIOR_FREEDOM, PRIOR_SHARE * float(freedom.sum()))
+    return variance_prior(variances[has_repeats], freedom[has_repeats], most)
 
 
 def trimmed(values: Floats) -> tuple[Floats, Floats, float]:

@@ -69,6 +69,14 @@ def modes(apart: float, share: float = 0.5, scale: float = 0.001) -> Noise:
     return draw
 
 
+def one_off(rng: np.random.Generator, cases: int, pairs: int) -> Floats:
+    """One pair of a case, anywhere, is 30% off."""
+    errors = normal(0.01)(rng, cases, pairs)
+    off = np.log(1.3) * rng.choice([-1, 1], cases)
+    errors[np.arange(cases), rng.integers(pairs, size=cases), 1] += off
+    return errors
+
+
 def _in_time(series: Floats, cases: int, pairs: int) -> Floats:
     """Give every process its moment: pair after pair of a case after the other, in a round."""
     return series.reshape(pairs, cases, 2).transpose(1, 0, 2)
@@ -278,26 +286,32 @@ def confirmation(pages: int, seed: int) -> None:
     """
     for effect in (0.0, 2.0, 3.0, 6.0):
         for scale in (0.5, 1.0, 2.0):
-            for suspected in {max(effect, 3.0), 6.0, effect or 6.0}:
+            for suspected in sorted({effect or 3.0, 6.0}):
                 name = f"{effect:.0f}% as {suspected:.0f}%, noise {scale}%"
                 ends = confirmations(effect, suspected, normal(scale / 100), pages, seed)
                 print(f"{name:34} {ends}")
-    for name in UNUSUAL:
-        ends = confirmations(0.0, 3.0, IN_TURN[name].noise, pages, seed)
-        print(f"{'0% as 3%, ' + name:34} {ends}")
+    unusual = {name: IN_TURN[name].noise for name in UNUSUAL} | {"one pair 30% off": one_off}
+    for name, noise in unusual.items():
+        for effect in (0.0, 3.0):
+            ends = confirmations(effect, 3.0, noise, pages, seed)
+            print(f"{f'{effect:.0f}% as 3%, {name}':34} {ends}")
+    ends = confirmations(0.0, 3.0, normal(0.02), pages, seed, most=2 * MOST)
+    print(f"{'0% as 3%, noise 2.0%, to 24 pairs':34} {ends}")
 
 
-def confirmations(effect: float, suspected: float, noise: Noise, tries: int, seed: int) -> str:
+def confirmations(
+    effect: float, suspected: float, noise: Noise, tries: int, seed: int, most: int = MOST
+) -> str:
     """How tests of a change of so many percent end."""
     rng = np.random.default_rng(seed)
-    errors = noise(rng, tries, MOST)
+    errors = noise(rng, tries, most)
     differences = np.log1p(effect / 100) + errors[:, :, 1] - errors[:, :, 0]
     ends = Counter[str]()
     used, held = [], 0
     for row in differences.tolist():
-        for pairs in range(FEWEST, MOST + 1):
+        for pairs in range(FEWEST, most + 1):
             seen = bounds(row[:pairs])
-            verdict = ending(seen, pairs, np.log1p(suspected / 100), np.log1p(0.01))
+            verdict = ending(seen, pairs, np.log1p(suspected / 100), np.log1p(0.01), most)
             if verdict != "open":
                 break
         ends[verdict] += 1
@@ -351,18 +365,18 @@ class Search:
         self.rng = rng
         self.changed_at = int(rng.integers(1, 16))
         self.low, self.high = 0, 15
-        self.rounds: dict[str, list[Round]] = {}
+        self.rounds: dict[int, list[Round]] = {}
 
     def decide(self, candidate: int) -> tuple[str, int]:
         """The likeness of a build, and after how many rounds of two processes it was known."""
-        own = self.rounds[str(candidate)] = []
+        own = self.rounds[candidate] = []
         levels = 0.05 * (np.array([0, candidate, 15]) >= self.changed_at)
         likeness = "unclear"
         while likeness == "unclear" and len(own) < 2 * MOST_ROUNDS:
             drifted = levels + self.rng.normal(0, 0.02)
             for _ in range(2):
                 own.append(Round(*(drifted + self.rng.normal(0, 0.01, 3)).tolist()))
-            likeness = step(self.rounds, str(candidate), 0.02).likeness
+            likeness = step(self.rounds, candidate, 0.02).likeness
         return likeness, len(own) // 2
 
 

@@ -20,6 +20,7 @@ from dashboard.alerts.services.causes import reattribute
 from dashboard.alerts.services.confirmations import PATIENCE, plan_rounds
 from dashboard.alerts.services.descriptions import describe, name_of
 from dashboard.detection import status_value
+from dashboard.judgement.confirmation import FEWEST
 from dashboard.language.finite_json import finite
 from dashboard.language.metrics import STATUS_METRIC
 from dashboard.language.wording import plural, signed
@@ -133,7 +134,7 @@ def _outcome(confirmation: Confirmation, alert: Alert) -> confirming.Confirmatio
         )
         confirmation.save(update_fields=["only_new", "message"])
         confirmation.runs.update(session="")  # what is still to come may run anywhere
-    if len(measured.new) < confirming.FEWEST:
+    if len(measured.new) < FEWEST:
         return None
     return confirming.compare_with_recorded(measured.recorded, measured.new, suspected, settings)
 

@@ -25,6 +25,7 @@ from dashboard.alerts.selectors.evidence import alerting_series_count, suspicion
 from dashboard.alerts.services import triage
 from dashboard.alerts.services.causes import settle
 from dashboard.catalog.core.pins import PinError, newest_set, shared_set
+from dashboard.judgement.confirmation import FEWEST
 from dashboard.language.wording import plural
 from dashboard.models import (
     Alert,
@@ -175,7 +176,7 @@ def plan(*, group: AlertGroup, now: datetime) -> Confirmation:
         rounds = confirming.NEW_ONLY_ROUNDS  # all at once: they are compared a single time
         order = ["new"] * rounds
     else:
-        rounds = confirming.WARM_UPS + confirming.FEWEST
+        rounds = confirming.WARM_UPS + FEWEST
         order = confirming.draw_order(np.random.default_rng([group.pk, drawn]))
     confirmation.order = [*confirmation.order, *order]
     confirmation.only_new = only_new

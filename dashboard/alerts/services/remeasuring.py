@@ -1,7 +1,7 @@
 """Has an alert measured again because a person asks for it: a first time, or further than the
 system would have gone.
 
-The bounds of a confirmation hold at every number of pairs, so the new pairs are added to the
+Every look of a confirmation has its part of the error, so that the new pairs are added to the
 earlier ones. What is confirmed or acknowledged stays so until the new pairs say otherwise: nobody
 is notified twice of the same.
 """

@@ -5,9 +5,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from dashboard.alerts.core.confirmation import FEWEST, WARM_UPS
+from dashboard.alerts.core.confirmation import WARM_UPS
 from dashboard.alerts.services import conclusions, confirmations
 from dashboard.alerts.services.remeasuring import measure_again
+from dashboard.judgement.confirmation import FEWEST
 from dashboard.models import AlertGroup
 from dashboard.runs.services.runs import cancel_run
 from tests.builders.alerting import end_job

