@@ -146,7 +146,7 @@ class Bisection(models.Model):
     # Where the search stands: the newest build known to be like base, the oldest like new
     low = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+")
     high = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+")
-    # [{build, verdict: like_base | like_new | unknown, effect, low, high, repeats}]
+    # [{build, verdict: like_base | like_new | unclear (once: unknown), effect, low, high, repeats}]
     steps = JSONField(default=list)
     message = models.TextField(blank=True)
     # The alert that started it; null: a person did

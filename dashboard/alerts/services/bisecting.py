@@ -15,7 +15,6 @@ from dashboard.alerts.services import triage
 from dashboard.alerts.services.confirmations import reason_to_wait
 from dashboard.catalog.core.commits import between as commits_between
 from dashboard.comparisons.services import bisections
-from dashboard.language.metrics import STATUS_METRIC
 from dashboard.models import (
     Alert,
     AlertGroup,
@@ -29,7 +28,6 @@ from dashboard.models import (
 from dashboard.runs.services.isolation import isolated
 
 RECENT = timedelta(days=3)  # since the confirmation; later, a person decides
-_DECIDED_BY = {STATUS_METRIC: bisections.PASSED}
 
 logger = structlog.get_logger(__name__)
 
@@ -99,7 +97,7 @@ def _search_of(group: AlertGroup) -> Bisection | None:
         machine=group.machine,
         benchmark=alert.series.benchmark,
         config=alert.series.config,
-        metric=_DECIDED_BY.get(alert.series.metric, alert.series.metric),
+        metric=alert.series.metric,
     )
 
 

@@ -2,15 +2,21 @@
 neighbours.
 """
 
+import math
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any
+from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from dashboard.catalog.core import commits
 from dashboard.catalog.core.versions import version_order
-from dashboard.models import Bisection, Job, TorchBuild
+from dashboard.judgement.search import Round
+from dashboard.language.metrics import STATUS_METRIC
+from dashboard.models import Bisection, Datum, InvalidPoint, Job, Status, TorchBuild
 from dashboard.runs.selectors import runs
 from dashboard.runs.selectors.runs import JobCounts
 
@@ -37,6 +43,59 @@ class SearchProgress:
     seconds_left: float | None
     workers: int
     builds_left: int
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRounds:
+    """What a search has measured. rounds: by candidate. is_log: they are logarithms.
+
+    processes: that brought a value, by build.
+    """
+
+    rounds: dict[int, list[Round]]
+    is_log: bool
+    processes: dict[int, int]
+
+
+def measured_rounds(of: Bisection) -> MeasuredRounds:
+    """The values of a search, round by round: of the runs of one session, the first jobs of all
+    builds ran next to each other, and so on. Two queries.
+    """
+    jobs = Job.objects.filter(run__bisection=of).exclude(status="").order_by("position")
+    rows = list(jobs.values_list("pk", "run__session", "run__build", "status"))
+    values = _values(of, {job: status for job, _, _, status in rows})
+    sessions: dict[str, dict[int, list[float]]] = {}
+    processes: dict[int, int] = defaultdict(int)
+    for job, session, build, _ in rows:
+        by_build = sessions.setdefault(session, defaultdict(list))
+        by_build[build].append(values.get(job, math.nan))
+        processes[build] += job in values
+    is_log = of.metric != STATUS_METRIC and min(values.values(), default=0) > 0
+
+    rounds: dict[int, list[Round]] = {}
+    for by_build in sessions.values():
+        [candidate] = by_build.keys() - {of.base_id, of.new_id} or [0]
+        sides = (by_build[of.base_id], by_build[candidate], by_build[of.new_id])
+        for measured in zip_longest(*sides, fillvalue=math.nan):
+            one = Round(*(math.log(value) if is_log else value for value in measured))
+            if math.isfinite(one.new - one.base):
+                rounds.setdefault(candidate, []).append(one)
+    return MeasuredRounds(rounds, is_log, dict(processes))
+
+
+def _values(of: Bisection, statuses: dict[UUID, str]) -> dict[UUID, float]:
+    """What each job brought of the metric; of the status whether it passed."""
+    if of.metric == STATUS_METRIC:
+        return {job: float(status == Status.PASS) for job, status in statuses.items()}
+    marked = InvalidPoint.objects.filter(series=OuterRef("series"), job_id=OuterRef("job"))
+    data = Datum.objects.filter(
+        ~Exists(marked),
+        job__in=list(statuses),
+        series__metric=of.metric,
+        status=Status.PASS,
+        value__isnull=False,
+    )
+    return {job: value for job, value in data.values_list("job", "value") if value is not None}
 
 
 def listing() -> QuerySet[Bisection]:

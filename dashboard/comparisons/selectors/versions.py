@@ -34,7 +34,7 @@ _LEVELS = f"""
           AND (%(benchmark)s::bigint IS NULL OR benchmark_id = %(benchmark)s)
           AND {no_artefact("metric", "machine_id", "benchmark_id")}
 """  # noqa: S608 - made of constants
-# The runs of one comparison or search, which are few: to their jobs and the jobs' data, each by an
+# The runs of one comparison, which are few: to their jobs and the jobs' data, each by an
 # index; planned_at keeps the data to their partitions. What the columns are, level_sql.py says.
 _RUNS = """
     FROM dashboard_run AS run
@@ -44,7 +44,6 @@ _WHERE = """
     WHERE run.build_id = ANY(%(builds)s) AND run.machine_id = %(machine)s
           AND (%(track)s::bigint IS NULL OR run.track_id = %(track)s)
           AND (%(comparison)s::bigint IS NULL OR run.comparison_id = %(comparison)s)
-          AND (%(bisection)s::bigint IS NULL OR run.bisection_id = %(bisection)s)
           AND (%(config)s::bigint IS NULL OR job.config_id = %(config)s)
           AND (%(benchmark)s::bigint IS NULL OR job.benchmark_id = %(benchmark)s)
 """
@@ -78,16 +77,13 @@ _FINGERPRINT = f"""
 
 @dataclass(frozen=True, slots=True)
 class SideSource:
-    """What sides are made of, by ids; None: any. comparison, bisection: only what was measured for
-    it.
-    """
+    """What sides are made of, by ids; None: any. comparison: only what was measured for it."""
 
     machine: int
     track: int | None = None
     config: int | None = None
     benchmark: int | None = None
     comparison: int | None = None
-    bisection: int | None = None
 
 
 MeasuredSide = tuple[SideSource, int]  # where it was measured, and the id of its build
@@ -151,8 +147,7 @@ def _read(
         return cases[benchmark, config]
 
     with connection.cursor() as cursor:
-        any_runs = source.comparison is None and source.bisection is None
-        cursor.execute(_LEVELS if any_runs else _MEASURED, given)
+        cursor.execute(_LEVELS if source.comparison is None else _MEASURED, given)
         for row in cursor.fetchall():
             build, benchmark, config, metric, version, libraries, device, session, *columns = row
             samples = measured(build, benchmark, config).samples.setdefault(metric, [])

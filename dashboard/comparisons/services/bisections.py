@@ -5,6 +5,7 @@ docs/versions.md draws it. Everything that decides is in the database, so that a
 advance a search: the beat task every half minute, or a command that follows it.
 """
 
+import math
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,19 +18,18 @@ from django.utils import timezone
 from dashboard.catalog.core.plan import Case, PlanError
 from dashboard.catalog.core.versions import version_order
 from dashboard.catalog.selectors.lookups import find_machine, find_named, named_build
-from dashboard.comparisons.core.bisection import decide, ends_differ, middle
-from dashboard.comparisons.core.case_samples import CaseSamples, pool_samples
-from dashboard.comparisons.core.matching import CaseMeasurements, Key
-from dashboard.comparisons.core.metric_effects import estimate_effects
-from dashboard.comparisons.selectors.bisections import builds_of
-from dashboard.comparisons.selectors.versions import SideSource, by_build
+from dashboard.comparisons.selectors.bisections import builds_of, measured_rounds
 from dashboard.comparisons.services.comparisons import (
     common_libraries,
     ensure_versions_track,
     measure_in_turn,
 )
-from dashboard.language.metrics import METRICS
-from dashboard.language.wording import metric_of
+from dashboard.judgement.changes import threshold_of
+from dashboard.judgement.confirmation import Bounds
+from dashboard.judgement.search import Step, step
+from dashboard.language.finite_json import finite
+from dashboard.language.metrics import METRICS, Metric
+from dashboard.language.wording import effect, metric_of
 from dashboard.models import Benchmark, Bisection, Config, Job, Machine, Purpose, Run, TorchBuild
 from dashboard.runs.services.isolation import isolated
 from dashboard.runs.services.run_state import is_over
@@ -37,7 +37,6 @@ from dashboard.runs.services.runs import cancel_run
 
 REPEATS = 2  # processes of each of the three builds in one round
 MAX_ROUNDS = 5  # for one build, before it is left as not known and its neighbour is tried
-PASSED = "passed"  # the metric of a search for where a case began to fail
 State = Bisection.State
 
 logger = structlog.get_logger(__name__)
@@ -158,23 +157,25 @@ def cancel_bisection(*, bisection: Bisection) -> None:
 
 
 def _step(bisection: Bisection) -> None:
-    """1. Is there a change to search for? 2. Which end is the middle build like? 3. What is
-    left?
+    """1. Did all three bring anything? 2. Is there a change to search for? 3. Which end is the
+    middle build like? 4. What is left?
     """
     candidate = _last_candidate(bisection)
-    measured = _measured(bisection, [bisection.base, candidate, bisection.new])
-    base, new = measured[bisection.base_id], measured[bisection.new_id]
-    if base is None or new is None:
-        end = bisection.base if base is None else bisection.new
-        _end(bisection, State.FAILED, f"{end} brought no {bisection.metric}: its run says why.")
-        return
-
-    differ = ends_differ(base, new, metric_of(bisection.metric))
-    if differ:
-        _narrow(bisection, candidate, base, measured[candidate.pk], new)
-        return
-    change = _change(base, new, bisection)
-    if differ is False:
+    measured = measured_rounds(bisection)
+    for end in (bisection.base, bisection.new):
+        if not measured.processes.get(end.pk):
+            _end(bisection, State.FAILED, f"{end} brought no {bisection.metric}: its run says why.")
+            return
+    metric = metric_of(bisection.metric)
+    threshold = threshold_of(metric) if measured.is_log else 0.0
+    rounds = {candidate.pk: [], **measured.rounds}
+    seen = step(rounds, candidate.pk, threshold)
+    change = _words(metric, seen.ends, is_log=measured.is_log)
+    brought = measured.processes.get(candidate.pk, 0)
+    if seen.differ or not brought:
+        stored = _stored(bisection, candidate, seen, brought, is_log=measured.is_log)
+        _narrow(bisection, candidate, stored, change)
+    elif seen.differ is False:
         _end(bisection, State.INCONCLUSIVE, f"The ends do not differ: {change}.")
     elif _rounds(bisection, candidate) >= MAX_ROUNDS:
         why = f"Whether the ends differ is not known: {change}."
@@ -192,66 +193,54 @@ def _last_candidate(bisection: Bisection) -> TorchBuild:
 
 
 def _narrow(
-    bisection: Bisection,
-    candidate: TorchBuild,
-    base: CaseSamples,
-    here: CaseSamples | None,
-    new: CaseSamples,
+    bisection: Bisection, candidate: TorchBuild, stored: dict[str, Any], change: str
 ) -> None:
-    """Record what the candidate is like, move an end to it, and go on with what is left."""
-    step = _step_of(bisection, candidate, base, here, new)
-    others = [other for other in bisection.steps if other["build"] != candidate.label]
-    bisection.steps = [*others, step]
-    if step["verdict"] == "like_base":
+    """Record what a candidate is like, move an end to it, and go on with what is left.
+
+    change: from end to end, in words.
+    """
+    others = [other for other in bisection.steps if other["build"] != stored["build"]]
+    bisection.steps = [*others, stored]
+    if stored["verdict"] == "like_base":
         bisection.low = candidate
-    elif step["verdict"] == "like_new":
+    elif stored["verdict"] == "like_new":
         bisection.high = candidate
     if between(bisection):
         _measure(bisection)
-    else:
-        ends = f"{bisection.low} and {bisection.high}"
-        message = f"It changed between {ends}: {_change(base, new, bisection)} from end to end."
-        given_up = [step["build"] for step in bisection.steps if step.get("given_up")]
-        skipped = [label for label in given_up if _lies_inside(bisection, label)]
-        if skipped:
-            message += f" {', '.join(skipped)} between them could not be decided."
-        _end(bisection, State.FOUND, message)
+        return
+    message = f"It changed between {bisection.low} and {bisection.high}: {change} from end to end."
+    given_up = [step["build"] for step in bisection.steps if step.get("given_up")]
+    skipped = [label for label in given_up if _lies_inside(bisection, label)]
+    if skipped:
+        message += f" {', '.join(skipped)} between them could not be decided."
+    _end(bisection, State.FOUND, message)
 
 
-def _step_of(
-    bisection: Bisection,
-    candidate: TorchBuild,
-    base: CaseSamples,
-    here: CaseSamples | None,
-    new: CaseSamples,
+def _stored(
+    bisection: Bisection, candidate: TorchBuild, seen: Step, brought: int, *, is_log: bool
 ) -> dict[str, Any]:
     """What is stored of one build: which end it is like, and how it differs from base."""
-    step: dict[str, Any] = {
+    is_open = seen.likeness == "unclear"
+    is_known = is_log and math.isfinite(seen.change.high)
+    percents = [100 * math.expm1(end) if is_known else None for end in seen.change]
+    return {
         "build": candidate.label,
-        "verdict": "unknown",
-        "given_up": here is None,
-        "repeats": 0,
-        "share": None,
-        "effect": None,
-        "low": None,
-        "high": None,
+        "verdict": seen.likeness,
+        "given_up": not brought or (is_open and _rounds(bisection, candidate) >= MAX_ROUNDS),
+        "repeats": brought,
+        "share": finite(seen.share.mean),
+        **dict(zip(("effect", "low", "high"), percents, strict=True)),
     }
-    if here is None:
-        return step
-    decision = decide(base, here, new)
-    step |= {"verdict": decision.verdict, "repeats": here.n, "share": decision.share}
-    if decision.verdict == "unknown":
-        step["given_up"] = _rounds(bisection, candidate) >= MAX_ROUNDS
-    [effect] = estimate_effects([(base, here)], metric_of(bisection.metric))
-    if effect.ratio and effect.ratio.is_known:
-        ratio = effect.ratio
-        step |= {"effect": ratio.percent, "low": ratio.low, "high": ratio.high}
-    return step
 
 
-def _change(base: CaseSamples, new: CaseSamples, bisection: Bisection) -> str:
-    [effect] = estimate_effects([(base, new)], metric_of(bisection.metric))
-    return effect.change.text
+def _words(metric: Metric, seen: Bounds, *, is_log: bool) -> str:
+    """A change with its interval in words."""
+    if is_log:
+        mean, low, high = (100 * math.expm1(min(end, 500)) for end in seen)
+        change = effect(metric, mean, low, high, "percent")
+    else:
+        change = effect(metric, seen.mean, None, None, "difference")
+    return change.text if change else ""
 
 
 def _end(bisection: Bisection, state: State, message: str) -> None:
@@ -265,46 +254,14 @@ def _rounds(bisection: Bisection, candidate: TorchBuild) -> int:
     return int(bisection.runs.filter(build=candidate).count())
 
 
-def _measured(bisection: Bisection, builds: list[TorchBuild]) -> dict[int, CaseSamples | None]:
-    """What each build measured for this search; None where it brought nothing."""
-    source = SideSource(
-        bisection.machine_id,
-        benchmark=bisection.benchmark_id,
-        config=bisection.config_id,
-        bisection=bisection.pk,
-    )
-    sides = by_build(source, [build.pk for build in builds], [bisection.metric])
-    key = Key(bisection.benchmark.name, bisection.config.name)
-    return {build: _samples(side.get(key), bisection.metric) for build, side in sides.items()}
-
-
-def _samples(measured: CaseMeasurements | None, metric: str) -> CaseSamples | None:
-    """How often it passed and failed, where that is what is searched; else its values."""
-    if measured is None:
-        return None
-    samples = measured.samples.get(metric, [])
-    if metric != PASSED:
-        return pool_samples(samples) if samples else None
-    passes = sum(each.n for each in samples)
-    failures = sum(measured.failures.values())
-    jobs = passes + failures
-    return CaseSamples(
-        version=1,
-        libraries=(),
-        level=None,
-        n=jobs,
-        least=float(failures == 0),
-        most=float(passes > 0),
-        mean=passes / jobs,
-    )
-
-
 def _measure(bisection: Bisection) -> None:
     """One round: both ends and the middle build in turn, under the newest libraries that the ends
     take.
     """
     machine: Machine = bisection.machine
-    builds = [bisection.base, middle(between(bisection)), bisection.new]
+    inside = between(bisection)
+    # The middle one halves what is left, whichever way it goes
+    builds = [bisection.base, inside[len(inside) // 2], bisection.new]
     libraries = common_libraries([bisection.base, bisection.new], machine)
     request = {
         "families": [],

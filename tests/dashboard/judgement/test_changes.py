@@ -63,28 +63,56 @@ def test_likely_change_needs_six_pairs() -> None:
 
 def test_drift_between_rounds_leaves_a_step_of_a_search_decided() -> None:
     rounds = [Round(drift, drift + 0.001, drift + 0.05) for drift in (0.0, 0.1, -0.2, 0.3)]
-    assert step({"middle": rounds}, "middle", 0.02).likeness == "like_base"
+    assert step({1: rounds}, 1, 0.02).likeness == "like_base"
 
 
 def test_one_round_decides_nothing() -> None:
-    assert step({"middle": [Round(0, 0, 0.2)]}, "middle", 0.02).likeness == "unclear"
+    assert step({1: [Round(0, 0, 0.2)]}, 1, 0.02).likeness == "unclear"
 
 
 def test_rounds_of_other_builds_say_how_much_processes_scatter() -> None:
     rng = np.random.default_rng(2)
     others = [Round(*(rng.normal([0, 0, 0.05], 0.01))) for _ in range(8)]
     own = [Round(0.0, 0.001, 0.05), Round(0.003, 0.0, 0.049)]
-    alone, informed = (
-        step({"own": own}, "own", 0.02),
-        step({"own": own, "other": others}, "own", 0.02),
-    )
+    alone, informed = step({1: own}, 1, 0.02), step({1: own, 2: others}, 1, 0.02)
     assert informed.likeness == "like_base"
-    assert alone.high - alone.low != pytest.approx(informed.high - informed.low)
+    assert alone.share.high != pytest.approx(informed.share.high)
+
+
+@pytest.mark.parametrize("effect", [0.05, -0.07])
+def test_searches_under_noise_end_at_the_right_pair(effect: float) -> None:
+    rng = np.random.default_rng(3)
+    right = 0
+    for _ in range(60):
+        at, low, high = int(rng.integers(1, 16)), 0, 15
+        rounds: dict[int, list[Round]] = {}
+        while high - low > 1:
+            candidate = (low + high) // 2
+            levels = effect * (np.array([0, candidate, 15]) >= at)
+            own = rounds.setdefault(candidate, [])
+            own += [Round(*rng.normal(levels + rng.normal(0, 0.02), 0.015)) for _ in range(2)]
+            likeness = step(rounds, candidate, 0.02).likeness
+            if likeness == "like_base":
+                low = candidate
+            elif likeness == "like_new":
+                high = candidate
+        right += (low, high) == (at - 1, at)
+    assert right >= 57
+
+
+@pytest.mark.parametrize(("value", "likeness"), [(0.0, "like_base"), (2.0, "like_new")])
+def test_counts_that_repeat_decide_a_step(value: float, likeness: str) -> None:
+    assert step({1: [Round(0.0, value, 2.0)] * 2}, 1, 0.0).likeness == likeness
+
+
+def test_candidate_that_brings_nothing_leaves_the_ends_known() -> None:
+    seen = step({1: [Round(0.0, math.nan, 0.1), Round(0.3, math.nan, 0.401)] * 2}, 1, 0.02)
+    assert (seen.differ, seen.likeness) == (True, "unclear")
 
 
 def test_ends_that_do_not_differ_are_known() -> None:
     rounds = [Round(0.0, 0.001, 0.001), Round(0.1, 0.1, 0.1), Round(0.2, 0.2, 0.201)]
-    assert step({"middle": rounds}, "middle", 0.02).differ is False
+    assert step({1: rounds}, 1, 0.02).differ is False
 
 
 def test_variances_of_equal_cases_are_moderated_fully_and_of_few_cases_not_at_all() -> None:
