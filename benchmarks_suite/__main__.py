@@ -44,6 +44,8 @@ REMOVED = {
 
 def main(arguments: Sequence[str]) -> int:
     """Runs one command; returns the exit code."""
+    if "COMPILEWATCH_PROCESSES" in os.environ:
+        progress.note("COMPILEWATCH_PROCESSES was removed: every job is a fresh process")
     if arguments and arguments[0] in REMOVED:
         progress.note(f"benchmarks_suite: {REMOVED[arguments[0]]}")
         return WRONG_INPUT

@@ -158,9 +158,11 @@ def commands_page() -> str:
 
 
 def _command(line: str, about: str, parser: argparse.ArgumentParser) -> str:
-    actions = [
-        action for action in parser._actions if not COMMON_OPTIONS & set(action.option_strings)
-    ]
+    actions = []
+    for action in parser._actions:
+        is_common = COMMON_OPTIONS & set(action.option_strings)
+        if not is_common and action.help != argparse.SUPPRESS:
+            actions.append(action)
     rows = [(_argument(action), (action.help or "").replace("%%", "%")) for action in actions]
     arguments = f"{table(('argument', 'meaning'), rows)}\n" if rows else ""
     epilog = f"```\n{parser.epilog}```\n\n" if parser.epilog else ""

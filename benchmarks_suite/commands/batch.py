@@ -3,7 +3,7 @@ stop at any time.
 
 The list is JSON Lines: one job a line, ordered by value, each the fields of schema/job.v1.json that
 differ from their defaults (``benchmark`` and ``config`` at least). Each job runs in a process of
-its own (job_processes.py). A job that has a result is not run again: the same command after an
+its own (job_process.py). A job that has a result is not run again: the same command after an
 interruption continues where it was.
 
 ``-`` reads the list from stdin, and answers each line on stdout as soon as its job is done, as one
@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from benchmarks_suite.commands.job_processes import JobProcesses
+from benchmarks_suite.commands.job_process import run_job
 from benchmarks_suite.commands.precompile import precompile
 from benchmarks_suite.harness import (
     contract,
@@ -83,14 +83,10 @@ def declare(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    deadline = time.monotonic() + options.minutes * 60
-    queue = Queue(JobProcesses(options.out / "warm_processes.log"), deadline)
-    try:
-        if options.list == "-":
-            return _answer_each_line(queue, options.out)
-        return _run_list(queue, Path(options.list), options.out, options.ahead)
-    finally:
-        queue.processes.close()
+    queue = Queue(time.monotonic() + options.minutes * 60)
+    if options.list == "-":
+        return _answer_each_line(queue, options.out)
+    return _run_list(queue, Path(options.list), options.out, options.ahead)
 
 
 def _run_list(queue: "Queue", path: Path, out: Path, at_once: int) -> int:
@@ -165,8 +161,7 @@ class Queue:
     ran: those that it ran, and that left a result.
     """
 
-    def __init__(self, processes: JobProcesses, deadline: float) -> None:
-        self.processes = processes
+    def __init__(self, deadline: float) -> None:
         self.deadline = deadline
         self.ran = list[Queued]()
 
@@ -177,7 +172,7 @@ class Queue:
             return
         queued.folder.mkdir(parents=True, exist_ok=True)
         (queued.folder / "job.json").write_text(json.dumps(queued.job.document, indent=1))
-        failure = self.processes.run(queued.job, queued.folder, min(queued.job.timeout_s, left_s))
+        failure = run_job(queued.job, queued.folder, min(queued.job.timeout_s, left_s))
         if failure is not None and not queued.result_file.exists():
             if failure.status == "timeout" and left_s < queued.job.timeout_s:
                 progress.note(f"stopped, the minutes are over: {queued.folder.name}")

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks_suite.commands.job_processes import in_fresh_process
+from benchmarks_suite.commands.job_process import in_fresh_process
 from benchmarks_suite.harness import caches, progress, ranks, warm_imports
 from benchmarks_suite.harness import precompile as arm_caches
 from benchmarks_suite.harness.job import Job

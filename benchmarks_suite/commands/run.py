@@ -7,11 +7,11 @@ wherever a result was written: the file says how the case ended.
 import json
 import shutil
 import uuid
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import SUPPRESS, ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import Any
 
-from benchmarks_suite.harness import contract, job, progress, result, table
+from benchmarks_suite.harness import contract, forks, job, progress, result, table
 from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.harness.measure import measure
 
@@ -43,6 +43,8 @@ def declare(parser: ArgumentParser) -> None:
         type=Path,
         help="also write the result file here, and the generated code next to it",
     )
+    # A batch's own number: its jobs end with it
+    parser.add_argument("--parent", type=int, help=SUPPRESS)
     declare_case(parser)
 
 
@@ -92,6 +94,8 @@ def declare_sources(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
+    if options.parent is not None:
+        forks.end_with_parent(options.parent)
     requested, result_file = _requested(options)
     artifacts = result_file.parent / "artifacts" if result_file else None
     measured = measure(requested, artifacts).document()
@@ -110,13 +114,6 @@ def exit_code(status: str) -> int:
     if status == "pass":
         return OK
     return UNSUPPORTED if status == "unsupported" else DID_NOT_PASS
-
-
-def run_files(job_file: Path, result_file: Path) -> int:
-    """Measures the job of a job file; returns the exit code."""
-    result_file = result_file.absolute()
-    measured = measure(job.read(job_file), result_file.parent / "artifacts")
-    return _write(measured.document(), result_file)
 
 
 def _requested(options: Namespace) -> tuple[job.Job, Path | None]:

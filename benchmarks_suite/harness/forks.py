@@ -1,8 +1,8 @@
 """Work in a forked child: a process of its own that need not import everything again.
 
-A start or a job wants a fresh process: empty caches, nothing compiled, the device untouched.
-Importing torch, the compiler and a model's libraries takes most of the time that such a process
-costs, and is the same each time. So a process that has imported them, and has done nothing else, is
+A start wants a fresh process: empty caches, nothing compiled, the device untouched. Importing
+torch, the compiler and a model's libraries takes most of the time that such a process costs, and is
+the same each time. So the job's process, which has imported them and has done nothing else, is
 forked; the child is as fresh as one that has just finished its imports. ``why_unfit`` says when
 that would not hold; the work then gets a process that imports by itself. docs/measuring.md
 lists what is shared and what is not.
@@ -18,7 +18,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-SWITCH = "COMPILEWATCH_PROCESSES"  # "fresh": no process is forked
 _PR_SET_PDEATHSIG = 1
 # Threads that no child misses: jemalloc, pyarrow's allocator, starts its own in each forked child;
 # NVML's waits for events that nobody requested (CUDA's has the same name, and is known by the file
@@ -28,18 +27,14 @@ _HARMLESS_THREADS = ("jemalloc_bg_thd", "cuda0")
 _OPENED_BY_CUDA = "/dev/nvidia-uvm"
 
 
-def run(work: Callable[[], int | None], limit_s: float, own_group: bool = False) -> int:
+def run(work: Callable[[], int | None], limit_s: float) -> int:
     """Does ``work`` in a forked child; returns its exit code as subprocess does.
 
     That is what work returned (None: 0), or negative for a signal. Raises TimeoutError after
     ``limit_s`` seconds; the child and what it started are then ended, as they are when this process
     is interrupted.
-    own_group: the child leads a session of its own, and whatever is left of that when the child has
-        ended is ended too.
     """
-    child = multiprocessing.get_context("fork").Process(
-        target=_begun, args=(work, os.getpid(), own_group)
-    )
+    child = multiprocessing.get_context("fork").Process(target=_begun, args=(work, os.getpid()))
     child.start()
     assert child.pid is not None  # it was started
     try:
@@ -52,9 +47,6 @@ def run(work: Callable[[], int | None], limit_s: float, own_group: bool = False)
             for member in [child.pid, *descendants(child.pid)]:
                 _signal(member)
             child.join()
-        if own_group:
-            with suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
     assert child.exitcode is not None  # it has ended
     return child.exitcode
 
@@ -79,8 +71,6 @@ def end_with_parent(parent: int) -> None:
 
 def why_unfit() -> str:
     """Why this process must not be forked for work that needs a fresh one; empty: it may be."""
-    if os.environ.get(SWITCH) == "fresh":
-        return f"{SWITCH} asks for fresh processes"
     if sys.flags.hash_randomization:
         return (
             "its hashes are random (PYTHONHASHSEED is not 0), and the children's would "
@@ -123,10 +113,8 @@ def end_at_once(code: int = 0) -> NoReturn:
     os._exit(code)
 
 
-def _begun(work: Callable[[], int | None], parent: int, own_group: bool) -> None:
+def _begun(work: Callable[[], int | None], parent: int) -> None:
     end_with_parent(parent)
-    if own_group:
-        os.setsid()
     end_at_once(work() or 0)
 
 

@@ -170,8 +170,7 @@ def test_signal_ends_the_gate_and_what_it_measures(tmp_path: Path, number: int) 
         text=True,
         cwd=ROOT,
     )
-    log = tmp_path / "out" / "base" / "warm_processes.log"
-    wait_for(log.exists, 120)
+    wait_for(lambda: list(tmp_path.glob("out/base/*/log.txt")), 120)
     gate.send_signal(number)
     out, err = gate.communicate(timeout=60)
     assert gate.returncode == 128 + number

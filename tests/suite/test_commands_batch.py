@@ -1,20 +1,20 @@
-"""The unattended queue: order, resuming, jobs that die, the minutes, and warm processes."""
+"""The unattended queue: order, resuming, jobs that die, and the minutes."""
 
 import io
 import json
-import os
 import signal
-import time
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from benchmarks_suite.__main__ import main
-from benchmarks_suite.commands import batch, job_processes
-from benchmarks_suite.commands.job_processes import JobProcesses, NotForkable, WarmProcess
+from benchmarks_suite.commands import batch, job_process
 from benchmarks_suite.harness import forks, outcome
 from benchmarks_suite.harness.job import Job, JobError
 from tests.builders.job_lists import EAGER, a_list, results_in
+from tests.builders.waiting import wait_for
 
 
 def test_list_leaves_one_result_for_each_line_and_runs_none_twice(tmp_path: Path) -> None:
@@ -37,11 +37,11 @@ def test_job_over_its_time_limit_leaves_a_timeout_and_the_queue_continues(tmp_pa
 def test_timeout_names_the_stage_that_the_log_announced_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed(self: JobProcesses, job: Job, folder: Path, limit_s: float) -> outcome.CaseOutcome:
+    def killed(job: Job, folder: Path, limit_s: float) -> outcome.CaseOutcome:
         (folder / "log.txt").write_text("phase: job\nphase: compile\nphase 2 of 3: odd words\n")
         return outcome.CaseOutcome("timeout", "killed after 1 s")
 
-    monkeypatch.setattr(JobProcesses, "run", killed)
+    monkeypatch.setattr(batch, "run_job", killed)
     path, out = a_list(tmp_path, EAGER), tmp_path / "out"
     assert main(["batch", str(path), str(out)]) == batch.OK
     (result,) = results_in(out)
@@ -52,8 +52,7 @@ def test_timeout_names_the_stage_that_the_log_announced_last(
 def test_killed_job_is_out_of_memory_most_likely(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(forks.SWITCH, "fresh")
-    monkeypatch.setattr(job_processes, "in_fresh_process", lambda *_: -signal.SIGKILL)
+    monkeypatch.setattr(job_process, "in_fresh_process", lambda *_: -signal.SIGKILL)
     path, out = a_list(tmp_path, EAGER), tmp_path / "out"
     assert main(["batch", str(path), str(out)]) == batch.OK
     (result,) = results_in(out)
@@ -69,7 +68,7 @@ def hanging(work: object, limit_s: float) -> int:
 def test_job_that_leaves_no_result_does_not_end_the_queue(
     failure: outcome.CaseOutcome | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(JobProcesses, "run", lambda *_: failure)
+    monkeypatch.setattr(batch, "run_job", lambda *_: failure)
     monkeypatch.setattr(forks, "run", hanging)
     path, out = a_list(tmp_path, EAGER, EAGER), tmp_path / "out"
     assert main(["batch", str(path), str(out)]) == batch.SOMETHING_LEFT
@@ -89,63 +88,22 @@ def test_wrong_line_is_named_before_anything_runs(tmp_path: Path) -> None:
     assert main(["batch", str(path), str(tmp_path / "out")]) == batch.WRONG_INPUT
 
 
-def test_jobs_of_one_environment_are_forked_from_one_process(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    compiled = {**EAGER, "config": "dynamo_only"}
-    path, out = a_list(tmp_path, EAGER, compiled, compiled), tmp_path / "out"
+def test_job_is_a_process_of_its_own_whose_starts_are_forked_from_it(tmp_path: Path) -> None:
+    path, out = a_list(tmp_path, {**EAGER, "config": "dynamo_only"}), tmp_path / "out"
     assert main(["batch", str(path), str(out)]) == batch.OK
-    eager, first, second = results_in(out)
-    assert {eager["status"], first["status"], second["status"]} == {"pass"}
-    assert "cold" not in eager.get("starts", {})
-    assert first["starts"]["cold"]["process"] == "forked"
-    assert second["starts"]["cold"]["process"] == "forked"
-    assert "run in fresh processes" not in capsys.readouterr().err
-    assert (out / "warm_processes.log").read_text() == ""
+    (result,) = results_in(out)
+    assert result["starts"]["cold"]["process"] == "forked"
 
 
-def test_warm_process_that_died_costs_no_result(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (queued,) = batch.read(a_list(tmp_path, EAGER), tmp_path / "out")
-    processes = JobProcesses(tmp_path / "warm_processes.log")
-    queue = batch.Queue(processes, time.monotonic() + 300)
-    others = set(forks.children(os.getpid()))
-    processes.warm_process(queued.job)
-    (warm,) = set(forks.children(os.getpid())) - others
-    os.kill(warm, signal.SIGKILL)
-    queue.run(queued)
-    processes.close()
-    assert queued.status == "pass"
-    assert "run in fresh processes" in capsys.readouterr().err
-
-
-def test_other_models_are_forked_when_one_models_libraries_must_not_be(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Only a machine with a GPU knows what an import does to it; here its branch's answer is
-    played.
-    """
-    forked = []
-
-    def run_forked(self: object, job: Job, folder: Path, limit_s: float) -> int:
-        forked.append(job.benchmark.model)
-        if job.benchmark.model == "mlp":
-            raise NotForkable("its imports touched the GPU", of_model=True)
-        return 0
-
-    monkeypatch.setattr(WarmProcess, "run", run_forked)
-    other = {**EAGER, "benchmark": "tiny_cnn.smoke.inference.float32.static.b32"}
-    processes = JobProcesses(tmp_path / "warm_processes.log")
-    queue = batch.read(a_list(tmp_path, EAGER, EAGER, other), tmp_path / "out")
-    for queued in queue:
-        queued.folder.mkdir(parents=True)
-        (queued.folder / "job.json").write_text(json.dumps(queued.job.document))
-        assert processes.run(queued.job, queued.folder, 300) is None
-    processes.close()
-    assert forked == ["mlp", "tiny_cnn"]
-    by_a_fresh_process = [queued.result_file.exists() for queued in queue]
-    assert by_a_fresh_process == [True, True, False]
+def test_job_ends_with_its_batch(tmp_path: Path) -> None:
+    path, out = a_list(tmp_path, {**EAGER, "measure": {"budget_s": 300}}), tmp_path / "out"
+    command = [sys.executable, "-m", "benchmarks_suite", "batch", str(path), str(out)]
+    process = subprocess.Popen(command)
+    wait_for(lambda: list(out.glob("*/log.txt")), 60)
+    (job,) = forks.children(process.pid)
+    process.kill()
+    process.wait()
+    wait_for(lambda: not Path(f"/proc/{job}").exists(), 10)
 
 
 def test_driver_that_feeds_lines_is_answered_line_by_line(

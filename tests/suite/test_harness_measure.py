@@ -234,8 +234,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def started(folder: Path) -> dict[str, Any]:
     """A result with every kind of start, in `folder`."""
-    kinds = ["cold", "warm", "restored", "cold_again"]
-    return started_mlp(folder, kinds, COMPILEWATCH_PROCESSES="forked")
+    return started_mlp(folder, ["cold", "warm", "restored", "cold_again"])
 
 
 @pytest.mark.compiles
@@ -265,7 +264,7 @@ def test_a_cold_start_measures_time_phases_memory_and_code(
 def test_startup_begins_with_the_process(tmp_path: Path) -> None:
     """Its parts come one after the other, imports first, whatever else the job measures."""
     kinds = ["cold", "startup_cold", "startup_warm"]
-    result = started_mlp(tmp_path, kinds, config="aot_eager", COMPILEWATCH_PROCESSES="forked")
+    result = started_mlp(tmp_path, kinds, config="aot_eager")
     metrics = {key: entry["value"] for key, entry in result["metrics"].items()}
     for kind in ("startup_cold", "startup_warm"):
         startup = result["starts"][kind]
@@ -278,8 +277,11 @@ def test_startup_begins_with_the_process(tmp_path: Path) -> None:
 def test_forked_starts_do_what_fresh_ones_do(tmp_path: Path, started: dict[str, Any]) -> None:
     """The same graphs, cache misses and hits, code and memory: no knowledge from before is used."""
     forked = started
-    kinds = ["cold", "warm", "restored"]
-    fresh = started_mlp(tmp_path, kinds, COMPILEWATCH_PROCESSES="fresh")
+    thread = (
+        "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+    )
+    (tmp_path / "sitecustomize.py").write_text(thread)  # with it a process must not be forked
+    fresh = started_mlp(tmp_path, ["cold", "warm", "restored"], PYTHONPATH=str(tmp_path))
     assert {start["process"] for start in forked["starts"].values()} == {"forked"}
     assert {start["process"] for start in fresh["starts"].values()} == {"fresh"}
     assert forked["compile"]["counters"] == fresh["compile"]["counters"]
