@@ -69,7 +69,9 @@ def export(pinned: Mapping[str, Any], cache: Path, target: Path, commands: Comma
             _fetch(git, url, commit, bare, commands)
             _require_small([git, "--git-dir", str(bare)], commit)
             commands.run([*git_archive, commit], FETCH_S)
-        _unpack(archive, target)
+        with tarfile.open(archive) as tar:
+            tar.extractall(target, filter="data")  # refuses a file outside of the folder
+        target.chmod(READABLE)
     except (CommandFailed, OSError, tarfile.TarError) as error:
         raise NotFetched(f"Commit {commit[:12]} of {url} could not be fetched: {error}") from error
     finally:
@@ -120,13 +122,6 @@ def _require_small(git: Sequence[str], commit: str) -> None:
                     f"its files take more than {MAX_BYTES // 1024**2} MB: keep weights and data "
                     "out of it"
                 )
-
-
-def _unpack(archive: Path, target: Path) -> None:
-    """Raises tarfile.FilterError for a file outside of `target`."""
-    with tarfile.open(archive) as tar:
-        tar.extractall(target, filter="data")
-    target.chmod(READABLE)
 
 
 @dataclass

@@ -57,7 +57,10 @@ class WorkerHeartbeat(threading.Thread):
                 words = "paused: takes no job until a person resumes it" if paused else "resumed"
                 logger.info(words)
             self._repositories.report_new(repositories)
-            self._start_delivery()
+            # In a thread: an upload may take minutes, and we go on beating
+            if self._delivery is None or not self._delivery.is_alive():
+                self._delivery = threading.Thread(target=self._deliver, daemon=True)
+                self._delivery.start()
             problem = self._not_delivered
         except (SiteError, OSError) as error:
             problem = str(error)
@@ -66,12 +69,6 @@ class WorkerHeartbeat(threading.Thread):
         elif self._problem and not problem:
             logger.info("all is well with the site again")
         self._problem = problem
-
-    def _start_delivery(self) -> None:
-        """Deliver what waits in a thread: an upload may take minutes, and we go on beating."""
-        if self._delivery is None or not self._delivery.is_alive():
-            self._delivery = threading.Thread(target=self._deliver, daemon=True)
-            self._delivery.start()
 
     def _deliver(self) -> None:
         self._not_delivered = self._worker.outbox.deliver(self._worker.site)

@@ -44,11 +44,7 @@ def build(model: str, size: str, mode: str, batch_size: int) -> Workload:
     if size == "smoke":
         side = options.get("img_size", SMOKE_IMAGES.get(name, SMOKE_IMAGE))
     else:
-        side = _side(module.pretrained_cfg, mode)
+        config = module.pretrained_cfg
+        tested = config.get("test_input_size") if mode == "inference" else None
+        side = int((tested or config["input_size"])[-1])
     return images(module, batch_size, side, SCALED_LOSS.get(name, 1.0))
-
-
-def _side(config: dict[str, Any], mode: str) -> int:
-    """Of the images, in pixels."""
-    tested = config.get("test_input_size") if mode == "inference" else None
-    return int((tested or config["input_size"])[-1])

@@ -31,7 +31,10 @@ def measure(device: torch.device) -> dict[str, Interval]:
     Bytes of a copy are those read and those written.
     """
     rates = {f"matmul.{name}": _matmul_tflops(device, dtype) for name, dtype in DTYPES.items()}
-    rates["copy"] = _copy_gb_s(device)
+    source = torch.ones(COPY_BYTES[device.type] // 4, device=device)
+    target = torch.empty_like(source)
+    seconds = _seconds(lambda: target.copy_(source), device)
+    rates["copy"] = statistics.mapped(seconds, lambda s: 2 * source.nbytes / s / 1e9)
     return rates
 
 
@@ -67,13 +70,6 @@ def _matmul_tflops(device: torch.device, dtype: torch.dtype) -> Interval:
     out = torch.empty_like(a)
     seconds = _seconds(lambda: torch.mm(a, b, out=out), device)
     return statistics.mapped(seconds, lambda s: 2 * size**3 / s / 1e12)
-
-
-def _copy_gb_s(device: torch.device) -> Interval:
-    source = torch.ones(COPY_BYTES[device.type] // 4, device=device)
-    target = torch.empty_like(source)
-    seconds = _seconds(lambda: target.copy_(source), device)
-    return statistics.mapped(seconds, lambda s: 2 * source.nbytes / s / 1e9)
 
 
 def _seconds(action: Callable[[], Any], device: torch.device) -> Interval:

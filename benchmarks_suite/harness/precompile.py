@@ -57,7 +57,8 @@ def load(job: jobs.Job) -> tuple[caches.CompilerCaches, dict[str, Any]] | None:
     folder = place(job, Path(parent)) / TIMED
     if status(folder) != "pass":
         return None
-    _forget_choices(folder)
+    for chosen in folder.rglob(_CHOSEN_BY_TIMING):
+        chosen.unlink()
     return caches.CompilerCaches(folder), json.loads((folder / _ANSWER).read_text())
 
 
@@ -112,11 +113,6 @@ def gather(folder: Path) -> None:
         if checked.exists():
             shutil.copytree(checked, folder / TIMED / name, dirs_exist_ok=True)
             shutil.rmtree(checked)
-
-
-def _forget_choices(folder: Path) -> None:
-    for chosen in folder.rglob(_CHOSEN_BY_TIMING):
-        chosen.unlink()
 
 
 def _compile_without_dropout(job: jobs.Job) -> None:

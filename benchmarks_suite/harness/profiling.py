@@ -52,7 +52,11 @@ def profile(stopwatch: Stopwatch, arm: Arm, device: torch.device, steps: int) ->
     """The arm's ``profile`` (schema/result.v1.json). Raises ProfileFailed."""
     try:
         if device.type == "cpu":
-            return _on_cpu(stopwatch, arm, steps)
+            with torch.profiler.profile(activities=[ProfilerActivity.CPU]) as profiler:
+                stopwatch.time(arm, steps)
+            averages: Any = profiler.key_averages()
+            operators = [(each.key, each.count, each.self_cpu_time_total) for each in averages]
+            return kernel_table.of_operators(operators, steps)
         table = _on_gpu(stopwatch, arm, device, steps)
     # A driver, a container or a release may refuse the profiler: the case is measured all the same
     except Exception as error:
@@ -86,11 +90,3 @@ def _generated() -> dict[str, Document]:
         if size is not None:
             kernel["bytes"] = size
     return kernels
-
-
-def _on_cpu(stopwatch: Stopwatch, arm: Arm, steps: int) -> Document:
-    with torch.profiler.profile(activities=[ProfilerActivity.CPU]) as profiler:
-        stopwatch.time(arm, steps)
-    averages: Any = profiler.key_averages()
-    operators = [(each.key, each.count, each.self_cpu_time_total) for each in averages]
-    return kernel_table.of_operators(operators, steps)

@@ -31,7 +31,10 @@ def keep(traces: Path, log: Path, artifacts: Path) -> Document:
     artifacts.mkdir(parents=True, exist_ok=True)
     files = _keep_traces(traces, artifacts / TRACE)
     if log.exists() and log.stat().st_size:
-        files[log.name] = _keep_log(log, artifacts / LOG)
+        size = log.stat().st_size
+        text = portable(_without_middle(log, size).decode(errors="replace"))
+        (artifacts / LOG).write_bytes(lzma.compress(text.encode(), preset=_PRESET))
+        files[log.name] = _described(LOG, size, min(size, MOST_LOG_BYTES))
     return files
 
 
@@ -68,14 +71,6 @@ def whole_entries(trace: Path, most: int) -> bytes:
     while end >= 0 and body[end + 1 : end + 2] == b"\t":
         end = body.rfind(b"\n", 0, end)
     return body[: end + 1]
-
-
-def _keep_log(log: Path, target: Path) -> Document:
-    size = log.stat().st_size
-    body = _without_middle(log, size)
-    text = portable(body.decode(errors="replace"))
-    target.write_bytes(lzma.compress(text.encode(), preset=_PRESET))
-    return _described(LOG, size, min(size, MOST_LOG_BYTES))
 
 
 def _without_middle(log: Path, size: int) -> bytes:

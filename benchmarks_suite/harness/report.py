@@ -66,10 +66,14 @@ def start(result: Result, kind: str, answer: Document) -> None:
         return
     if kind == "cold_again":
         _same_code(result, answer["compile"]["fingerprints"])
-    elif kind == "ahead":
-        _precompiled(result, answer)
+    elif kind == "ahead":  # next to other cases, so that no time means anything
+        _memory(result, answer)
+        facts = {key: value for key, value in answer["compile"].items() if key not in _TIMES}
+        compiler_facts(result, facts)
     elif kind == "counted":
-        _counted(result, answer)
+        result.measured("compile_calls", answer["calls"])
+        for key in absence.COUNTS_OF_CALLS:
+            _measured_or_missing(result, key, answer[key], NO_CALLS_OF_IT)
     elif kind in startup.KINDS:
         result.measured(f"{kind}_s", answer["first_result_s"])
     else:
@@ -113,20 +117,6 @@ def _cold(result: Result, answer: Document) -> None:
         report_requested.sweep(result, answer["sweep"])
     if answer.get("artifact_bytes"):
         result.measured("artifact_size_mb", answer["artifact_bytes"] / 1e6)
-
-
-def _counted(result: Result, answer: Document) -> None:
-    """The calls of a cold compile, and what they say; its time means nothing."""
-    result.measured("compile_calls", answer["calls"])
-    for key in absence.COUNTS_OF_CALLS:
-        _measured_or_missing(result, key, answer[key], NO_CALLS_OF_IT)
-
-
-def _precompiled(result: Result, answer: Document) -> None:
-    """What holds of a case that was compiled next to others: none of its times means anything."""
-    _memory(result, answer)
-    facts = {key: value for key, value in answer["compile"].items() if key not in _TIMES}
-    compiler_facts(result, facts)
 
 
 def _memory(result: Result, answer: Document) -> None:

@@ -30,7 +30,10 @@ def walk_sizes(batch: Inputs, axes: Axes, sweep: Sequence[Shares]) -> list[Sizes
     Where the model has no length, shapes that differ in it alone are equal.
     """
     whole = sizes(batch, axes)
-    smaller = [_shared(whole, shares) for shares in sweep]
+    smaller = list[Sizes]()
+    for shares in sweep:
+        share_of = dict(zip(_NAMES, shares, strict=True))
+        smaller.append({name: max(1, round(share_of[name] * size)) for name, size in whole.items()})
     return [each for each, _ in itertools.groupby(smaller)]
 
 
@@ -59,9 +62,3 @@ def cut(batch: Inputs, axes: Axes, smaller: Sizes) -> Inputs:
             tensor = tensor.narrow(axis, 0, smaller[size])
         inputs[name] = tensor.clone(memory_format=torch.contiguous_format)
     return inputs
-
-
-def _shared(whole: Sizes, shares: Shares) -> Sizes:
-    """Rounded to whole numbers, at least one."""
-    share_of = dict(zip(_NAMES, shares, strict=True))
-    return {name: max(1, round(share_of[name] * size)) for name, size in whole.items()}

@@ -30,7 +30,9 @@ def generated() -> dict[str, Document]:
     Kernels that Triton compiled without Inductor have their name alone. Two graphs may each have a
     kernel of one name: then neither source nor nodes are said, and the spills are the larger.
     """
-    kernels: dict[str, Document] = {name: {} for name in _in_cache()}
+    kernels: dict[str, Document] = {}
+    if folder := os.environ.get("TRITON_CACHE_DIR"):
+        kernels = {path.stem: {} for path in Path(folder).rglob("*.cubin")}
     for module in _modules():
         for name, facts in in_wrapper(_text(module)).items():
             kernel = kernels.setdefault(name, {})
@@ -67,12 +69,6 @@ def fingerprint(name: str, source: str) -> str:
     function = _FUNCTION.search(source)
     text = function[0] if function else source
     return hashlib.sha256(normalized(text.replace(name, "KERNEL")).encode()).hexdigest()[:16]
-
-
-def _in_cache() -> set[str]:
-    """Names of the kernels whose binaries lie in Triton's cache."""
-    folder = os.environ.get("TRITON_CACHE_DIR")
-    return {path.stem for path in Path(folder).rglob("*.cubin")} if folder else set()
 
 
 def _modules() -> list[ModuleType]:

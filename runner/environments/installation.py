@@ -87,7 +87,11 @@ class EnvironmentInstaller:
         Raises InstallationFailed.
         """
         pinned = self.scratch / "pinned.txt"
-        pinned.write_text(self._with_torch_hashes(requirements))
+        hashes = "".join(f" --hash=sha256:{digest}" for digest in self.torch_hashes)
+        lines = []
+        for line in requirements.splitlines():
+            lines.append(line + hashes if line.startswith("torch==") else line)
+        pinned.write_text("\n".join(lines) + "\n")
 
         def install_with(manager: PackageManager) -> None:
             self.commands.run(manager.create_venv(folder))
@@ -102,13 +106,6 @@ class EnvironmentInstaller:
         compile_all = [sys.executable, "-I", "-m", "compileall", "-qq", "-j", "0", str(folder)]
         with suppress(CommandFailed):  # a file for another Python
             self.commands.run(compile_all)
-
-    def _with_torch_hashes(self, requirements: str) -> str:
-        hashes = "".join(f" --hash=sha256:{digest}" for digest in self.torch_hashes)
-        lines = []
-        for line in requirements.splitlines():
-            lines.append(line + hashes if line.startswith("torch==") else line)
-        return "\n".join(lines) + "\n"
 
     def verify(self, requirements: str, folder: Path) -> dict[str, Any]:
         """What the interpreter in `folder` says of its torch, after importing the libraries.
