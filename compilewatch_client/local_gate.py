@@ -20,10 +20,18 @@ SIDES: tuple[SideName, SideName] = ("base", "new")
 Paths = Mapping[SideName, Sequence[Path]]
 
 
+def check_metrics(metrics: Sequence[str]) -> None:
+    """Raise LocalError where one is unknown, before anything is measured."""
+    try:
+        require_known("metric", metrics, list(METRICS))
+    except PlanError as error:
+        raise LocalError(str(error)) from None
+
+
 def decide_gate(results: Paths, metrics: Sequence[str] = ()) -> dict[str, Any]:
     """The gate's answer, as the API gives it.
 
-    Raises LocalError: an unknown metric, or a file that is not a result.
+    Raises LocalError: a file that is not a result.
     """
     base, new = (list(map(read_result, results[name])) for name in SIDES)
     gate = _decide(base, new, metrics)
@@ -52,10 +60,6 @@ def _decide(
     base: Sequence[ResultDocument], new: Sequence[ResultDocument], metrics: Sequence[str]
 ) -> gating.Gate:
     metrics = list(metrics) or list(JUDGED_METRICS)
-    try:
-        require_known("metric", metrics, list(METRICS))
-    except PlanError as error:
-        raise LocalError(str(error)) from None
     return gating.decide(side_from_results(base), side_from_results(new), metrics)
 
 

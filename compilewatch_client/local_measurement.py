@@ -76,8 +76,12 @@ def select_cases(sides: Sequence[LocalSide], selection: LocalSelection) -> list[
     Raises LocalError: there are none, an interpreter has no torch or does not run the suite, or a
     file of own models cannot be used.
     """
-    offered = [_list_benchmarks(each) for each in sides]
-    side, benchmarks = sides[0], offered[0]
+    catalogs = [_catalog(each) for each in sides]
+    side, benchmarks = sides[0], catalogs[0]["benchmarks"]
+    names = {config["name"] for config in catalogs[0]["configs"]}
+    for config in selection.configs:
+        if config not in names and not config.startswith("backend_"):
+            raise LocalError(f"There is no config {config!r}: {', '.join(sorted(names))}.")
     cases = []
     for benchmark in benchmarks:
         if _is_selected(benchmark, selection, side):
@@ -92,22 +96,22 @@ def select_cases(sides: Sequence[LocalSide], selection: LocalSelection) -> list[
     return cases
 
 
-def _list_benchmarks(side: LocalSide) -> list[Document]:
+def _catalog(side: LocalSide) -> Document:
+    """Benchmarks and configs that the side's interpreter lists."""
     _output_of(side, "-c", "import torch")
     arguments = ["-m", SUITE, "list", "--json"]
     for path in side.sources:
         arguments += ["--from", path]
     try:
-        catalog = json.loads(_output_of(side, *arguments))
-        benchmarks: list[Document] = catalog["benchmarks"]
-        sources: list[Document] = catalog["sources"]
+        printed = json.loads(_output_of(side, *arguments))
+        catalog: Document = {key: printed[key] for key in ("benchmarks", "configs", "sources")}
     except (ValueError, TypeError, KeyError):
         raise LocalError(
             f"{side.python} cannot run the suite: it did not print the benchmarks. Is it a Python?"
         ) from None
     for path in side.sources:
-        _require_usable(Path(path).absolute(), sources)
-    return benchmarks
+        _require_usable(Path(path).absolute(), catalog["sources"])
+    return catalog
 
 
 def _output_of(side: LocalSide, *arguments: str) -> str:

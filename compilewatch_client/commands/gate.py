@@ -54,7 +54,9 @@ def _add_local_arguments(parser: ArgumentParser) -> None:
     group.add_argument("--new-from", help="own models as they are to be", **paths)
     group.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N (cpu)")
     group.add_argument(
-        "--size", default="", help="size of the suite's benchmarks (smoke; standard on a GPU)"
+        "--size",
+        choices=("smoke", "standard"),
+        help="size of the suite's benchmarks (smoke; standard on a GPU)",
     )
     group.add_argument(
         "--budget-s", type=float, default=5.0, help="seconds of sampling in each process (5)"
@@ -101,8 +103,9 @@ def _local_gate(options: Namespace) -> Mapping[str, Any]:
             "--family is for the site: on this machine choose by --model, --benchmark and --config."
         )
     # Needs numpy and scipy, which a client of a site does not
-    from compilewatch_client.local_gate import decide_gate
+    from compilewatch_client.local_gate import check_metrics, decide_gate
 
+    check_metrics(options.metric)
     with tempfile.TemporaryDirectory(prefix="compilewatch-gate-") as folder:
         return decide_gate(_measure_both(options, options.out or Path(folder)), options.metric)
 

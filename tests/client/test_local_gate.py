@@ -185,6 +185,17 @@ def command_lines() -> Iterator[str]:
             yield path.read_text()
 
 
+@pytest.mark.parametrize("option", ["--metric=latency", "--config=inductr"])
+def test_option_without_a_meaning_is_refused_before_anything_is_measured(
+    compilewatch: RunCommand, tmp_path: Path, option: str
+) -> None:
+    sides = "--base", sys.executable, "--new", sys.executable
+    result = compilewatch("gate", *sides, "--config=eager", option, "--out", str(tmp_path / "out"))
+    assert result.code == 2
+    assert option.partition("=")[2] in result.err
+    assert not (tmp_path / "out").exists()
+
+
 def test_unknown_model_is_refused_with_a_list_of_models() -> None:
     with pytest.raises(LocalError, match=r"Models: .*gpt2"):
         select_cases([LocalSide("base", sys.executable)], LocalSelection(["gtp2"], [], [], "smoke"))

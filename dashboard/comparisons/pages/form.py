@@ -71,10 +71,12 @@ def _offers(
     new_place = ["new_machine", "new_track"]
     sides = ["track", *new_place]
     offers = [
-        Offer("These builds were measured on", "machine", with_both, sides),
-        Offer("Two other builds were measured on", "machine", with_two, ["base", "new", *sides]),
-        Offer("Two builds were measured there for", "track", tracks, ["base", "new", *new_place]),
+        Offer("Both builds were measured on", "machine", with_both, sides),
+        Offer(
+            "Machines with other builds to compare", "machine", with_two, ["base", "new", *sides]
+        ),
+        Offer("Tracks with two builds there", "track", tracks, ["base", "new", *new_place]),
     ]
     if len(builds) > 1:
-        offers.append(Offer("Measured there", "base", builds, ["new", *sides]))
+        offers.append(Offer("Builds measured there", "base", builds, ["new", *sides]))
     return [offer for offer in offers if offer.values]

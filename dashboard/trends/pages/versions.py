@@ -49,7 +49,7 @@ def select(request: HttpRequest, measured: Sequence[MeasuredBuild]) -> VersionsS
         raise WithoutData(
             f"Nothing was measured {where}.",
             Offer("Measured on", "machine", sorted({key for key, _ in places}), ["track", "base"]),
-            Offer("Measured there for", "track", tracks),
+            Offer("Tracks measured there", "track", tracks),
         )
 
     releases = [build for build in newest_first if build.base is None]
