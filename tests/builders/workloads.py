@@ -1,7 +1,9 @@
 """Small workloads for tests of the harness: a test says only what matters to it."""
 
+from collections.abc import Iterable
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor, nn
 
@@ -10,6 +12,17 @@ from benchmarks_suite.harness.working_copies import WorkingCopy
 from benchmarks_suite.workload import Inputs, Workload
 
 WIDTH, BATCH = 32, 16
+
+
+def one_model_a_family(benchmarks: Iterable[Benchmark]) -> list[Any]:
+    """Parameters of a test: all but the first model of each family are left to `make test-slow`."""
+    first: dict[str, str] = {}
+    parameters = []
+    for benchmark in benchmarks:
+        is_first = first.setdefault(benchmark.family, benchmark.model) == benchmark.model
+        marks = () if is_first else (pytest.mark.slow,)
+        parameters.append(pytest.param(benchmark, id=benchmark.name, marks=marks))
+    return parameters
 
 
 def a_benchmark(

@@ -5,7 +5,9 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -26,6 +28,7 @@ IMAGES = [each for each in SMOKE if each.library != "huggingface"]
 COMPILED = ("bertformaskedlm", "t5small", "googlefnet")
 COMPILED_IMAGES = ("mobilenetv2_100", "squeezenet1_1")
 NEEDS_OPERATORS = "vision_maskrcnn"
+ON_EACH_RUN = {*COMPILED, *COMPILED_IMAGES, NEEDS_OPERATORS}
 CALL_AN_OPERATOR = """
 import torch, torchvision
 torchvision.ops.nms(torch.tensor([[0.0, 0.0, 1.0, 1.0]]), torch.ones(1), 0.5)
@@ -51,9 +54,22 @@ def run_beside_field_packages(*arguments: str) -> dict[str, str]:
     return problems
 
 
+def parameters(benchmarks: Iterable[Benchmark]) -> list[Any]:
+    """All, most of them for `make test-slow` alone."""
+    return [
+        pytest.param(
+            each, id=each.name, marks=() if each.model in ON_EACH_RUN else (pytest.mark.slow,)
+        )
+        for each in benchmarks
+    ]
+
+
 @pytest.fixture(scope="module")
-def image_problems() -> dict[str, str]:
-    return run_beside_field_packages("timm", "torchvision")
+def image_problems(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Of the models whose tests run: one process takes all their steps."""
+    selected = " ".join(item.name for item in request.session.items)
+    models = {each.model for each in IMAGES if f"[{each.name}]" in selected}
+    return run_beside_field_packages("--model", *models)
 
 
 @pytest.fixture(scope="module")
@@ -67,12 +83,12 @@ def has_operators() -> bool:
     return done.returncode == 0
 
 
-@pytest.mark.parametrize("benchmark", HUGGINGFACE, ids=lambda benchmark: benchmark.name)
+@pytest.mark.parametrize("benchmark", parameters(HUGGINGFACE))
 def test_every_text_model_takes_a_step(benchmark: Benchmark) -> None:
     take_step(benchmark)
 
 
-@pytest.mark.parametrize("benchmark", IMAGES, ids=lambda benchmark: benchmark.name)
+@pytest.mark.parametrize("benchmark", parameters(IMAGES))
 def test_every_image_model_takes_a_step(
     benchmark: Benchmark, image_problems: dict[str, str], has_operators: bool
 ) -> None:
@@ -88,6 +104,7 @@ def test_text_model_is_built_next_to_a_torchvision_for_another_torch() -> None:
     assert set(problems.values()) == {""}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [key for key in MODELS if key[0] == "huggingface"], ids=str)
 def test_text_of_standard_length_has_its_positions(model: tuple[str, str]) -> None:
     field_model = MODELS[model]

@@ -16,6 +16,7 @@ from benchmarks_suite.loading import load
 from benchmarks_suite.models.sliding_window import SlidingWindow, block_mask
 from benchmarks_suite.registry import BENCHMARKS, SUITE
 from benchmarks_suite.workload import Inputs, Unsupported, Workload
+from tests.builders.workloads import one_model_a_family
 
 NEEDS_MORE = ("_triton", "_int8")  # Triton's interpreter, torchao
 NOT_ON_CPU = ("sliding_window", "training")
@@ -28,6 +29,7 @@ def smoke_benchmarks() -> list[Benchmark]:
 
 
 SMOKE = smoke_benchmarks()
+LAST_OF_MODEL = {benchmark.model: benchmark for benchmark in SMOKE}
 
 
 def loaded(benchmark: Benchmark) -> Workload:
@@ -64,7 +66,7 @@ def smoke(model: str, mode: str, shapes: str = "static") -> Benchmark:
     return next(benchmark for benchmark in of_mode if benchmark.shapes == shapes)
 
 
-@pytest.mark.parametrize("benchmark", SMOKE, ids=lambda benchmark: benchmark.name)
+@pytest.mark.parametrize("benchmark", one_model_a_family(SMOKE))
 def test_smoke_workload_runs(benchmark: Benchmark) -> None:
     workload = loaded(benchmark)
     batch = batch_of(benchmark, workload)
@@ -86,9 +88,8 @@ def assert_trains(workload: Workload, result: Any, batch: Inputs) -> None:
     assert all(gradient is not None and gradient.isfinite().all() for gradient in gradients)
 
 
-@pytest.mark.parametrize("model", sorted({benchmark.model for benchmark in SMOKE}))
-def test_equal_inputs_give_equal_outputs(model: str) -> None:
-    benchmark = next(each for each in reversed(SMOKE) if each.model == model)
+@pytest.mark.parametrize("benchmark", one_model_a_family(LAST_OF_MODEL.values()))
+def test_equal_inputs_give_equal_outputs(benchmark: Benchmark) -> None:
     workload = loaded(benchmark)
     outputs = []
     with torch.no_grad():

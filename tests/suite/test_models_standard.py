@@ -18,6 +18,7 @@ from benchmarks_suite.models import convnext, gpt2, resnet50, swin, vit_b16
 from benchmarks_suite.published import MADE_HERE, SOURCES, Source
 from benchmarks_suite.registry import SUITE
 from benchmarks_suite.workload import Workload
+from tests.builders.workloads import one_model_a_family
 
 # Millions of parameters; shape of the output for a batch of one in the first mode that is listed
 PUBLISHED = {
@@ -57,15 +58,15 @@ def test_standard_model_has_the_published_number_of_parameters(model: str) -> No
     assert count / 1e6 == pytest.approx(PUBLISHED[model][0], rel=1e-3)
 
 
-@pytest.mark.parametrize("model", PUBLISHED)
-def test_standard_model_takes_its_inputs_to_the_published_shape(model: str) -> None:
-    workload = loaded(model)
+@pytest.mark.parametrize("benchmark", one_model_a_family(map(standard, PUBLISHED)))
+def test_standard_model_takes_its_inputs_to_the_published_shape(benchmark: Benchmark) -> None:
+    workload = loaded(benchmark.model)
     module = workload.module.to(torch.bfloat16).eval()
     batch = {name: on_meta(value) for name, value in workload.inputs(0, torch.Generator()).items()}
     # Fake: libraries read no values while they trace
     with torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True):
         output = workload.output(workload.call(module, batch))
-    assert tuple(output.shape) == PUBLISHED[model][1]
+    assert tuple(output.shape) == PUBLISHED[benchmark.model][1]
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.model)
