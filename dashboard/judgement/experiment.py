@@ -98,21 +98,23 @@ def judge(cases: Sequence[Measured]) -> Judged:
     contradicting = set()
     means = {}
     for key, several in by_metric.items():
-        sessions_of_cases = [case.by_session for case in several if case.pairs]
-        if sessions.contradict(sessions_of_cases):
+        if sessions.contradict([case.by_session for case in several if not _repeated(case)]):
             contradicting.add(key)
+        sessions_of_cases = [case.by_session for case in several if case.pairs]
         if len(sessions_of_cases) > 1:
             means[key] = sessions.mean_looks(sessions_of_cases)
 
     by_case = _looks_at(cases, contradicting)
-    tested = [at for at, case in enumerate(cases) if _repeated(case) is None]
-    p = [_best_p(by_case[at]) for at in tested]
+    tested = zip(cases, by_case, strict=True)
+    p = [_best_p(its_looks) for case, its_looks in tested if not _repeated(case)]
     p += [_best_p(mean_looks) for _, mean_looks in means.values()]
     limit = looks.discovery_limit(p)
 
     changes = []
     for case, its_looks in zip(cases, by_case, strict=True):
-        changes.append(_repeated(case) or _changed(case, its_looks, limit))
+        is_by_session = case.metric.key in contradicting
+        change = _changed(case, its_looks, limit, is_by_session=is_by_session)
+        changes.append(_repeated(case) or change)
     of_means = {}
     for key, (mean, its_looks) in means.items():
         of_means[key] = _mean_change(by_metric[key][0].metric, mean, its_looks, limit)
@@ -146,14 +148,15 @@ def _best_p(its_looks: Sequence[Look]) -> float:
     return min((look.p for look in its_looks), default=1.0)
 
 
-def _changed(case: Measured, its_looks: list[Look], limit: float) -> Change:
+def _changed(case: Measured, its_looks: list[Look], limit: float, *, is_by_session: bool) -> Change:
     """The change of a case by its looks; without a verdict before the first."""
     pairs = len(case.pairs)
     if not its_looks:
         effect = float(np.mean(case.values)) if pairs else math.nan
         return Change(case.case, case.metric, effect, pairs=pairs, is_ratio=case.is_ratio)
     effect, low, high = looks.interval_of(its_looks)
-    pairs = min(pairs, looks.LOOKS[-1])
+    if not is_by_session:
+        pairs = its_looks[-1].pairs
     change = Change(case.case, case.metric, effect, low, high, pairs, is_ratio=case.is_ratio)
     return _decided(change, its_looks, limit, case.threshold, looks.CERTAIN_PAIRS)
 

@@ -76,6 +76,7 @@ def test_exchanged_sides_turn_every_change_round(seed: int) -> None:
 def test_pairs_after_a_look_wait_for_the_next(seed: int) -> None:
     six, eight = (judge(drawn(seed, EFFECTS, pairs)).changes for pairs in (6, 8))
     assert [change.effect for change in six] == [change.effect for change in eight]
+    assert {change.pairs for change in eight} == {6}
 
 
 def test_real_change_is_likely_with_three_pairs_and_certain_with_six() -> None:
@@ -150,6 +151,12 @@ def test_sessions_that_contradict_each_other_are_said_and_become_the_values() ->
     judged = judge(cases)
     assert judged.contradicting == {"latency_ms"}
     assert not any(change.is_certain for change in judged.changes)
+
+
+def test_memory_that_repeats_contradicts_nothing() -> None:
+    pairs = [Pair(1.5 + at / 1e6, 1.8, str(at // 2)) for at in range(6)]
+    cases = [Measured(case, METRICS["peak_memory_gb"], pairs) for case in range(10)]
+    assert judge(cases).contradicting == set()
 
 
 def test_sessions_that_agree_are_pooled() -> None:
