@@ -31,7 +31,6 @@ SHOWN: Shown = (
     ("h100-job", DESK, "light"),
     ("h100-benchmarks", DESK, "dark"),
     ("h200-compare", DESK, "light"),
-    ("compile-calls", DESK, "light"),
     ("advisor", DESK, "light"),
 )
 MEASURED: Shown = (("bisection", DESK, "light"),)
@@ -71,6 +70,7 @@ LINKS: Links = {  # page -> where a link to it is found, and which
 
 
 DEMO: Links = {  # as LINKS, of what was recorded
+    "alert": (f"/alerts/?{CONFIRMED}&machine=h100-80gb-hbm3", "[data-row] th a"),
     "h200-compare": ("/compare/?base=2.11.0&new=2.15.0&machine=h200", None),
     "h100-benchmarks": (f"/benchmarks/?{IMPORTED}", None),
     "h100-series": (
@@ -78,11 +78,6 @@ DEMO: Links = {  # as LINKS, of what was recorded
         None,
     ),
     "h100-job": ("{h100-series}", "tbody th a[href^='/jobs/']"),
-    "counted-pair": (
-        "/compare/?base=2.14.1&new=2.15.0&machine=cpu-2c&metric=compile_calls&model=resnet50",
-        "td a[href^='/jobs/pair/']",
-    ),
-    "compile-calls": ("{counted-pair}", "a[href^='/jobs/pair/calls/']"),
 }
 
 
