@@ -311,8 +311,6 @@ class CaseKernelsDocument(TypedDict):
     metric: str
     # Which kernels, in words.
     sentence: str
-    # How device_ms changed with launches evened out; empty where all are alike.
-    evened: str
     # Of the older build.
     base_job: str
     # Of the newer build.
@@ -338,8 +336,7 @@ class ReportDocument(TypedDict):
     models: dict[str, ModelAnswerDocument]
     # Metric by metric, the largest changes first.
     cases: list[ReportedCaseDocument]
-    # Of the cases whose latency or device time changed, and of those whose device time is undecided
-    # and whose launches differ; 40 at most.
+    # Of the cases whose latency or device time changed; 40 at most.
     kernels: list[CaseKernelsDocument]
 
 

@@ -48,11 +48,6 @@ WORDS: dict[str, str] = {
     "guards while it compiles. The call overhead, which is measured, took its place.",
     "kernel profile": "What ran on the device in a step, kernel by kernel (on a CPU: operator by "
     "operator), as the profiler recorded it. Two profiles show which kernels account for a change.",
-    "launches evened out": "An estimate of how a device time changed but for how Inductor launched "
-    "each kernel, which it chooses by timing, in each process that finds no choice in its cache. "
-    "Each kernel takes the time of its fastest launch in the processes of its side; where both "
-    "builds have its source and launched it otherwise, it counts as unchanged. The range is that "
-    "of all pairs of processes on one GPU, not a confidence interval.",
     "shape sweep": "A walk through a list of batch sizes and lengths in one process: what each new "
     "shape costs in compiling, and how many steps are slow because of it.",
     "soak": "Some hundred steps that a job was asked to run to see whether memory grows.",

@@ -61,9 +61,6 @@ class CaseKernels(Schema):
     config: str
     metric: str
     sentence: str = Field(description="Which kernels, in words.")
-    evened: str = Field(
-        description="How device_ms changed with launches evened out; empty where all are alike."
-    )
     base_job: UUID = Field(description="Of the older build.")
     new_job: UUID = Field(description="Of the newer build.")
 
@@ -132,8 +129,7 @@ class Answered(Schema):
     )
     cases: list[ReportedCase] = Field(description="Metric by metric, the largest changes first.")
     kernels: list[CaseKernels] = Field(
-        description="Of the cases whose latency or device time changed, and of those whose device "
-        "time is undecided and whose launches differ; 40 at most."
+        description="Of the cases whose latency or device time changed; 40 at most."
     )
 
 

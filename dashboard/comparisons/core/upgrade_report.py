@@ -15,7 +15,6 @@ from dashboard.language.metrics import METRICS, Metric
 from dashboard.language.wording import plural, quantity
 from dashboard.results.core.kernel_words import ONE_PROFILE
 from dashboard.results.core.known_changes import KnownChange, KnownCost
-from dashboard.results.core.launches import EvenedChange
 
 Evidence = Literal["significant", "suspected", "no change found", "not enough data"]
 """suspected: it would be significant if each side had six processes."""
@@ -61,7 +60,6 @@ _MAX_ROWS = 40  # of changed cases in Markdown; all of them are in the CSV
 class CaseKernels:
     """Which kernels account for a case's change, in a sentence. base_job, new_job: whose.
 
-    evened: what is left of it in all processes when no launch counts; None where all launch alike.
     known_changes, known_costs: those that these kernels show.
     """
 
@@ -69,23 +67,13 @@ class CaseKernels:
     base_job: str
     new_job: str
     sentence: str
-    evened: EvenedChange | None
     known_changes: Sequence[KnownChange] = ()
     known_costs: Sequence[KnownCost] = ()
 
     @property
-    def left(self) -> str:
-        """In words, may be empty."""
-        return self.evened.words if self.evened else ""
-
-    @property
     def text(self) -> str:
         """The sentence is of two jobs, where the row that it stands in is of all."""
-        of_two = f"In one job of each side, {self.sentence[0].lower()}{self.sentence[1:]}"
-        if self.evened is None:
-            return of_two
-        processes = f"{self.evened.processes} processes a side"
-        return f"{of_two} Device time with launches evened out, of {processes}: {self.left}."
+        return f"In one job of each side, {self.sentence[0].lower()}{self.sentence[1:]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +206,6 @@ def _kernels_document(kernels: CaseKernels) -> dict[str, str]:
         "config": case.config,
         "metric": kernels.row.effect.metric.key,
         "sentence": kernels.sentence,
-        "evened": kernels.left,
         "base_job": kernels.base_job,
         "new_job": kernels.new_job,
     }

@@ -83,7 +83,6 @@ def context(
         "rows": listed,
         "case_jobs": jobs_of_cases(listed, base, new, table.metric.key),
         "kernels": _kernels_by_case(kernels, table.metric),
-        "evened": _evened_suspicions(report, kernels),
         "has_parts": any(row.changed_part for row in listed),
         "shown": len(rows),
         **_filter_context(case_filter, choices),
@@ -99,15 +98,6 @@ def _kernels_by_case(kernels: Sequence[CaseKernels], metric: Metric) -> dict[Key
     if metric.key not in EXPLAINED_METRICS:
         return {}
     return {each.row.case.key: each for each in kernels}
-
-
-def _evened_suspicions(report: UpgradeReport, kernels: Sequence[CaseKernels]) -> list[CaseKernels]:
-    """What is left of the device times that are suspected to have changed, without launches."""
-    suspected = set[Key]()
-    for finding in report.overall.judgement.suspected:
-        if finding.metric.key == "device_ms":
-            suspected.add(finding.row.case.key)
-    return [each for each in kernels if each.evened and each.row.case.key in suspected]
 
 
 def _shown_models(

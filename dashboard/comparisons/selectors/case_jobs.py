@@ -62,15 +62,10 @@ SideValues = dict[tuple[str, str], list[JobValue]]
 
 @dataclass(frozen=True, slots=True)
 class CaseJobs:
-    """Of each side one job of a case.
-
-    devices: of each device that both sides have, the jobs of either, newest first; the device with
-        most jobs of both first.
-    """
+    """Of each side one job of a case."""
 
     base: UUID
     new: UUID
-    devices: Sequence[tuple[Sequence[UUID], Sequence[UUID]]]
 
 
 def jobs_of_cases(
@@ -88,25 +83,16 @@ def jobs_of_cases(
     jobs = {}
     for key in bases:
         if key in news:
-            shared = _shared_devices(bases[key], news[key])
-            device = shared[0] if shared else None
+            device = _shared_device(bases[key], news[key])
             pair = _nearest_medians(_on_device(bases[key], device), _on_device(news[key], device))
-            jobs[key] = CaseJobs(
-                *pair,
-                [(_jobs(bases[key], each), _jobs(news[key], each)) for each in shared],
-            )
+            jobs[key] = CaseJobs(*pair)
     return jobs
 
 
-def _shared_devices(base: Sequence[JobValue], new: Sequence[JobValue]) -> list[str]:
-    """Those of which both sides have jobs; of which the side that has fewer has most, first."""
-    counts = [Counter(each.device for each in values) for values in (base, new)]
-    fewest = counts[0] & counts[1]
-    return sorted(fewest, key=lambda device: (fewest[device], device), reverse=True)
-
-
-def _jobs(values: Iterable[JobValue], device: str) -> list[UUID]:
-    return [each.job for each in _on_device(values, device)]
+def _shared_device(base: Sequence[JobValue], new: Sequence[JobValue]) -> str | None:
+    """The one of which the side that has fewer jobs has most; None where they share none."""
+    fewest = Counter(each.device for each in base) & Counter(each.device for each in new)
+    return max(fewest, key=lambda device: (fewest[device], device), default=None)
 
 
 def _of_cases(

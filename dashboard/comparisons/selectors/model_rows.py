@@ -52,15 +52,6 @@ class ModelRow:
     is_starred: bool
 
     @property
-    def evened(self) -> str:
-        """How its device time changed with launches evened out, of a single case."""
-        only = self.kernels[0] if len(self.kernels) == 1 else None
-        mean = self.group.mean_of("device_ms")
-        if only is None or only.evened is None or mean is None or mean.matched != 1:
-            return ""
-        return f"{only.left}, {only.evened.processes} processes a side"
-
-    @property
     def sizes(self) -> dict[str, str]:
         """By metric how large a certain change is, where its percentage alone misleads, and a
         single case has it.
