@@ -23,6 +23,7 @@ LARGEST_INTEGER = 2**53  # floats have every integer up to here
 # Headers that say more of the next file, as its name where that is long
 HEADERS = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE)
 LONGEST_HEADER_BYTES = 8 * 2**10
+MOST_FILES = 10_000  # of an archive
 _PATH_RECORD = re.compile(rb"\d+ path=([^\n]*)\n")
 _PIECE_BYTES = 2**20
 
@@ -96,7 +97,7 @@ def tar_files(
     Raises Refused.
     """
     name = ""
-    read = 0
+    read = files = 0
     while (header := stream.read(tarfile.BLOCKSIZE)).strip(b"\0"):
         try:
             entry = tarfile.TarInfo.frombuf(header, "utf-8", "replace")
@@ -118,6 +119,9 @@ def tar_files(
         content = stream.read(min(entry.size, most_bytes_of_file + 1))
         _skip(stream, padded - len(content))
         if entry.isfile():
+            files += 1
+            if files > MOST_FILES:
+                raise Refused(f"it has more than {MOST_FILES} files")
             yield name or entry.name, content
         name = ""
 

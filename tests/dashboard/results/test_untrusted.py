@@ -17,7 +17,7 @@ from dashboard.results.core.code_diff import ARCHIVE, code_files, normalized
 from dashboard.results.core.compile_diff import CALLS, read_calls
 from dashboard.results.core.compile_flame import frames
 from dashboard.results.core.structured_trace import LOG, TRACE
-from dashboard.results.core.untrusted import HEADERS, tar_files
+from dashboard.results.core.untrusted import HEADERS, MOST_FILES, tar_files
 from tests.builders import alerting
 from tests.builders.archives import leave, packed
 from tests.builders.call_tables import packed_calls
@@ -79,6 +79,12 @@ def test_files_have_the_names_that_tar_gave_them(format: int, name: str) -> None
 def test_size_that_cannot_be_is_refused(size: int) -> None:
     with pytest.raises(Refused):
         read(tar((tarfile.REGTYPE, "a", b""), size=size))
+
+
+def test_archive_of_too_many_files_is_refused() -> None:
+    files = [(tarfile.REGTYPE, f"{number}", b"") for number in range(MOST_FILES + 1)]
+    with pytest.raises(Refused, match="more than 10000 files"):
+        dict(tar_files(io.BytesIO(tar(*files)), 16 * MIB, MIB))
 
 
 def test_larger_file_of_an_archive_is_cut_one_byte_beyond_its_limit() -> None:
