@@ -57,6 +57,7 @@ class Command(SiteCommand):
             help="which of our metrics one of theirs is, as 'Fwd Time (us)=latency_ms*0.001'; "
             "repeatable",
         )
+        parser.add_argument("--judge", action="store_true", help="ignored: each import is judged")
         parser.add_argument(
             "--dry-run", action="store_true", help="check and count, change nothing"
         )

@@ -34,6 +34,7 @@ class ImportTarget(Schema):
     track: Name = "import"
     label: Text = Field("", description="Shown with the run.")
     dry_run: bool = Field(False, description="Check and count, change nothing.")
+    judge: bool = Field(False, description="Ignored: each import is judged.", deprecated=True)
     build: Text = Field(
         "", description="Of another tool's file that names none: the label of the build."
     )

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from benchmarks_suite.commands import listing
-from benchmarks_suite.field.names import model_of
+from benchmarks_suite.field.names import FieldModel
 from dashboard.catalog.services.suite_catalog import sync_catalog
 from dashboard.models import Benchmark, Datum, Job, Machine
 from tests.builders.importing import FOLDER, imported
@@ -93,8 +93,7 @@ def test_csv_of_pytorchs_runners_joins_our_model_of_that_name(
     file = tmp_path / f"inductor_{suite}_bfloat16_inference_cuda_performance.csv"
     file.write_text(f"{HUD_HEADER}\n{row}\n")
     imported(str(file), "--machine=h100", "--build=2.13.0", "--at=2026-11-20T22:00+00:00")
-    model = model_of(name)
-    rows = Benchmark.objects.filter(model=model)
+    rows = Benchmark.objects.filter(model=FieldModel(name, suite, 8).model)
     assert set(rows.values_list("size", flat=True)) == {"smoke", "standard", "imported"}
 
 

@@ -247,7 +247,7 @@ def lines() -> bytes:
 
 def test_result_is_imported_once(caller: Caller) -> None:
     body = lines().splitlines()[0]
-    assert posted(caller, body, "?machine=lab").json() == {
+    assert posted(caller, body, "?machine=lab&judge=true").json() == {
         "added": 1,
         "known": 0,
         "refused": [],
