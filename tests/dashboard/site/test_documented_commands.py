@@ -48,10 +48,8 @@ NOT_RUN = {  # pattern -> why no test takes the command from its page
     "has one of its own",
     r"\S*python manage.py compare_builds": "installs a release, 4 GB: the slow test "
     "compare_first_time does it",
-    r"\S*python manage.py (shell|collectstatic)": "ten million data: the tests of pages make few",
     r"\S*python -m benchmarks_suite": "measures for minutes: tests/suite runs each command on a "
     "small case",
-    r"\S*python (-m )?tests[./]lab": "a yardstick that takes minutes and prints figures",
     r"python manage.py import_results (new|releases)": "the files of offline.md's own job: "
     "import.md's commands are run here",
     r"DATABASE_URL=|\S*python manage.py (createsuperuser|add_worker)": "make up with your servers",
