@@ -41,6 +41,7 @@ from dashboard.models import (
     Run,
     Severity,
     TorchBuild,
+    Track,
     Worker,
 )
 from dashboard.results.core.level_sql import WARM_UP_POSITIONS
@@ -62,8 +63,11 @@ _RANKS = (Severity.HIGH, Severity.MEDIUM, Severity.LOW)
 STEP = timedelta(milliseconds=1)  # between the planned times of jobs, which give their order
 
 
-def start_due(*, now: datetime) -> int:
-    """Start what can be started, the most severe regressions first; how many."""
+def start_due(*, now: datetime, track: Track | None = None) -> int:
+    """Start what can be started, the most severe regressions first; how many.
+
+    track: of this one alone; None: of all.
+    """
     suspected = AlertGroup.objects.filter(
         OPEN,
         evidence_state=EvidenceState.SUSPECTED,
@@ -71,6 +75,8 @@ def start_due(*, now: datetime) -> int:
         alerts__series__benchmark__imported=False,
     ).distinct()
     measurable = suspected.exclude(kind=Kind.SILENCE)
+    if track is not None:
+        measurable = measurable.filter(track=track)
     started = 0
     for group in sorted(measurable, key=_rank):
         with isolated("confirmation could not be started", group=group.pk):

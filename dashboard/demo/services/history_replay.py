@@ -145,7 +145,7 @@ class _Replay:
         self._date(result.finished_at)
         detection.detect_due()
         conclusions.advance_all(now=result.finished_at)
-        confirmations.start_due(now=result.finished_at)
+        confirmations.start_due(now=result.finished_at, track=self.track)
         self._date(result.finished_at)
         return True
 
