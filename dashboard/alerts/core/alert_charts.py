@@ -41,8 +41,8 @@ class Step:
     unit: "percent" of the level before, or the plain "difference".
     since_ms: from then on the level before was held; None: from the first point.
     until_ms: from then on the level is back, or another; None: it is held.
-    variants: of the two builds, empty of a plain one: points of other variants are of neither
-        level. Empty where no build is known.
+    variants: of the builds before and after, "" of a plain one: a level is of its own variant's
+        points alone. None where a build is not known.
     """
 
     at_ms: int
@@ -52,11 +52,11 @@ class Step:
     unit: str
     until_ms: int | None = None
     since_ms: int | None = None
-    variants: frozenset[str] = frozenset()
+    variants: tuple[str, str] | None = None
 
     def compares(self, build: str) -> bool:
         """Whether the build has the settings of one of the two."""
-        return not self.variants or variant_of(build) in self.variants
+        return self.variants is None or variant_of(build) in self.variants
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +157,11 @@ def pause(at_ms: NDArray[np.int64]) -> tuple[int, int] | None:
 
 def sides(line: ChartLine, step: Step) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which points are of the level before, and which of the one after."""
-    compared = np.array([step.compares(build) for build in line.build], dtype=bool)
-    before = compared & (line.at_ms < step.at_ms)
-    after = compared & (line.at_ms >= step.at_ms)
+    before, after = line.at_ms < step.at_ms, line.at_ms >= step.at_ms
+    if step.variants is not None:
+        variants = np.array([variant_of(build) for build in line.build])
+        before &= variants == step.variants[0]
+        after &= variants == step.variants[1]
     if step.since_ms is not None:
         before &= line.at_ms >= step.since_ms
     if step.until_ms is not None:
@@ -220,7 +222,7 @@ def _levels(line: ChartLine, step: Step, level: float | None) -> list[dict[str, 
         return []
     if level:
         before, after = (100 * (value / level - 1) for value in (before, after))
-    first, last = int(line.at_ms.min()), int(line.at_ms.max())
+    first, last = int(line.at_ms.min()), int(line.at_ms[sides(line, step)[1]].max())
     held = first if step.since_ms is None else max(first, step.since_ms)
     until = last if step.until_ms is None else step.until_ms
     return [

@@ -10,7 +10,6 @@ import numpy as np
 
 from dashboard.alerts.core.alert_charts import Process, Step, sides
 from dashboard.alerts.selectors.alerts import DECISION_IN_BRIEF, STANDING
-from dashboard.alerts.selectors.documents import builds_of
 from dashboard.alerts.selectors.facts import same_case
 from dashboard.alerts.selectors.pairs import data_of_case, is_warm_up
 from dashboard.alerts.selectors.reversals import LaterChange, reversal_among
@@ -98,6 +97,9 @@ def step_of(alert: Alert) -> Step:
 
 def _step(alert: Alert, others: Sequence[Alert]) -> Step:
     since, until = _neighbours(alert, others)
+    variants = None
+    if alert.base is not None and alert.new is not None:
+        variants = variant_of(alert.base.label), variant_of(alert.new.label)
     return Step(
         milliseconds(alert.planned_at),
         alert.effect,
@@ -106,7 +108,7 @@ def _step(alert: Alert, others: Sequence[Alert]) -> Step:
         alert.unit,
         until_ms=milliseconds(until) if until else None,
         since_ms=milliseconds(since) if since else None,
-        variants=frozenset(variant_of(build.label) for build in builds_of(alert)),
+        variants=variants,
     )
 
 

@@ -13,6 +13,7 @@ from dashboard.alerts.core.alert_charts import (
     pairs_figure,
     pause,
 )
+from dashboard.catalog.core.versions import variant_of
 from dashboard.language.metrics import METRICS
 from tests.builders.read_data import line
 
@@ -49,6 +50,16 @@ def test_levels_end_where_the_series_changed_before_and_after() -> None:
     before, after, _ = change_figure(points, None, between, LATENCY)["data"]
     assert before["x"] == [points.at_ms[3], points.at_ms[5]]
     assert after["y"] == pytest.approx([100.0, 100.0])
+
+
+def test_level_after_a_setting_is_of_points_with_the_setting_alone() -> None:
+    points = line([10.0, 10.0, 10.0, 14.0, 14.0, 10.0, 10.0, 10.0])
+    builds = ["2.15.0"] * 3 + ["2.15.0~scalar"] * 2 + ["2.15.0"] * 3
+    of_setting = replace(step(points), variants=("", variant_of("2.15.0~scalar")))
+    shown = replace(points, build=builds)
+    _, after, _ = change_figure(shown, None, of_setting, LATENCY)["data"]
+    assert after["y"] == pytest.approx([40.0, 40.0])
+    assert after["x"][1] == points.at_ms[4]
 
 
 def test_the_control_is_percent_of_its_own_level() -> None:
