@@ -108,19 +108,8 @@ def read(place: SeriesLocation, builds: Sequence[TrackBuild], config: str = "") 
     not_judged = 0
     ages = {build.build: age for age, build in enumerate(builds)}
     labels = {build.build: short_label(build.label) for build in builds}
-    parameters: dict[str, Any] = {
-        "machine": place.machine.pk,
-        "track": place.track.pk,
-        "metrics": [*SUMMARY],
-        "config": config,
-        "eager": EAGER,
-        "not_judged": [*ACCURACY_NOT_JUDGED],
-        "since": (place.at.astimezone(UTC) - timedelta(days=DAYS)).date(),
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(f"{_NOW} UNION ALL {_DAYS} ORDER BY 1 NULLS FIRST", parameters)
-        rollups = cursor.fetchall()
-    for day, build, family, mode, metric, count, linked, total, without_judgement in rollups:
+    for rollup in _rollups(place, config):
+        day, build, family, mode, metric, count, linked, total, without_judgement = rollup
         if day is None:
             not_judged += without_judgement
             age = ages.get(build, len(ages))
@@ -148,6 +137,23 @@ def read(place: SeriesLocation, builds: Sequence[TrackBuild], config: str = "") 
         rows.append(FamilyRow(family, mode, figures))
     passing, cases = _passing(rows)
     return Families(rows, passing, cases, not_judged, has_builds, in_turn)
+
+
+def _rollups(place: SeriesLocation, config: str) -> list[tuple[Any, ...]]:
+    """Rows of `_NOW`, whose day is None, then those of `_DAYS`, oldest first. One query."""
+    parameters: dict[str, Any] = {
+        "machine": place.machine.pk,
+        "track": place.track.pk,
+        "metrics": [*SUMMARY],
+        "config": config,
+        "eager": EAGER,
+        "not_judged": [*ACCURACY_NOT_JUDGED],
+        "since": (place.at.astimezone(UTC) - timedelta(days=DAYS)).date(),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(f"{_NOW} UNION ALL {_DAYS} ORDER BY 1 NULLS FIRST", parameters)
+        rollups: list[tuple[Any, ...]] = cursor.fetchall()
+    return rollups
 
 
 def _passing(rows: list[FamilyRow]) -> tuple[int, int]:
