@@ -51,7 +51,7 @@ def main() -> int:
         small_disk(folder / "worker") as disk,
         mailbox() as mails,
         receiver() as hooks,
-        local_site(folder, **environment(folder)) as site,
+        local_site(folder, migrated=False, **environment(folder)) as site,
     ):
         connect(folder)
         from tests.end_to_end.chaos_site import ChaosSite
