@@ -23,7 +23,7 @@ REACHES = 0.75
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What one metric of one case does from A to B.
+    """Change of one metric of one case from A to B.
 
     effect: ln(B / A), or B − A where logs cannot be taken (`is_ratio`).
     low, high: the ends of its interval, in the same unit; infinite where none is known.
@@ -54,7 +54,7 @@ class Change:
 
     @property
     def worst(self) -> float:
-        """How much worse it can be, in the unit of `amount`; infinite without an interval."""
+        """Most that it can be worse, in the unit of `amount`; infinite without an interval."""
         low, high = self.interval
         return high if self.metric.lower_is_better else -low
 
@@ -70,7 +70,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a set of changes says.
+    """Sum of a set of changes.
 
     counts: changes of each verdict.
     bound: how much worse, at most, anything is that did not get worse; infinite where that is not
@@ -106,7 +106,7 @@ def answer(changes: Iterable[Change]) -> Answer:
 
 
 def of_trend(case: Hashable, metric: Metric, effect: float, low: float, high: float) -> Change:
-    """What the detector says of a level in a series, in logs: likely at most, as no pairs of
+    """Change of a level in a series, by the detector, in logs: likely at most, as no pairs of
     processes show it.
     """
     verdict = verdict_of(metric, effect, low, high, threshold_of(metric))

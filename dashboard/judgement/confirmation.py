@@ -1,4 +1,4 @@
-"""When to stop measuring a suspected change again: pairs in, how it ends out.
+"""The stop rule of a confirmation: pairs in, its end out.
 
 After each pair from FEWEST on the interval of the pairs' mean is looked at, as in looks.py: each p
 counts as many times as there are planned looks. Here there are more, one for each pair; the looks
@@ -50,7 +50,7 @@ def _reach_of(freedom: int) -> float:
 
 
 def ending(seen: Bounds, pairs: int, suspected: float, least: float, most: int = MOST) -> Ending:
-    """How it ends after these pairs of at most so many; open asks for one more.
+    """End of a confirmation after these pairs of at most so many; open asks for one more.
 
     suspected: the size that the detector saw. least: an effect that is worth an alert. All are
     positive in the direction that was suspected.

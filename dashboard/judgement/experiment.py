@@ -21,7 +21,7 @@ from dashboard.judgement.pairs import Pair
 from dashboard.language.metrics import COMPILE_CALLS, Metric
 
 FEWEST_PAIRS = 2
-"""Of values that repeat, and of changes beyond all that is known of the case."""
+"""Pairs that decide where values repeat, or a change is beyond all that is known of the case."""
 BEYOND = 2.0
 """Times what processes of one build ever differed by."""
 LARGE = 15.0
@@ -132,8 +132,8 @@ def _looks_at(cases: Sequence[Measured], contradicting: set[str]) -> list[list[L
         for row, at in enumerate(places):
             kept = _values(cases[at], by_session=key in contradicting)[: looks.LOOKS[-1]]
             values[row, : len(kept)] = kept
-        found = looks.looks_at(values)
-        for at, its_looks in zip(places, found, strict=True):
+        looks_of_cases = looks.looks_at(values)
+        for at, its_looks in zip(places, looks_of_cases, strict=True):
             by_case[at] = its_looks
     return by_case
 

@@ -21,9 +21,9 @@ PLANNED = 10 / 3
 variance) to 5.0% (a case's own), by simulation of 400,000 tests."""
 ERROR = 0.05
 FALSE_DISCOVERY_RATE = 0.05
-"""Of the changes of an experiment, the share that may be none."""
+"""Share of the reported changes of an experiment that may be none."""
 PRIOR_SHARE = 0.25
-"""Of the degrees of freedom that a prior is estimated from, what it is worth at most: that of five
+"""Most that a prior is worth of the degrees of freedom it is estimated from: that of five
 cases is a guess itself."""
 TRIMMED = 20
 """Pairs of which the lowest and the highest are left out: one process that was far off."""

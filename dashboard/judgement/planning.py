@@ -1,4 +1,4 @@
-"""What to measure next: the pairs that a change still needs, from its own interval."""
+"""Plan of what to measure next: the pairs that a change still needs, from its own interval."""
 
 import math
 from dataclasses import dataclass

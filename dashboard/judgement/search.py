@@ -19,7 +19,7 @@ HALFWAY = 0.5  # between the ends: less is like base, more is like new
 
 
 class Round(NamedTuple):
-    """What a process of each end and of one build between them measured in turn, in logs where
+    """Values of a process of each end and of one build between, measured in turn, in logs where
     these exist; NaN where the candidate brought nothing.
     """
 
@@ -29,7 +29,7 @@ class Round(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What is known of a candidate. Intervals are infinite where too few rounds say anything.
+    """Evidence on a candidate. Intervals are infinite where too few rounds say anything.
 
     share: how far from base to new it lies, 0 … 1.
     change, ends: what it and the new end do, against base.

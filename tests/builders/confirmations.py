@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from django.utils import timezone
 
-from dashboard.alerts.services import conclusions, detection
+from dashboard.alerts.services import conclusions, confirmations, detection
 from dashboard.models import AlertGroup, Job, Purpose, Worker
 from tests.builders import site
 from tests.builders.alerting import end_job, measured, noise
@@ -61,3 +61,13 @@ def by_build(slower_percent: float) -> Callable[[Job, int], float]:
     values = noise(200, percent=0.5, seed=3)
     factors = {NEW: 1 + slower_percent / 100}
     return lambda job, place: values[place] * factors.get(job.run.build.label, 1.0)
+
+
+def confirmed_regression() -> AlertGroup:
+    """A latency that is 10% slower since 2.14.0, as its confirmation found; no cause is known."""
+    living_worker()
+    group = suspected()
+    confirmations.start_due(now=group.created_at)
+    answer(by_build(10))
+    group.refresh_from_db()
+    return group

@@ -89,7 +89,7 @@ def pairs(by_release: ByRelease, old: str, new: str) -> Iterator[tuple[Document,
 
 
 def changes(by_release: ByRelease, old: str, new: str, metric: str) -> list[float]:
-    """Of each pair the logarithm of new / old."""
+    """Logarithm of new / old, pair by pair."""
     logs = []
     for before, after in pairs(by_release, old, new):
         both = values([before, after], metric)

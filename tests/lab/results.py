@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def fields() -> dict[str, str]:
-    """What the template asks for."""
+    """Fields that the template asks for."""
     documents = read_all()
     one_gpu = [each for each in documents if each["benchmark"]["family"] != DISTRIBUTED]
     several_gpus = [each for each in documents if each["benchmark"]["family"] == DISTRIBUTED]
@@ -88,7 +88,7 @@ def summary(documents: Sequence[Document]) -> str:
 
 
 def machines(documents: Sequence[Document]) -> str:
-    """How many GPUs of each kind measured."""
+    """Numbers of GPUs of each kind, in words."""
     devices: dict[str, set[str]] = defaultdict(set)
     for document in documents:
         devices[gpu_of(document)].add(document["environment"]["machine"]["device_id"])

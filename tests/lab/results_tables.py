@@ -110,7 +110,7 @@ def article() -> Rows:
 
 
 def speedups(groups: Groups) -> Rows:
-    """Of each of the suite's own cases its newest release."""
+    """Newest release of each of the suite's own cases."""
     header = "benchmark", "config", "torch", "speedup", "by the GPU's time"
     yield *header, "cold start, s", "peak memory, GB", "eager's"
     for (benchmark, config), by_release in sorted(groups.items()):

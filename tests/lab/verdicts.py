@@ -1,4 +1,4 @@
-"""How often judgement's words are right: pages of simulated pairs, judged by the site's own code.
+"""Rates at which judgement's words are right: simulated pages, judged by the site's own code.
 
     python -m tests.lab.verdicts [--cell NAME] [--pages 1000] [--seed 1]
 
@@ -83,7 +83,7 @@ def _in_time(series: Floats, cases: int, pairs: int) -> Floats:
 
 
 def load(rng: np.random.Generator, cases: int, pairs: int) -> Floats:
-    """What a shared host does: AR(1) of .95 from process to process, 3%; and 1% of its own."""
+    """Noise of a shared host: AR(1) of .95 from process to process, 3%; and 1% of its own."""
     count = cases * pairs * 2
     shocks = rng.normal(0, 0.03 * np.sqrt(1 - 0.95**2), count)
     series = np.empty(count)
@@ -106,7 +106,7 @@ def drift(whole: float) -> Noise:
 
 @dataclass(frozen=True)
 class Situation:
-    """How a page is measured.
+    """Way of measuring a page.
 
     effect: of CHANGED_CASES cases. sessions: among which the pairs are spread evenly.
     common, own: by how much a build is served otherwise in a session: for all cases, for each.
@@ -249,20 +249,22 @@ def power(pages: int, seed: int) -> None:
     .4, .8 with false discoveries ≤ .05. Cases that became less certain with more pairs: 0.
     """
     for name, noise in (("noise 1%", normal(0.01)), ("modes 4%", modes(0.04))):
-        found: dict[int, list[float]] = {pairs: [] for pairs in STAGES}
+        certain_shares: dict[int, list[float]] = {pairs: [] for pairs in STAGES}
         false: dict[int, list[float]] = {pairs: [] for pairs in STAGES}
         less_certain = 0
         for page in pages_of(Situation(noise, effect=0.03), pages, seed):
             before = np.zeros(len(page.truth), dtype=bool)
             for pairs in STAGES:
                 certain = certain_of(page.at_stage(pairs))
-                found[pairs].append(float(certain[page.truth > 0].mean()))
+                certain_shares[pairs].append(float(certain[page.truth > 0].mean()))
                 wrong = certain[page.truth == 0].sum()
                 false[pairs].append(float(wrong / max(1, certain.sum())))
                 less_certain += int((before & ~certain).sum())
                 before = certain
         for pairs in STAGES[1:]:
-            rates = f"certain {mean(found[pairs])}   false discoveries {mean(false[pairs])}"
+            rates = (
+                f"certain {mean(certain_shares[pairs])}   false discoveries {mean(false[pairs])}"
+            )
             print(f"+3%, {name}, {pairs:2} pairs: {rates}")
         print(f"+3%, {name}, became less certain: {less_certain} of {60 * pages} cases")
 
@@ -302,7 +304,7 @@ def confirmation(pages: int, seed: int) -> None:
 def confirmations(
     effect: float, suspected: float, noise: Noise, tries: int, seed: int, most: int = MOST
 ) -> str:
-    """How tests of a change of so many percent end."""
+    """Ends of tests of a change of so many percent."""
     rng = np.random.default_rng(seed)
     errors = noise(rng, tries, most)
     differences = np.log1p(effect / 100) + errors[:, :, 1] - errors[:, :, 0]
@@ -438,11 +440,13 @@ def own_sessions(pages: int, seed: int) -> None:
     for scale, effect, pairs in ((0.01, 0.03, 6), (0.03, 0.06, 6), (0.03, 0.06, 12)):
         for sessions in (1, 3):
             situation = Situation(normal(scale), effect=effect, sessions=sessions, pairs=pairs)
-            found = []
+            certain_shares = []
             for page in pages_of(situation, pages, seed):
-                found.append(float(certain_of(page.at_stage(pairs))[:CHANGED_CASES].mean()))
+                certain_shares.append(
+                    float(certain_of(page.at_stage(pairs))[:CHANGED_CASES].mean())
+                )
             name = f"noise {scale:.0%}, +{effect:.0%}, {pairs} pairs, {sessions} sessions"
-            print(f"{name}: certain {mean(found)}")
+            print(f"{name}: certain {mean(certain_shares)}")
 
 
 def decided_outliers(pages: int, seed: int) -> None:

@@ -98,7 +98,7 @@ def feed(request: HttpRequest) -> HttpResponse:
 @conditional_page
 @cache_control(max_age=FRESH_S)
 def alerts_badge(request: HttpRequest) -> HttpResponse:
-    """How many alerts are open, with the inbox's filters."""
+    """Number of open alerts, with the inbox's filters."""
     count = inbox.listing(_filters(request), timezone.now()).count()
     label = request.GET.get("label", "")[:60] or "torch.compile alerts"
     if count:

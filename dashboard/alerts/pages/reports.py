@@ -1,4 +1,4 @@
-"""What an alert is reported upstream with: the ready issue and its files."""
+"""The report of an alert upstream: the ready issue and its files."""
 
 import tempfile
 

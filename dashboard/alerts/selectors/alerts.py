@@ -111,7 +111,7 @@ def listing(chosen: Mapping[str, str]) -> QuerySet[AlertGroup]:
 
 
 def is_measurable(alerts: Iterable[Alert]) -> bool:
-    """Whether some of them can be measured again here: another tool's benchmarks cannot."""
+    """True where some can be measured again here: another tool's benchmarks cannot."""
     return not all(alert.series.benchmark.imported for alert in alerts)
 
 

@@ -174,7 +174,7 @@ class _Judging:
         return changes
 
     def _is_old(self, seen: SeriesPoint, newest: datetime) -> bool:
-        """Whether a change that is seen with this datum is no news."""
+        """True for a change that is no news, seen with this datum."""
         judged = self.stored.planned_at
         # An upgrade judges again, or for the first time, what the site before it had already
         if self.stored.version != str(VERSION) and judged is not None and seen.at <= judged:
@@ -209,7 +209,7 @@ def _begin(stored_states: Sequence[DetectorState]) -> list[_Judging]:
 def _adds_to_earlier_build(
     stored: DetectorState, detector: SeriesDetector, fresh: Sequence[SeriesPoint]
 ) -> bool:
-    """Whether a build that others followed was measured once more, where each build is a point."""
+    """True where each build is a point and one that others followed was measured once more."""
     if stored.series.track.kind != Track.Kind.VERSIONS or stored.planned_at is None:
         return False
     newest_build = detector.open[0].build if detector.open else None

@@ -47,7 +47,7 @@ class SearchProgress:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRounds:
-    """What a search has measured. rounds: by candidate. is_log: they are logarithms.
+    """Measurements of a search. rounds: by candidate. is_log: they are logarithms.
 
     processes: that brought a value, by build.
     """
@@ -77,14 +77,15 @@ def measured_rounds(of: Bisection) -> MeasuredRounds:
         [candidate] = by_build.keys() - {of.base_id, of.new_id} or [0]
         sides = (by_build[of.base_id], by_build[candidate], by_build[of.new_id])
         for measured in zip_longest(*sides, fillvalue=math.nan):
-            one = Round(*(math.log(value) if is_log else value for value in measured))
-            if math.isfinite(one.new - one.base):
-                rounds.setdefault(candidate, []).append(one)
+            values_in_turn = [math.log(value) if is_log else value for value in measured]
+            this_round = Round(*values_in_turn)
+            if math.isfinite(this_round.new - this_round.base):
+                rounds.setdefault(candidate, []).append(this_round)
     return MeasuredRounds(rounds, is_log, dict(processes))
 
 
 def _values(of: Bisection, statuses: dict[UUID, str]) -> dict[UUID, float]:
-    """What each job brought of the metric; of the status whether it passed."""
+    """Value of the metric by job; of the status, 1 where it passed."""
     if of.metric == STATUS_METRIC:
         return {job: float(status == Status.PASS) for job, status in statuses.items()}
     marked = InvalidPoint.objects.filter(series=OuterRef("series"), job_id=OuterRef("job"))

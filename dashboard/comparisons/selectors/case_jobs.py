@@ -62,7 +62,7 @@ SideValues = dict[tuple[str, str], list[JobValue]]
 
 @dataclass(frozen=True, slots=True)
 class CaseJobs:
-    """Of each side one job of a case."""
+    """Two jobs of a case, one of each side."""
 
     base: UUID
     new: UUID

@@ -77,7 +77,7 @@ _FINGERPRINT = f"""
 
 @dataclass(frozen=True, slots=True)
 class SideSource:
-    """What sides are made of, by ids; None: any. comparison: only what was measured for it."""
+    """Source of sides, by ids; None: any. comparison: only what was measured for it."""
 
     machine: int
     track: int | None = None

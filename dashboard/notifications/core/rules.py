@@ -60,7 +60,7 @@ class RuleSelection:
 
 
 def selects(rule: RuleSelection, event: EventFacts) -> bool:
-    """Whether the rule notifies of the event. States narrow what moved, not hand-overs."""
+    """True where the rule notifies of the event. States narrow what moved, not hand-overs."""
     subject = SUBJECTS.get(event.action)
     if subject not in (rule.subjects or USUAL_SUBJECTS):
         return False

@@ -159,7 +159,7 @@ def open_alert(group: AlertGroup) -> OpenAlert:
 
 
 def events_of_open(rule: Rule, end: datetime) -> Iterable[AlertEvent]:
-    """Of each open group that got worse its last event in a state that the rule selects, the most
+    """Last event, in a state that the rule selects, of each open group that got worse, the most
     severe first.
     """
     groups = AlertGroup.objects.filter(OPEN).exclude(direction=Direction.IMPROVEMENT)

@@ -8,12 +8,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from dashboard.alerts.services import bisecting, confirmations
+from dashboard.alerts.services import bisecting
 from dashboard.comparisons.services.bisections import advance_all
 from dashboard.models import AlertGroup, Bisection, Job, TorchBuild
 from tests.builders import site
 from tests.builders.alerting import end_job
-from tests.builders.confirmations import NEW, answer, by_build, living_worker, suspected
+from tests.builders.confirmations import NEW, confirmed_regression
 from tests.builders.reading import page_text
 
 pytestmark = pytest.mark.django_db
@@ -24,13 +24,9 @@ BETWEEN = ("2.13.1", "2.13.2", "2.13.3")
 @pytest.fixture
 def confirmed() -> AlertGroup:
     """10% slower since 2.14.0; its base is 2.13.0 or older, with three builds between."""
-    living_worker()
-    group = suspected()
-    confirmations.start_due(now=group.created_at)
-    answer(by_build(10))
+    group = confirmed_regression()
     for label in BETWEEN:
         site.build(label)
-    group.refresh_from_db()
     return group
 
 

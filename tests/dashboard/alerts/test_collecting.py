@@ -11,14 +11,14 @@ from django.utils import timezone
 
 from dashboard.alerts.selectors import collected_evidence
 from dashboard.alerts.selectors.collected_evidence import CollectedEvidence
-from dashboard.alerts.services import collecting, confirmations, detection
+from dashboard.alerts.services import collecting, detection
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import AlertGroup, Config, Job, Run, Series
 from dashboard.results.core.structured_trace import LOG, TRACE
 from dashboard.runs.services.dispatch import LOWEST_PRIORITY, PRIORITIES, dispatch, priority
 from tests.builders.alerting import end_job
 from tests.builders.archives import leave, packed
-from tests.builders.confirmations import NEW, answer, by_build, living_worker, suspected
+from tests.builders.confirmations import NEW, confirmed_regression
 from tests.builders.people import viewer
 from tests.builders.reading import page_text
 
@@ -27,13 +27,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def confirmed() -> AlertGroup:
-    """10% slower since 2.14.0; nothing points at a cause."""
-    living_worker()
-    group = suspected()
-    confirmations.start_due(now=group.created_at)
-    answer(by_build(10))
-    group.refresh_from_db()
-    return group
+    return confirmed_regression()
 
 
 def start_due() -> int:

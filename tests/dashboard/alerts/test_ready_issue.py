@@ -9,10 +9,9 @@ from django.test import Client
 
 from dashboard.alerts.core.ready_issue import IssueFacts, VersionRow, address, write
 from dashboard.alerts.selectors.ready_issue import ablation_lines
-from dashboard.alerts.services import confirmations
 from dashboard.models import AlertGroup
 from tests.builders.alerting import group as empty_group
-from tests.builders.confirmations import NEW, answer, by_build, living_worker, suspected
+from tests.builders.confirmations import NEW, confirmed_regression, suspected
 from tests.builders.reading import page_text
 
 FACTS = IssueFacts(
@@ -95,13 +94,7 @@ def test_issue_says_the_ablation_of_a_side_and_the_stage_it_blames() -> None:
 
 @pytest.fixture
 def confirmed() -> AlertGroup:
-    living_worker()
-    group = suspected()
-    confirmations.start_due(now=group.created_at)
-    answer(by_build(10))
-    group.refresh_from_db()
-    assert group.evidence_state == "confirmed"
-    return group
+    return confirmed_regression()
 
 
 @pytest.mark.django_db

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from dashboard.alerts.core.report_files import LEFT_OUT, ReportPart, pack, public_environment
-from dashboard.alerts.services import collecting, confirmations
+from dashboard.alerts.services import collecting
 from dashboard.models import AlertGroup, Job
 from dashboard.results.core.code_diff import ARCHIVE
 from dashboard.results.core.compile_diff import CALLS
@@ -19,7 +19,7 @@ from dashboard.results.core.structured_trace import LOG, TRACE
 from tests.builders.alerting import end_job
 from tests.builders.archives import leave, packed
 from tests.builders.call_tables import compilation
-from tests.builders.confirmations import answer, by_build, living_worker, suspected
+from tests.builders.confirmations import confirmed_regression
 
 
 def file(name: str, body: bytes) -> ReportPart:
@@ -70,11 +70,7 @@ def test_environment_loses_the_names_of_machine_and_device() -> None:
 
 @pytest.fixture
 def confirmed() -> AlertGroup:
-    living_worker()
-    group = suspected()
-    confirmations.start_due(now=group.created_at)
-    answer(by_build(10))
-    return group
+    return confirmed_regression()
 
 
 def download(reader: Client, group: AlertGroup) -> zipfile.ZipFile:
