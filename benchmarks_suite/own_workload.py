@@ -1,7 +1,7 @@
 """From what an own model's function returns to a Workload. docs/own-models.md."""
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from torch import Tensor, nn
@@ -53,7 +53,6 @@ def _workload(returned: Any, benchmark: Benchmark) -> Workload:
         items=lambda batch: benchmark.batch_size,
         item=benchmark.item,
         call=form.call,
-        output=first_tensor,
         loss=loss_of if loss else None,
     )
 
@@ -85,21 +84,3 @@ class _InputForm:
         if self._by_name:
             return module(**batch)
         return module(*batch.values())
-
-
-def first_tensor(result: Any) -> Tensor:
-    """The first tensor of floats in what a module returned. Raises TypeError if there is none."""
-    if isinstance(result, Tensor) and result.is_floating_point():
-        return result
-    items: Iterable[Any] = ()
-    if isinstance(result, Mapping):
-        items = result.values()
-    elif isinstance(result, list | tuple):
-        items = result
-    for each in items:
-        try:
-            return first_tensor(each)
-        except TypeError:
-            continue
-    kind = type(result).__name__
-    raise TypeError(f"the module returned a {kind}: no tensor of floats in it could be compared")

@@ -9,7 +9,7 @@ its own generator, because the same seed gives other weights in other torch rele
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 import torch
@@ -18,6 +18,29 @@ from torch.overrides import TorchFunctionMode
 
 Inputs = Mapping[str, Any]
 Sizes = Mapping[str, Mapping[str, Any]]  # size -> the arguments of a library's config
+
+
+def tensors_of(result: Any, path: str = "") -> Iterator[tuple[str, Tensor]]:
+    """All tensors of a nested output by their paths, such as "['scores']" and "[0].logits"."""
+    items: Iterable[tuple[str, Any]] = ()
+    if isinstance(result, Tensor):
+        yield path, result
+    elif isinstance(result, Mapping):
+        items = ((f"[{key!r}]", value) for key, value in result.items())
+    elif isinstance(result, list | tuple):
+        items = ((f"[{index}]", value) for index, value in enumerate(result))
+    elif is_dataclass(result):
+        items = ((f".{each.name}", getattr(result, each.name)) for each in fields(result))
+    for step, value in items:
+        yield from tensors_of(value, path + step)
+
+
+def first_tensor(result: Any) -> Tensor:
+    """The first tensor of floats, else of complex numbers, else of anything; else an empty one."""
+    tensors = [tensor for _, tensor in tensors_of(result)]
+    floats = [tensor for tensor in tensors if tensor.is_floating_point()]
+    complexes = [tensor for tensor in tensors if tensor.is_complex()]
+    return next(iter(floats + complexes + tensors), torch.empty(0))
 
 
 class Unsupported(Exception):
@@ -35,7 +58,8 @@ class Workload:
         vary; with ``bucketed`` they are padded to one of a few lengths. The harness casts floats
         and moves everything to the device.
     call: ``call(module, inputs)`` runs one forward pass. The harness compiles the module, not this.
-    output: picks the tensor to compare and to reduce from what ``call`` returned.
+    output: picks the tensor whose distance is the drift from what ``call`` returned. The others are
+        compared, too.
     loss: ``loss(output_of_call, inputs)``, a scalar; None where the model has no training mode.
     items: how many of ``item`` one batch holds (padding not counted). Distributed: of this rank's
         batch; every rank has its own.
@@ -62,7 +86,7 @@ class Workload:
     items: Callable[[Inputs], int]
     item: str
     call: Callable[[nn.Module, Inputs], Any] = lambda module, inputs: module(**inputs)
-    output: Callable[[Any], Tensor] = lambda result: result
+    output: Callable[[Any], Tensor] = first_tensor
     loss: Callable[[Any, Inputs], Tensor] | None = None
     blocks: tuple[type[nn.Module], ...] = ()
     parts: Mapping[str, str] = field(default_factory=dict)

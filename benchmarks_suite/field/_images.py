@@ -23,7 +23,6 @@ def images(module: nn.Module, batch_size: int, side: int, scale: float = 1.0) ->
         items=lambda batch: batch_size,
         item="images",
         call=lambda called, batch: called(batch["images"]),
-        output=_first,
         loss=lambda result, batch: mean_of_all(result) / scale,
         axes={"images": ("batch",)},
     )
@@ -35,9 +34,3 @@ def mean_of_all(result: Any) -> Tensor:
         return result.float().mean()
     parts = result.values() if isinstance(result, dict) else result
     return torch.stack([mean_of_all(part) for part in parts]).mean()
-
-
-def _first(result: Any) -> Tensor:
-    """The logits, where auxiliary ones follow them."""
-    first: Tensor = result if isinstance(result, Tensor) else result[0]
-    return first

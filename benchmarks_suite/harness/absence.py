@@ -23,6 +23,7 @@ _OF_BOTH_ARMS = (
     "compression_ratio",
     "drift",
     "eager_drift",
+    "outputs_wrong",
     "device_speedup",
     "eager_device_ms",
 )

@@ -8,7 +8,13 @@ Distance of a tensor x from the reference r: relative L2 = |x - r| / |r|; next t
 error in units of the largest |r|, and 1 - cosine. Compared are the output of one forward pass, all
 of it and its worst row; in training the gradients of the first step (over all parameters together,
 and for the worst single one), how far that step moved the parameters, the buffers that it changed,
-and the loss after k steps.
+and the loss after k steps. Every tensor of a nested output is compared, complex ones as real and
+imaginary parts; the drift is that of the first one of floats, "outputs".
+
+Integers and booleans have no distance: compared is the share of them that differs from the
+reference. Rounding decides ties there, and by cancellation how far a small second output is off.
+So where such a tensor is wrong, eager's own distance is held to be the largest of its own and those
+of float64 runs whose weights and inputs were moved by one eps of the dtype.
 
 Rule: an arm passes where its relative L2 is at most 3 times eager's own (what the dtype alone
 costs), or at most a floor of the dtype (eager can be closer to float64 by luck, and is, where it is
@@ -19,14 +25,16 @@ dtype than is meant fails: tests/suite/test_harness_accuracy.py compiles such wr
 
 A multiple of eager's distance has a ceiling: something that is missing is 1 away. Where eager
 itself is that far off (ResNet's gradients at fresh weights), an arm may be half as far again, and
-where that is 1 or more, the tensor is marked as one that the rule cannot judge.
+where that is 1 or more, the tensor is marked as one that the rule cannot judge. Infinite numbers,
+and what is not a number, are right at the same places; a tensor without any finite number, or in
+which eager has others than the reference, cannot be judged.
 
-Exactly compared are the output's shape and dtype, which parameters have a gradient and move at all,
-which buffers change, and counters among them.
+Exactly compared are the outputs' shapes and dtypes, which parameters have a gradient and move at
+all, which buffers change, and counters among them.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,70 +45,19 @@ from benchmarks_suite.harness.distances import (
     distance_of_all,
     distance_of_each,
     distances,
+    is_continuous,
+    is_finite,
     negligible,
-    relative_l2,
+    share_unequal,
 )
 from benchmarks_suite.harness.observing import Observed
+from benchmarks_suite.harness.tolerances import Tolerance, tolerance
 
-# A single parameter's gradient, or row, is a short sum, and so noisier than all of them together
-WORST_FLOOR = 10
-WORST_AT_MOST = 0.5  # one that is missing is 1 away
-# A multiple of eager's distance ends here, or where eager is as far by itself, at ABOVE_CEILING x
-CEILING, ABOVE_CEILING = 0.5, 1.5
 # Adam's first step is the gradient's sign: where a gradient is all rounding error, it is a coin's.
 # No step at all is 1 away
 MOVE_FLOOR = 0.7
 # A parameter that does not move, where these many of its elements should
 MOVING_ELEMENTS, MOVING_SHARE = 8, 0.1
-RULE = (
-    "relative L2 to float64 at most 3 x eager's own (up to 0.5), or at most the dtype's floor "
-    "(float32 4e-6, float16 1e-3, bfloat16 8e-3; loss 1e-4, 1e-2, 3e-2; one parameter's gradient, "
-    "one row, one buffer 10 x that, at most 0.5; the optimizer's step 0.7); of a config in float8 "
-    "0.125, loss 0.1, or eager's own times eps of float8 / eps of its dtype"
-)
-
-
-@dataclass(frozen=True)
-class Tolerance:
-    """How far an arm may be from the reference, as relative L2.
-
-    floor: it may always be as far as this.
-    loss: the same for the loss; k optimizer steps amplify rounding.
-    ratio: it may be as far as this many times eager's own distance.
-    """
-
-    floor: float
-    loss: float
-    ratio: float = 3.0
-
-    def allows(self, eager_drift: float | None, floor: float) -> float:
-        """The largest distance that passes."""
-        of_eager = eager_drift or 0.0
-        ceiling = max(CEILING, ABOVE_CEILING * of_eager)
-        return max(min(self.ratio * of_eager, ceiling), floor)
-
-    @property
-    def worst_floor(self) -> float:
-        """The floor of a part: one parameter, one row, one buffer."""
-        return min(WORST_FLOOR * self.floor, WORST_AT_MOST)
-
-
-_TOLERANCES = {  # floor: 32 eps of float32, 1 eps of the half types
-    torch.float32: Tolerance(4e-6, 1e-4),
-    torch.float16: Tolerance(1e-3, 1e-2),
-    torch.bfloat16: Tolerance(8e-3, 3e-2),
-}
-_FLOAT8_EPS = 0.125  # of e4m3, in which torchao multiplies
-
-
-def tolerance(dtype: torch.dtype, in_float8: bool = False) -> Tolerance:
-    """The rule for a benchmark of ``dtype``.
-
-    in_float8: under a config that multiplies in float8, unlike eager.
-    """
-    if in_float8:
-        return Tolerance(_FLOAT8_EPS, 0.1, _FLOAT8_EPS / torch.finfo(dtype).eps)
-    return _TOLERANCES[dtype]
 
 
 @dataclass(frozen=True)
@@ -109,20 +66,32 @@ class AccuracyVerdict:
 
     tensors: outputs, gradients, loss, … -> their distances.
     failures: what broke the rule.
-    unjudged: what only eager's own distance could decide, which is not known.
+    unjudged: what could not be decided, and why.
+    outputs: name -> whether it is right; without those that are unjudged.
     """
 
     tensors: dict[str, dict[str, Any]]
     failures: list[str]
     unjudged: list[str] = field(default_factory=list)
+    outputs: dict[str, bool] = field(default_factory=dict)
 
 
 def assess(
-    observed: Observed, eager: Observed | None, reference: Observed, tolerance: Tolerance
+    observed: Observed,
+    eager: Observed | None,
+    reference: Observed,
+    tolerance: Tolerance,
+    moved: Sequence[Observed] = (),
 ) -> AccuracyVerdict:
-    """Compares ``observed`` with the reference; ``eager`` None: it could not be run."""
+    """Compares ``observed`` with the reference; ``eager`` None: it could not be run.
+
+    moved: references whose weights and inputs were moved by rounding.
+    """
     assessment = _Assessment(observed, eager, reference, tolerance)
-    assessment.outputs()
+    assessment.outputs(moved)
+    if not all(map(_is_trained, [reference, eager or reference])):
+        assessment.leave("the step: its loss or a gradient is not finite in eager")
+        return assessment.verdict
     if reference.gradients:
         assessment.gradients()
     assessment.moves()
@@ -132,10 +101,16 @@ def assess(
     return assessment.verdict
 
 
+def _is_trained(observed: Observed) -> bool:
+    """Whether the step's loss and gradients are finite; so they are without a step."""
+    return all(map(is_finite, observed.gradients.values())) and all(
+        map(math.isfinite, observed.losses)
+    )
+
+
 def two_runs_differ(first: Observed, second: Observed, dtype: torch.dtype) -> str:
     """How far two runs of the same arm are apart; empty where that is within the dtype's floor."""
-    verdict = assess(second, None, first, tolerance(dtype))
-    return "; ".join(verdict.failures + verdict.unjudged)
+    return "; ".join(assess(second, first, first, tolerance(dtype)).failures)
 
 
 class _Assessment:
@@ -149,17 +124,25 @@ class _Assessment:
         self.verdict = AccuracyVerdict({}, [])
 
     def _compare(
-        self, name: str, drift: float, eager_drift: float | None, floor: float, **details: Any
+        self,
+        name: str,
+        drift: float,
+        eager_drift: float | None,
+        floor: float,
+        measure: str = "relative_l2",
+        **details: Any,
     ) -> None:
         allowed = self._tolerance.allows(eager_drift, floor)
-        distances = {"relative_l2": drift, "eager_relative_l2": eager_drift, **details}
+        distances = {measure: drift, f"eager_{measure}": eager_drift, **details}
         if allowed >= 1:
             distances["judged"] = False  # what is missing would pass
         self.verdict.tensors[name] = distances
         if drift <= allowed:
             return
         if eager_drift is None and drift < 1:  # what is missing is 1 away
-            self._leave(f"{name}: {drift:.2g}, always allowed {allowed:.2g}")
+            self.leave(
+                f"{name}: {drift:.2g}, always allowed {allowed:.2g}, and eager could not be run"
+            )
             return
         eager_text = "not measured" if eager_drift is None else f"{eager_drift:.2g}"
         self._fail(f"{name}: {drift:.2g}, eager {eager_text}, allowed {allowed:.2g}")
@@ -167,27 +150,78 @@ class _Assessment:
     def _fail(self, failure: str) -> None:
         self.verdict.failures.append(failure)
 
-    def _leave(self, unjudged: str) -> None:
-        self.verdict.unjudged.append(f"{unjudged}, and eager could not be run")
+    def leave(self, unjudged: str) -> None:
+        self.verdict.unjudged.append(unjudged)
 
-    def outputs(self) -> None:
-        output, expected = self._observed.output, self._reference.output
-        if output is None or expected is None:
+    def outputs(self, moved: Sequence[Observed]) -> None:
+        """Each tensor of the output; ``outputs`` of the verdict has which of them are right."""
+        observed, reference = self._observed.outputs, self._reference.outputs
+        if not observed or not reference:
             return
-        eagers = self._eager.output if self._eager else None
+        of_eager = self._eager.outputs if self._eager else {}
+        if not any(tensor.numel() for tensor in reference.values()):
+            self.leave("outputs: the module returned no numbers")
+            return
+        for name in [*reference, *sorted(observed.keys() - reference.keys())]:
+            failed, left = len(self.verdict.failures), len(self.verdict.unjudged)
+            if name not in observed or name not in reference:
+                what = "is missing" if name in reference else "should not be there"
+                self._fail(f"{name}: {what}")
+            else:
+                variants = [each.outputs[name] for each in moved]
+                self._output(name, observed[name], of_eager.get(name), reference[name], variants)
+            if len(self.verdict.failures) > failed or len(self.verdict.unjudged) == left:
+                self.verdict.outputs[name] = len(self.verdict.failures) == failed
+
+    def _output(
+        self,
+        name: str,
+        output: Tensor,
+        eager: Tensor | None,
+        expected: Tensor,
+        moved: Sequence[Tensor],
+    ) -> None:
+        """moved: of the references whose weights and inputs were moved."""
+        others = [*moved] if eager is None else [eager, *moved]
+        if any(other.shape != expected.shape for other in others):
+            self.leave(f"{name}: rounding decides its shape")
+            return
         if output.shape != expected.shape:
-            self._fail(f"outputs: shape {tuple(output.shape)}, not {tuple(expected.shape)}")
-        if eagers is not None and output.dtype != eagers.dtype:
-            self._fail(f"outputs: {output.dtype}, not {eagers.dtype}")
+            self._fail(f"{name}: shape {tuple(output.shape)}, not {tuple(expected.shape)}")
+        if eager is not None and output.dtype != eager.dtype:
+            self._fail(f"{name}: {output.dtype}, not {eager.dtype}")
+        if not is_continuous(expected):
+            shares = [share_unequal(other, expected) for other in others]
+            eager_share = max(shares, default=None)
+            if eager_share is not None and self._tolerance.allows(eager_share, 0.0) >= 1:
+                self.leave(f"{name}: rounding decides most of it")
+                return
+            share = share_unequal(output, expected)
+            self._compare(name, share, eager_share, 0.0, measure="share_unequal")
+            return
+        if expected.numel() and not bool(torch.isfinite(expected).any()):
+            self.leave(f"{name}: none of it is finite in the reference")
+            return
+        if name == "outputs":
+            others = others[: len(others) - len(moved)]
+        self._distances(name, output, expected, others)
+
+    def _distances(
+        self, name: str, output: Tensor, expected: Tensor, others: Sequence[Tensor]
+    ) -> None:
+        """others: eager's, and of the references whose weights and inputs were moved."""
+        of_others = [distances(other, expected) for other in others]
+        if any(math.isinf(other["relative_l2"]) for other in of_others):
+            self.leave(f"{name}: infinite, or not a number, in eager where the reference is not")
+            return
+        eager_drift = max((other["relative_l2"] for other in of_others), default=None)
+        eager_worst = max((other["worst_row"] for other in of_others), default=None)
         details = distances(output, expected)
-        of_eager: dict[str, Any] = {}
-        if eagers is not None:
-            of_eager = distances(eagers, expected)
         worst, drift = details.pop("worst_row"), details.pop("relative_l2")
-        eager_drift, eager_worst = of_eager.get("relative_l2"), of_eager.get("worst_row")
-        self._compare("outputs", drift, eager_drift, self._tolerance.floor, **details)
+        self._compare(name, drift, eager_drift, self._tolerance.floor, **details)
         if expected.dim() > 1:
-            self._compare("worst_row", worst, eager_worst, self._tolerance.worst_floor)
+            row = name.replace("outputs", "worst_row", 1)
+            self._compare(row, worst, eager_worst, self._tolerance.worst_floor)
 
     def gradients(self) -> None:
         observed, reference = self._observed.gradients, self._reference.gradients
@@ -245,7 +279,8 @@ class _Assessment:
                 self._fail(f"optimizer_step: {name} does not move")
         if still:
             others = f" nor do {len(still) - 1} others" if len(still) > 1 else ""
-            self._leave(f"optimizer_step: {still[0][:100]} does not move{others}")
+            text = f"optimizer_step: {still[0][:100]} does not move{others}"
+            self.leave(f"{text}, and eager could not be run")
 
     def buffers(self) -> None:
         """What the first step left in the buffers that it changed: running means, counters."""
@@ -281,18 +316,6 @@ def _loss_distance(observed: Observed, reference: Observed) -> float:
     if not math.isfinite(loss):
         return math.inf
     return abs(loss - expected) / (abs(expected) or 1.0)
-
-
-def why_incomparable(eager: Observed | None, reference: Observed) -> str:
-    """Why nothing can be compared with what eager computed; empty where something can."""
-    if eager is None or eager.output is None or reference.output is None:
-        return ""
-    if math.isfinite(relative_l2(eager.output, reference.output)):
-        return ""
-    return (
-        "the output is infinite in eager where it is not in the reference: nothing can be "
-        "compared with it"
-    )
 
 
 def matmul_precision() -> str:

@@ -17,32 +17,43 @@ def is_finite(tensor: Tensor) -> bool:
     return bool(torch.isfinite(tensor).all())
 
 
+def is_continuous(tensor: Tensor) -> bool:
+    """Whether it has a distance: it holds floats or complex numbers."""
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
+def as_reals(tensor: Tensor) -> Tensor:
+    """A complex (..., n) as (..., 2n) real and imaginary parts; others as they are."""
+    if not tensor.is_complex():
+        return tensor
+    return torch.view_as_real(tensor.resolve_conj()).reshape(*tensor.shape[:-1], -1)
+
+
+def share_unequal(values: Tensor, reference: Tensor) -> float:
+    """Share of the integers, or booleans, that differ."""
+    if values.shape != reference.shape:
+        return 1.0
+    return float((values != reference).to(torch.float64).mean()) if values.numel() else 0.0
+
+
 def difference(value: Tensor, reference: Tensor) -> tuple[Tensor, Tensor] | None:
     """value - reference, and the reference, in float64.
 
-    Both are 0 where the reference is infinite (the logits of what is masked) and the value too;
-    None where the value is otherwise not finite, or of another shape.
+    Both are 0 where the reference is infinite (the logits of what is masked), or not a number (a
+    row that attends to nothing), and the value too; None where the value is otherwise not finite,
+    or of another shape.
     """
     if value.shape != reference.shape:
         return None
-    wide = reference.to(torch.float64)
-    infinite = torch.isinf(wide)
-    apart = value.to(torch.float64)
-    if bool(infinite.any()):
-        if not torch.equal(apart[infinite], wide[infinite]):
+    apart, wide = (as_reals(tensor).to(torch.float64) for tensor in (value, reference))
+    strange = ~torch.isfinite(wide)
+    if bool(strange.any()):
+        if not torch.allclose(apart[strange], wide[strange], equal_nan=True):
             return None
-        apart, wide = apart.masked_fill(infinite, 0.0), wide.masked_fill(infinite, 0.0)
+        apart, wide = apart.masked_fill(strange, 0.0), wide.masked_fill(strange, 0.0)
     if not is_finite(apart):
         return None
     return apart - wide, wide
-
-
-def relative_l2(value: Tensor, reference: Tensor) -> float:
-    """|value - reference| / |reference|. Infinite where they cannot be compared."""
-    compared = difference(value, reference)
-    if compared is None:
-        return math.inf
-    return _relative(*compared)
 
 
 def _relative(apart: Tensor, reference: Tensor) -> float:
@@ -55,13 +66,10 @@ def _relative(apart: Tensor, reference: Tensor) -> float:
 def distances(value: Tensor, reference: Tensor) -> dict[str, Any]:
     """relative_l2, max_error (relative to the largest reference), one_minus_cosine; worst_row."""
     compared = difference(value, reference)
-    if compared is None:
-        return {
-            "relative_l2": math.inf,
-            "max_error": math.inf,
-            "one_minus_cosine": math.inf,
-            "worst_row": math.inf,
-        }
+    if compared is None or not compared[0].numel():
+        nothing = math.inf if compared is None else 0.0
+        names = ("relative_l2", "max_error", "one_minus_cosine", "worst_row")
+        return dict.fromkeys(names, nothing)
     apart, wide = compared
     one_minus_cosine = 0.0
     norms = float((wide + apart).norm() * wide.norm())

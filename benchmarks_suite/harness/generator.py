@@ -21,6 +21,8 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from benchmarks_suite.harness.distances import is_continuous
+
 _MASK = 0xFFFFFFFF
 _CHUNK = {"cpu": 1 << 15, "cuda": 1 << 22}  # values made at once: fits a CPU's cache, fills a GPU
 # 1 / standard deviation of the sum of four uniform 16-bit integers
@@ -88,12 +90,13 @@ def fill_weights(module: nn.Module, seed: int) -> None:
     forgets to add it. Buffers stay.
     """
     for name, parameter in module.named_parameters():
-        if not parameter.is_floating_point() or parameter.dim() == 0:
+        if not is_continuous(parameter) or parameter.dim() == 0:
             continue
         if parameter.dim() == 1 and bool((parameter == 1).all()):
             continue
         std = 0.02 if parameter.dim() == 1 else _fan_in(parameter.shape) ** -0.5
-        fill_normal(parameter, key("weight", seed, name), std)
+        values = torch.view_as_real(parameter.detach()) if parameter.is_complex() else parameter
+        fill_normal(values, key("weight", seed, name), std)
 
 
 def _fan_in(shape: torch.Size) -> int:

@@ -1,6 +1,5 @@
 """What an arm computes from a fixed state: output, gradients, the optimizer's step, loss."""
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,21 +9,23 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from benchmarks_suite.harness.arms import Arm, eager_arm, restored_state
-from benchmarks_suite.harness.distances import is_finite
+from benchmarks_suite.harness.distances import as_reals
 from benchmarks_suite.harness.working_copies import WorkingCopy
-from benchmarks_suite.workload import Inputs
+from benchmarks_suite.workload import Inputs, tensors_of
 
 
 @dataclass(frozen=True)
 class Observed:
     """What one arm computed from the restored state.
 
-    output: of one forward pass; None where it cannot be had apart from the step.
+    output: of one forward pass, as the workload picks it; None where it cannot be had apart from
+        the step.
     gradients: of the first step, by parameter; empty for inference.
     losses: of each of k training steps; empty for inference.
     moves: how far the first step moved each parameter. In float32, on the CPU; of a reference
         rounded to the dtype that the arms keep their parameters in.
     buffers: those that the first step changed, as they are after it. On the CPU.
+    others: what else that forward pass returned, by its path.
     """
 
     output: Tensor | None
@@ -32,13 +33,13 @@ class Observed:
     losses: Sequence[float] = ()
     moves: Mapping[str, Tensor] = field(default_factory=dict)
     buffers: Mapping[str, Tensor] = field(default_factory=dict)
+    others: Mapping[str, Tensor] = field(default_factory=dict)
 
     @property
-    def finite(self) -> bool:
-        """Whether it can be compared with; an output may be infinite where the model masks."""
-        if self.output is not None and bool(torch.isnan(self.output).any()):
-            return False
-        return all(map(is_finite, self.gradients.values())) and all(map(math.isfinite, self.losses))
+    def outputs(self) -> dict[str, Tensor]:
+        """All outputs by name; the one that the workload picks is "outputs"."""
+        picked = {} if self.output is None else {"outputs": self.output}
+        return picked | {f"outputs{path}": tensor for path, tensor in self.others.items()}
 
 
 def observe(
@@ -53,12 +54,17 @@ def observe(
     steps: k, the training steps after which losses are compared.
     kept_in: the dtype to which moved parameters are rounded; None: their own.
     """
+    output, others = None, dict[str, Tensor]()
     with restored_state(arm):
-        output = None
         if arm.forward is not None:
-            output = working_copy.workload.output(arm.forward(batches[0])).detach().clone()
+            result = arm.forward(batches[0])
+            picked = working_copy.workload.output(result)
+            output = _whole(picked.detach()).clone()
+            for path, tensor in tensors_of(result):
+                if tensor is not picked:
+                    others[path] = _whole(tensor.detach()).clone()
     if not working_copy.training:
-        return Observed(output)
+        return Observed(output, others=others)
     with restored_state(arm):
         parameters, buffers = _parameters(arm.module, None), _buffers(arm.module)
         losses = [float(arm.step(batches[0]))]
@@ -72,7 +78,7 @@ def observe(
                 changed[name] = buffer
         for index in range(1, steps):
             losses.append(float(arm.step(batches[index % len(batches)])))
-    return Observed(output, gradients, losses, moves, changed)
+    return Observed(output, gradients, losses, moves, changed, others)
 
 
 def _gradients(module: nn.Module) -> dict[str, Tensor]:
@@ -80,7 +86,7 @@ def _gradients(module: nn.Module) -> dict[str, Tensor]:
     gradients: dict[str, Tensor] = {}
     for name, parameter in _named(module.named_parameters()):
         if parameter.grad is not None:
-            gradients[name] = _whole(parameter.grad.detach()).clone()
+            gradients[name] = as_reals(_whole(parameter.grad.detach())).clone()
     return gradients
 
 
@@ -91,7 +97,7 @@ def _parameters(module: nn.Module, kept_in: torch.dtype | None) -> dict[str, Ten
     """
     parameters: dict[str, Tensor] = {}
     for name, parameter in _named(module.named_parameters()):
-        value = _whole(parameter.detach())
+        value = as_reals(_whole(parameter.detach()))
         if hasattr(value, "__tensor_flatten__"):
             continue  # quantized: its numbers are not its own
         if kept_in is not None:
@@ -104,7 +110,7 @@ def _buffers(module: nn.Module) -> dict[str, Tensor]:
     """A copy of each buffer."""
     buffers: dict[str, Tensor] = {}
     for name, buffer in _named(module.named_buffers()):
-        value = _whole(buffer.detach())
+        value = as_reals(_whole(buffer.detach()))
         if not hasattr(value, "__tensor_flatten__"):
             buffers[name] = value.to("cpu", copy=True)
     return buffers
@@ -128,10 +134,14 @@ def _whole(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def observe_reference(working_copy: WorkingCopy, dtype: torch.dtype, steps: int) -> Observed:
+def observe_reference(
+    working_copy: WorkingCopy, dtype: torch.dtype, steps: int, rounding: float = 0.0, seed: int = 0
+) -> Observed:
     """The same in a wider ``dtype`` and eager.
 
     Raises what torch raises where that has no room or no operator.
+    rounding: weights and inputs are moved by this share of themselves, at random by ``seed``, and
+        only the forward pass is observed.
     """
 
     def widely(call: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -142,6 +152,8 @@ def observe_reference(working_copy: WorkingCopy, dtype: torch.dtype, steps: int)
         return called
 
     wide = working_copy.widened(dtype)
+    if rounding:
+        wide.move(rounding, seed)
     wide.workload = replace(wide.workload, output=widely(wide.workload.output))
     arm = eager_arm(wide, dropout=False)
     assert arm.forward is not None  # eager has one
@@ -155,7 +167,7 @@ class WideEverywhere(TorchFunctionMode):
     Models do so in norms, softmax and rotary embeddings.
     """
 
-    _NARROW = frozenset({torch.float32, torch.float16, torch.bfloat16})
+    _NARROW = frozenset({torch.float32, torch.float16, torch.bfloat16, torch.complex64})
     _CASTS = frozenset({torch.Tensor.float, torch.Tensor.half, torch.Tensor.bfloat16})
 
     def __init__(self, dtype: torch.dtype) -> None:
@@ -172,5 +184,5 @@ class WideEverywhere(TorchFunctionMode):
 
     def _wide(self, value: Any) -> Any:
         if isinstance(value, torch.dtype) and value in self._NARROW:
-            return self._dtype
+            return self._dtype.to_complex() if value.is_complex else self._dtype
         return value

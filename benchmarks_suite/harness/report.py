@@ -174,33 +174,42 @@ def no_reference(result: Result, reason: str) -> None:
         "reference": whole_sentences(reason, 200),
         "tensors": {},
     }
-    for key in ("drift", "eager_drift", *absence.OF_TRAINING, "passed"):
+    for key in ("drift", "eager_drift", "outputs_wrong", *absence.OF_TRAINING, "passed"):
         result.missing(key, f"no reference: {reason}")
 
 
 def verdict(result: Result, verdict: AccuracyVerdict, reference: str, training: bool) -> None:
     """Drift of the compiled arm, eager's next to it, and the status that follows."""
-    from benchmarks_suite.harness import accuracy
+    from benchmarks_suite.harness import accuracy, tolerances
 
+    wrong = [name[:200] for name, is_right in verdict.outputs.items() if not is_right]
     status = "fail" if verdict.failures else "not_judged" if verdict.unjudged else "pass"
     if result.status != "pass":
         status = "not_checked"
     result.sections["accuracy"] = {
         "status": status,
         "reference": f"{reference}, eager, same weights and inputs, dropout 0",
-        "rule": accuracy.RULE,
+        "rule": tolerances.RULE,
         "tensors": {name: _finite(values) for name, values in verdict.tensors.items()},
         "matmul_precision": accuracy.matmul_precision(),
+        "outputs": len(verdict.outputs),
+        "wrong_outputs": wrong[:100],
     }
     if verdict.unjudged:
-        result.sections["accuracy"]["unjudged"] = verdict.unjudged
-    why_not = "only training has one"
-    if training:
-        why_not = "the whole step is one function: it cannot be seen apart"
+        result.sections["accuracy"]["unjudged"] = [each[:200] for each in verdict.unjudged[:20]]
+    unjudged = "; ".join(verdict.unjudged)
+    why_not = unjudged or "the whole step is one function: it cannot be seen apart"
+    if verdict.outputs:
+        result.measured("outputs_wrong", len(wrong))
+    else:
+        result.missing("outputs_wrong", why_not)
     for key, name in _DRIFTS.items():
-        values = verdict.tensors.get(name)
-        if values is None:
-            result.missing(key, why_not)
+        values = verdict.tensors.get(name, {})
+        if "share_unequal" in values:
+            result.missing(key, "an output of integers has no distance: see outputs_wrong")
+        if "relative_l2" not in values:
+            has_one = training or name == "outputs"
+            result.missing(key, why_not if has_one else "only training has one")
             continue
         result.measured(key, values["relative_l2"])
         if values["eager_relative_l2"] is not None:

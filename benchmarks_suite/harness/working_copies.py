@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.harness import generator
+from benchmarks_suite.harness.distances import is_continuous
 from benchmarks_suite.harness.job import Job
 from benchmarks_suite.workload import Inputs, Unsupported, Workload
 
@@ -53,7 +54,7 @@ class WorkingCopy:
         # Still in float32, on the device: the same numbers as on a CPU
         generator.fill_weights(self.module, seed)
         self.parameters = sum(parameter.numel() for parameter in self.module.parameters())
-        self.module.to(self.dtype).train(self.training)
+        self.module._apply(lambda tensor: cast(tensor, self.dtype)).train(self.training)
         self._arms_share_tensors = True
 
     def placed(self, batch: Inputs, dtype: torch.dtype) -> Inputs:
@@ -62,9 +63,7 @@ class WorkingCopy:
         def place(value: Any) -> Any:
             if not isinstance(value, Tensor):
                 return value
-            if value.is_floating_point():
-                return value.to(self.device, dtype)
-            return value.to(self.device)
+            return cast(value.to(self.device), dtype)
 
         return {name: place(value) for name, value in batch.items()}
 
@@ -109,15 +108,38 @@ class WorkingCopy:
         """
         wide = copy.copy(self)
         wide.workload = replace(self.workload, wrap=None)
-        wide.module = copy.deepcopy(self.module).to(dtype)
+        wide.module = copy.deepcopy(self.module)._apply(lambda tensor: cast(tensor, dtype))
         wide.batches = [self.placed(batch, dtype) for batch in self.batches]
         wide.dtype, wide.autocast_dtype = dtype, None
         return wide
+
+    def move(self, share: float, seed: int) -> None:
+        """Moves weights and inputs by a share of themselves, at random, as rounding would."""
+        self.training = False
+        draws = torch.Generator(self.device).manual_seed(seed)
+
+        def moved(value: Any) -> Any:
+            if not isinstance(value, Tensor) or not is_continuous(value):
+                return value
+            noise = torch.randn(value.shape, generator=draws, device=self.device, dtype=self.dtype)
+            return value + value * noise * share
+
+        with torch.no_grad():
+            for parameter in self.module.parameters():
+                parameter.copy_(moved(parameter))
+        self.batches = [{name: moved(value) for name, value in self.batches[0].items()}]
 
     def autocast(self) -> AbstractContextManager[Any]:
         if self.autocast_dtype is None:
             return nullcontext()
         return torch.autocast(self.device.type, dtype=self.autocast_dtype)
+
+
+def cast(tensor: Tensor, dtype: torch.dtype) -> Tensor:
+    """Floats in ``dtype``, and complex numbers in one as wide; others as they are."""
+    if tensor.is_complex():
+        return tensor.to(torch.complex128 if dtype == torch.float64 else torch.complex64)
+    return tensor.to(dtype) if tensor.is_floating_point() else tensor
 
 
 def _tensors(module: nn.Module) -> Iterator[Tensor]:

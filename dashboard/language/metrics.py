@@ -161,6 +161,7 @@ METRICS: dict[str, Metric] = {
         Metric("eager_drift_gradients", "Eager gradient drift", "", True, 20, "geomean", False, "The same distance for eager."),
         Metric("drift_loss", "Loss drift", "", True, 50, "geomean", False, "Relative distance of the loss after k steps from fp64's, checked without dropout."),
         Metric("eager_drift_loss", "Eager loss drift", "", True, 50, "geomean", False, "The same distance for eager."),
+        Metric("outputs_wrong", "Wrong outputs", "", True, 0, "sum", True, "Tensors, of all that the module returns, that are further from the fp64 reference than allowed; of integers, more that differ."),
         Metric("gpu_utilization_percent", "GPU utilization", "%", False, 5, "median", False, "Share of time in which a kernel ran, by NVML."),
         Metric("gpu_power_w", "GPU power", "W", True, 5, "median", False, "Mean board power while sampling."),
         Metric("gpu_clock_mhz", "GPU clock", "MHz", False, 2, "median", False, "Median SM clock while sampling."),

@@ -21,12 +21,12 @@ from tests.builders.workloads import WIDTH, a_module, a_workload
 class ChangedLinear(nn.Module):
     """A linear layer, then `change` of its output."""
 
-    def __init__(self, change: Callable[[Tensor], Tensor]) -> None:
+    def __init__(self, change: Callable[[Tensor], Any]) -> None:
         super().__init__()
         self.linear = nn.Linear(WIDTH, WIDTH)
         self._change = change
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor) -> Any:
         return self._change(self.linear(x))
 
 
@@ -64,6 +64,10 @@ def _nan_when_compiled(x: Tensor) -> Tensor:
 
 def _wrong_when_compiled(x: Tensor) -> Tensor:
     return x * 1.01 if torch.compiler.is_compiling() else x
+
+
+def _second_wrong_when_compiled(x: Tensor) -> Any:
+    return x, x.sum(-1) * (1.5 if torch.compiler.is_compiling() else 1)
 
 
 def _broken_graph(x: Tensor) -> Tensor:
@@ -109,6 +113,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "oom_when_compiled": lambda: a_workload(ChangedLinear(_oom_when_compiled)),
     "nan_when_compiled": lambda: a_workload(ChangedLinear(_nan_when_compiled)),
     "wrong_when_compiled": lambda: a_workload(ChangedLinear(_wrong_when_compiled)),
+    "second_wrong_when_compiled": lambda: a_workload(ChangedLinear(_second_wrong_when_compiled)),
     "shrinks": _shrinks,
     "leaks": lambda: a_workload(ChangedLinear(_leaks)),
     "broken_graph": lambda: a_workload(ChangedLinear(_broken_graph)),

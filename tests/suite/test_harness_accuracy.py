@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, fx, nn
 
-from benchmarks_suite.harness import accuracy, observing
+from benchmarks_suite.harness import accuracy, observing, tolerances
 from benchmarks_suite.harness.arms import arm_around, eager_arm, new_optimizer
 from benchmarks_suite.harness.distances import distance_of_all
 from benchmarks_suite.harness.observing import Observed
@@ -45,7 +45,7 @@ def verdict_on(
         observed=observing.observe(subject, wrong, subject.batches, steps=3),
         eager=observing.observe(subject, right, subject.batches, steps=3),
         reference=observing.observe_reference(subject, torch.float64, steps=3),
-        tolerance=accuracy.tolerance(subject.autocast_dtype or subject.dtype, in_float8),
+        tolerance=tolerances.tolerance(subject.autocast_dtype or subject.dtype, in_float8),
     )
 
 
@@ -189,7 +189,7 @@ def test_one_wrong_gradient_among_many_fails_and_is_named(in_float8: bool) -> No
     wrong = right | {"small": torch.zeros(4)}
     reference = Observed(None, right, [1.0])
     observed = Observed(None, wrong, [1.0])
-    tolerance = accuracy.tolerance(torch.bfloat16, in_float8)
+    tolerance = tolerances.tolerance(torch.bfloat16, in_float8)
     verdict = accuracy.assess(observed, reference, reference, tolerance)
     assert distance_of_all(wrong, right) < 4e-3
     assert verdict.tensors["worst_gradient"]["parameter"] == "small"
@@ -200,7 +200,7 @@ def test_missing_gradient_fails() -> None:
     right = {"weight": torch.ones(4, 4), "bias": torch.ones(4)}
     reference = Observed(None, right, [1.0])
     observed = Observed(None, {"weight": right["weight"]}, [1.0])
-    tolerance = accuracy.tolerance(torch.float32)
+    tolerance = tolerances.tolerance(torch.float32)
     verdict = accuracy.assess(observed, reference, reference, tolerance)
     assert verdict.tensors["worst_gradient"]["parameter"] == "bias"
     assert verdict.failures
@@ -210,7 +210,7 @@ def test_missing_gradient_fails() -> None:
 def test_an_output_that_is_not_finite_fails(strange: float) -> None:
     reference = Observed(torch.ones(4))
     observed = Observed(torch.tensor([1.0, 1.0, strange, 1.0]))
-    tolerance = accuracy.tolerance(torch.float32)
+    tolerance = tolerances.tolerance(torch.float32)
     verdict = accuracy.assess(observed, reference, reference, tolerance)
     assert verdict.failures == ["outputs: inf, eager 0, allowed 4e-06"]
 

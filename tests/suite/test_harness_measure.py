@@ -149,10 +149,19 @@ def test_oom_in_the_compiled_arm_ends_the_case(tmp_path: Path) -> None:
     assert ending(result) == ("oom", "compile")
 
 
-def test_nan_in_eager_is_the_benchmarks_own_failure(tmp_path: Path) -> None:
-    result = tiny(tmp_path, "nan")
-    assert result["status"] == "fail_to_run"
-    assert "not finite" in result["message"]
+def test_nan_in_eager_is_measured_but_not_judged(tmp_path: Path) -> None:
+    result = tiny(tmp_path, "nan", mode="training")
+    assert ending(result) == ("pass", "profile")
+    assert "accuracy was not judged: outputs: none of it is finite" in result["message"]
+    assert "finite" in result["absent"]["outputs_wrong"]
+
+
+def test_wrong_second_output_is_counted(tmp_path: Path) -> None:
+    result = tiny(tmp_path, "second_wrong_when_compiled")
+    assert result["status"] == "fail_accuracy"
+    assert result["metrics"]["outputs_wrong"]["value"] == 1
+    assert result["accuracy"]["wrong_outputs"] == ["outputs[1]"]
+    assert result["metrics"]["drift"]["value"] < 4e-6
 
 
 @pytest.mark.parametrize("model", ["nan_when_compiled", "wrong_when_compiled"])

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
 
-from benchmarks_suite import own, own_workload
+from benchmarks_suite import own
 from benchmarks_suite.__main__ import main
 from benchmarks_suite.benchmark import import_module_or_file
 from benchmarks_suite.commands import listing
@@ -280,11 +279,6 @@ def test_batches_of_varying_shapes_come_from_a_function_of_their_number(tmp_path
     workload = load(source_of(tmp_path, text).benchmarks[0])
     assert len(batch_of(workload, 0)["0"]) == 1
     assert len(batch_of(workload, 3)["0"]) == 4
-
-
-def test_module_without_a_tensor_of_floats_cannot_be_compared() -> None:
-    with pytest.raises(TypeError, match="no tensor of floats"):
-        own_workload.first_tensor((torch.arange(3), nn.ReLU()))
 
 
 def test_list_goes_to_the_file_of_its_option(tmp_path: Path) -> None:

@@ -72,6 +72,7 @@ _GROUPS = {
         "eager_drift_gradients",
         "drift_loss",
         "eager_drift_loss",
+        "outputs_wrong",
     ),
     "Graphs": (
         "graph_breaks",

@@ -42,6 +42,12 @@ def test_job_whose_accuracy_was_not_judged_says_so(verdict: str, reader: Client)
     assert "Passed: Measured" not in page
 
 
+def test_wrong_outputs_are_named(reader: Client) -> None:
+    wrong = {"status": "fail", "outputs": 3, "wrong_outputs": ["outputs[1]"], "tensors": {}}
+    page = job_page(reader, {"outputs_wrong": 1.0}, accuracy=wrong)
+    assert "Wrong outputs</b> (1 of 3): <code>outputs[1]</code>" in page
+
+
 def test_accuracy_without_a_reference_is_not_against_one(reader: Client) -> None:
     page = job_page(reader, accuracy=NO_REFERENCE)
     assert "Float64 could not be had." in page
