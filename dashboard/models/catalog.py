@@ -87,6 +87,11 @@ class Benchmark(models.Model):
     brought_by = described_by()
     # Known from imported results alone: retired, and yet shown
     imported = models.BooleanField(default=False)
+    # What their files call it, in full
+    original = models.TextField(blank=True, default="", db_default="")
+    # Key -> what their files call the config, of keys from before whole names were kept; empty: the
+    # next that would have had it
+    imported_configs = JSONField(default=dict, db_default={}, blank=True, editable=False)
     # Of own models: where they come from, or else the only machines whose workers have them
     # ([] = every machine)
     repository = models.ForeignKey(

@@ -8,7 +8,8 @@ from typing import Any
 from django.utils import timezone
 
 from dashboard.alerts.services import detection
-from dashboard.results.services.imports import ImportReport, ImportSource, import_results
+from dashboard.results.services.import_existing import ImportReport, ImportSource
+from dashboard.results.services.imports import import_results
 
 TRACK = "theirs"
 SUITE = "Nightly benchmarks"

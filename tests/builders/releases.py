@@ -13,7 +13,8 @@ import numpy as np
 import orjson
 
 from dashboard.models import Job, JobState, Run, RunState, TorchBuild
-from dashboard.results.services.imports import ImportSource, import_results
+from dashboard.results.services.import_existing import ImportSource
+from dashboard.results.services.imports import import_results
 from tests.builders.site import describe
 
 BASE, NEW = "2.11.0+cu130", "2.13.0+cu130"

@@ -38,8 +38,9 @@ from dashboard.models import (
     Worker,
     WorkflowState,
 )
+from dashboard.results.services.import_existing import ImportSource
 from dashboard.results.services.import_files import sources_in
-from dashboard.results.services.imports import ImportSource, import_results
+from dashboard.results.services.imports import import_results
 from dashboard.results.services.ingest import ingest
 from dashboard.runs.services import fleet, own_models
 from dashboard.runs.services.schedules import ensure_nightly

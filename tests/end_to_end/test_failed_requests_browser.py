@@ -5,7 +5,8 @@ import orjson
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from dashboard.results.services.imports import ImportSource, import_results
+from dashboard.results.services.import_existing import ImportSource
+from dashboard.results.services.imports import import_results
 from tests.builders import releases
 from tests.builders.committed_data import ShareData
 

@@ -159,7 +159,8 @@ def import_history(count: int) -> None:
     """Import so many older results of the case, of a pinned build, one each 17 hours."""
     from django.utils import timezone
 
-    from dashboard.results.services.imports import ImportSource, import_results
+    from dashboard.results.services.import_existing import ImportSource
+    from dashboard.results.services.imports import import_results
     from tests.builders import site
 
     job, now = site.run(site.MLP, purpose="scheduled").jobs.get(), timezone.now()

@@ -48,8 +48,8 @@ from dashboard.results.core.code_diff import ARCHIVE
 from dashboard.results.core.result_format import ResultDocument, parse_result
 from dashboard.results.core.untrusted import parse_json, unpack
 from dashboard.results.services.artifacts import store_artifact
+from dashboard.results.services.import_existing import ImportSource
 from dashboard.results.services.import_rows import build_of, machine_of
-from dashboard.results.services.imports import ImportSource
 from dashboard.results.services.store import JobResult, store_results
 from dashboard.runs.selectors.runs import WAITING
 from dashboard.runs.services.run_state import refresh_runs

@@ -12,8 +12,9 @@ from django.utils import timezone
 from dashboard.language.wording import plural
 from dashboard.management.site_command import SiteCommand
 from dashboard.results.formats import OURS, Hints, parse_metric_mapping
+from dashboard.results.services.import_existing import ImportReport
 from dashboard.results.services.import_files import IN_ARCHIVES, UnreadableFile, sources_in
-from dashboard.results.services.imports import ImportReport, import_results
+from dashboard.results.services.imports import import_results
 
 READS = ".json, .jsonl, .csv, .js, .gz, .tar.gz"
 PASSED_ON = ("machine", "track", "label", "dry_run")
@@ -87,6 +88,11 @@ class Command(SiteCommand):
         self.stdout.write(
             f"{report.added} {verb}, {report.existing} here already, {len(report.refused)} refused"
         )
+        for (track, machine), count in report.elsewhere.items():
+            self.stdout.write(
+                f"{count} of them on track {track}, machine {machine}: "
+                "delete_import removes an import that is in the wrong place"
+            )
         if report.is_empty:
             self.stdout.write(f"No file here can be imported: {READS} are read. {IN_ARCHIVES}")
         if report.artifacts:

@@ -4,13 +4,14 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.decorators import permission_required
 from django.core.files.uploadedfile import UploadedFile
+from django.db.models import Count, Max
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -24,11 +25,14 @@ from unfold.widgets import (
     UnfoldBooleanWidget,
 )
 
-from dashboard.models import Machine, Run
+from dashboard.language.wording import plural
+from dashboard.models import Machine, Purpose, Run
 from dashboard.models.catalog import TRACK_KEY
 from dashboard.results.formats import Hints, parse_metric_mapping
+from dashboard.results.services.delete_import import delete_import
+from dashboard.results.services.import_existing import ImportReport
 from dashboard.results.services.import_files import IN_ARCHIVES, UnreadableFile, sources_in
-from dashboard.results.services.imports import ImportReport, import_results
+from dashboard.results.services.imports import import_results
 
 _MOST_LISTED = 10  # refusals that are listed one by one
 
@@ -90,10 +94,41 @@ class ImportForm(forms.Form):
             raise forms.ValidationError(str(error)) from None
 
 
+class DeleteForm(forms.Form):
+    """One of the imports that were made."""
+
+    what = forms.ChoiceField(
+        label="Import",
+        widget=UnfoldAdminSelectWidget,
+        help_text="Its results are deleted; so are series and alerts that have no others.",
+    )
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        field = cast(forms.ChoiceField, self.fields["what"])
+        choices = []
+        imports = Run.objects.filter(purpose=Purpose.IMPORT).values(
+            "label", "track__key", "machine__key"
+        )
+        for each in imports.annotate(results=Count("jobs"), last=Max("pk")).order_by("-last"):
+            place = f"track {each['track__key']}, machine {each['machine__key']}"
+            text = f"{each['label']}: {plural(each['results'], 'result')}, {place}"
+            choices.append((str(each["last"]), text))
+        field.choices = choices
+
+
 @permission_required("dashboard.add_run", raise_exception=True)
 def import_page(request: HttpRequest) -> HttpResponse:
     """The form, and what came of it."""
-    form = ImportForm(request.POST or None, request.FILES or None)
+    is_deletion = "what" in request.POST
+    delete_form = DeleteForm(request.POST if is_deletion else None)
+    if is_deletion and request.user.has_perm("dashboard.delete_run") and delete_form.is_valid():
+        last = Run.objects.get(pk=delete_form.cleaned_data["what"])
+        of_import = {"label": last.label, "track": last.track, "machine": last.machine}
+        count = delete_import(runs=Run.objects.filter(**of_import))
+        messages.success(request, f"{plural(count, 'result')} deleted.")
+        return redirect("import_results")
+    form = ImportForm(None if is_deletion else request.POST or None, request.FILES or None)
     if form.is_valid():
         try:
             show_report(request, import_upload(**form.cleaned_data), form.cleaned_data)
@@ -105,6 +140,7 @@ def import_page(request: HttpRequest) -> HttpResponse:
         "title": "Import results",
         "opts": Run._meta,
         "form": form,
+        "delete_form": delete_form,
     }
     return TemplateResponse(request, "admin/import_results.html", context)
 
@@ -149,5 +185,7 @@ def show_report(request: HttpRequest, report: ImportReport, options: Mapping[str
             "Left out, because it is not known which metric of this site it is: "
             f"{', '.join(report.left_out)}.",
         )
+    for (track, machine), count in report.elsewhere.items():
+        messages.warning(request, f"{count} of them on track {track}, machine {machine}.")
     for name, reason in report.refused[:_MOST_LISTED]:
         messages.error(request, f"{Path(name).name}: {reason}")

@@ -11,7 +11,8 @@ from pydantic import AfterValidator
 from dashboard.accounts.access import POST_RESULTS
 from dashboard.results.api.worker import read_body
 from dashboard.results.formats import Hints, parse_metric_mapping
-from dashboard.results.services.imports import ImportSource, import_results
+from dashboard.results.services.import_existing import ImportSource
+from dashboard.results.services.imports import import_results
 from dashboard.ui.api.parameters import Moment, Name, Text
 
 router = Router(tags=["results"])

@@ -20,7 +20,7 @@ from dashboard.results.core.untrusted import parse_json, unpack
 
 Array = np.ndarray[tuple[int], np.dtype[Any]]
 FLOATS, INTEGERS = "<f8", "<i4"
-YEARS = (2016, 2100)  # a moment outside comes from a broken clock
+YEARS = (1990, 2100)  # a moment outside comes from a broken clock
 LARGEST = 1e18  # of a number that was measured: squares and sums of it stay finite
 OUTCOMES = ("pass", "crashed", "oom", "timeout", "fail_to_run", "cancelled")
 DELIVERY = jsonschema_rs.Draft202012Validator(

@@ -5,5 +5,6 @@ bytes -> which format? -> v3 | dynamo_csv | pytest_benchmark | asv | ours
 """
 
 from dashboard.results.formats.common import NO_HINTS, Hints, ParsedFile, RefusedPart
+from dashboard.results.formats.documents import EarlierBenchmark, ImportedNames
 from dashboard.results.formats.naming import parse_metric_mapping
 from dashboard.results.formats.reading import FORMATS, OURS, parse_file

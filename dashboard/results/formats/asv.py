@@ -43,9 +43,17 @@ def read(name: str, value: Record, hints: Hints) -> ParsedFile:
     return file
 
 
+def _environment(name: str, value: Record) -> str:
+    """The environment's name; the first versions have it in that of the file alone."""
+    _, dash, rest = name.rpartition("/")[2].partition("-")
+    of_file = rest.removesuffix(".gz").removesuffix(".json") if dash else ""
+    return str(value.get("env_name") or of_file or CONFIG)
+
+
 def _read_benchmarks(name: str, value: Record, hints: Hints, file: ParsedFile) -> None:
     sha = fields.text(value.get("commit_hash"), "commit_hash")
-    at = fields.moment(fields.number(value.get("date"), "date") / 1000, "date")
+    at = fields.moment(value.get("date"), "date", hints.at, 1e-3)
+    environment = _environment(name, value)
     machine = fields.mapping(value.get("params"), "params")
     results = fields.mapping(value["results"], "results")
     columns = fields.items(value.get("result_columns", ["result", "params"]), "result_columns")
@@ -58,7 +66,7 @@ def _read_benchmarks(name: str, value: Record, hints: Hints, file: ParsedFile) -
         where = f"{name}, results.{benchmark}"
         with file.part(where):
             for model, number in _values(benchmark, row, [str(column) for column in columns]):
-                case = _case(where, model, sha, at, machine, hints)
+                case = _case(where, model, sha, at, machine, environment, hints)
                 if number is None:
                     case.status = "fail_to_run"
                     case.message = "asv kept no value: the benchmark failed"
@@ -70,7 +78,13 @@ def _read_benchmarks(name: str, value: Record, hints: Hints, file: ParsedFile) -
 
 
 def _case(
-    where: str, model: str, sha: str, at: datetime, machine: Record, hints: Hints
+    where: str,
+    model: str,
+    sha: str,
+    at: datetime,
+    machine: Record,
+    environment: str,
+    hints: Hints,
 ) -> ForeignMeasurement:
     return ForeignMeasurement(
         where,
@@ -79,7 +93,9 @@ def _case(
         "asv",
         hints.build or f"git-{sha[:12]}",
         at,
-        hints.config or CONFIG,
+        hints.config or environment,
+        suite=environment if hints.config else "",
+        plain_config=hints.config or CONFIG,
         git_sha=sha,
         machine=str(machine.get("machine") or ""),
         cpu=str(machine.get("cpu") or "unknown CPU"),
@@ -99,13 +115,15 @@ def _memory_gb(machine: Record) -> float:
 
 def _values(benchmark: str, row: Any, columns: list[str]) -> Iterator[tuple[str, float | None]]:
     """(benchmark with its parameters, value) of a row; the value of a failure is None."""
-    entry = dict(zip(columns, row, strict=False)) if isinstance(row, list) else {"result": row}
+    entry = row if isinstance(row, dict) else {"result": row}  # of version 1
+    if isinstance(row, list):
+        entry = dict(zip(columns, row, strict=False))
     results = entry.get("result")
     if results is None:
         yield benchmark, None
         return
     if not isinstance(results, list):
-        raise fields.Malformed("result or params is not a list")
+        results = [results]
     combinations = _combinations(entry.get("params") or [])
     if len(combinations) != len(results):
         raise fields.Malformed(

@@ -7,7 +7,9 @@ CONFIG_SUITE_DTYPE_MODE_DEVICE_performance.csv.
 import csv
 import io
 import re
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from dashboard.results.formats import fields
 from dashboard.results.formats.common import STATUSES, ForeignMeasurement, Hints, ParsedFile
@@ -16,12 +18,14 @@ from dashboard.results.formats.naming import our_metric
 TOOL = "benchmarks/dynamo"
 NEEDED = {"name", "batch_size"}
 NAME = re.compile(
-    r"(?P<config>.+?)_(?P<suite>torchbench|huggingface|timm_models|timm)_(?P<dtype>[a-z0-9]+)_"
-    r"(?P<mode>training|inference)_(?P<device>cuda|cpu|xpu|rocm)(?:_[a-z0-9_]+?)??"
-    r"_(?P<kind>performance|accuracy)(?:_[a-z0-9_]+)?\.csv(?:\.gz)?$"
+    r"(?P<config>.+?)[_-](?P<suite>torchbench|huggingface|timm_models|timm)[_-]"
+    r"(?P<dtype>(?:amp_)?[a-z0-9]+)[_-](?P<mode>training|inference)[_-]"
+    r"(?P<device>cuda|cpu|xpu|rocm)(?:[_-][a-z0-9_-]+?)??"
+    r"[_-](?P<kind>performance|accuracy)(?:[_-][a-z0-9_-]+)?\.csv(?:\.gz)?$"
 )
 MOST_ROWS, MOST_FIELD = 100_000, 10_000
 NEWLINE = b"\n"
+CACHED_SHARE = 0.25  # of the longest compile of the same case in a file: what took less was cached
 
 
 def matches(body: bytes) -> bool:
@@ -32,7 +36,7 @@ def matches(body: bytes) -> bool:
 
 def read(name: str, body: bytes, hints: Hints) -> ParsedFile:
     """The file's rows; one that cannot be used is refused with its line."""
-    file = ParsedFile("CSV of PyTorch's benchmarks/dynamo")
+    file = ParsedFile("CSV of PyTorch's benchmarks/dynamo", repeats=True)
     run = NAME.search(name.rsplit("/", 1)[-1])
     if run is None:
         file.refuse(
@@ -60,7 +64,21 @@ def read(name: str, body: bytes, hints: Hints) -> ParsedFile:
         _read_rows(file, name, ended.decode(), run, hints)
     except (csv.Error, UnicodeDecodeError) as error:
         file.refuse(name, f"it is not a CSV file in UTF-8: {error}")
+    _part_cached(file.cases)
     return file
+
+
+def _part_cached(cases: Iterable[ForeignMeasurement]) -> None:
+    """Give repeats that found their code in a cache a config and a start of their own."""
+    longest: dict[tuple[Any, ...], float] = defaultdict(float)
+    for case in cases:
+        if start := case.metrics.get("cold_start_s"):
+            longest[case.identity] = max(longest[case.identity], start.value)
+    for case in cases:
+        start = case.metrics.get("cold_start_s")
+        if start and start.value < longest[case.identity] * CACHED_SHARE:
+            case.metrics["warm_start_s"] = case.metrics.pop("cold_start_s")
+            case.config = f"{case.config}_cached"
 
 
 def _read_rows(file: ParsedFile, name: str, text: str, run: re.Match[str], hints: Hints) -> None:
@@ -107,6 +125,7 @@ def _case(
         fields.whole(batch_size, "batch_size"),
         gpu=(hints.machine or run["device"]) if on_gpu else None,
         cpu=hints.machine or "unknown CPU",
+        suite=run["suite"],
         settings={"suite": run["suite"]},
     )
 
@@ -124,11 +143,11 @@ def _fill(case: ForeignMeasurement, row: Mapping[str, str], hints: Hints, file: 
     for name, value in row.items():
         if name in {"dev", "name", "batch_size"}:
             continue
-        entry = our_metric(name, fields.number(value, name), hints)
+        entry = our_metric(name, fields.number(value, name), hints, on_cpu=not case.gpu)
         if entry is None:
             file.left_out[name] += 1
         else:
             key, metric = entry
-            case.metrics[key] = metric
+            file.add_metric(case, case.where, name, key, metric)
     if "latency_ms" not in case.metrics and "speedup" not in case.metrics:
         case.status, case.message, case.metrics = "fail_to_run", f"{TOOL} wrote no time for it", {}

@@ -69,14 +69,25 @@ def items(value: Any, field_name: str) -> list[Any]:
     return value
 
 
-def moment(seconds: Any, field_name: str) -> datetime:
-    """Seconds since 1970. Raises Malformed."""
-    timestamp = number(seconds, field_name)
+def moment(
+    seconds: Any, field_name: str, otherwise: datetime | None = None, factor: float = 1.0
+) -> datetime:
+    """Seconds since 1970, once multiplied by `factor`; else `otherwise`. Raises Malformed."""
+    try:
+        return _moment(seconds, field_name, factor)
+    except Malformed:
+        if otherwise is None:
+            raise
+        return otherwise
+
+
+def _moment(seconds: Any, field_name: str, factor: float) -> datetime:
+    timestamp = number(seconds, field_name) * factor
     try:
         at = datetime.fromtimestamp(timestamp, UTC)
     except (ValueError, OverflowError, OSError):
         at = datetime.min.replace(tzinfo=UTC)
-    if not 2016 <= at.year < 2100:
+    if not 1990 <= at.year < 2100:
         raise Malformed(f"{field_name} is {shown(seconds)}: expected seconds since 1970")
     return at
 

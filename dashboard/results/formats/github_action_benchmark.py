@@ -67,7 +67,7 @@ def read(name: str, value: Record, hints: Hints) -> ParsedFile:
 def _read_entry(where: str, suite: str, entry: Record, hints: Hints, file: ParsedFile) -> None:
     commit = fields.mapping(entry.get("commit"), "commit")
     sha = fields.text(commit.get("id"), "commit.id")
-    at = fields.moment(fields.number(entry.get("date"), "date") / 1000, "date")
+    at = fields.moment(entry.get("date"), "date", hints.at, 1e-3)
     for place, value in enumerate(fields.items(entry.get("benches"), "benches")):
         part = f"{where}.benches[{place}]"
         with file.part(part):
@@ -80,6 +80,7 @@ def _read_entry(where: str, suite: str, entry: Record, hints: Hints, file: Parse
                 hints.build or f"git-{sha[:12]}",
                 at,
                 hints.config or suite or CONFIG,
+                suite=suite if hints.config else "",
                 git_sha=sha,
                 machine=MACHINE,
             )

@@ -24,21 +24,24 @@ METRICS_OF = {
     "unique_graphs": "unique_graphs",
     "graph_breaks": "graph_breaks",
 }
-# A zero is what the runners write for a model that failed
+# A zero is what the runners write for a model that failed, and for what they did not measure
 POSITIVE = ("latency_ms", "speedup", "compression_ratio")
+MEMORY = ("eager_peak_mem", "dynamo_peak_mem")
 
 
 def our_metric(
-    name: str, value: float, hints: Hints, count: int = 1
+    name: str, value: float, hints: Hints, count: int = 1, *, on_cpu: bool = False
 ) -> tuple[str, MetricValue] | None:
     """Our key and the value in our unit.
 
-    None for what this site has no metric for, for the zero of a failure, and for the difference
-    that compilation_latency is where it is below 0. Raises Malformed: a negative number.
+    None for what this site has no metric for, for the zero of what was not measured, for the
+    difference that compilation_latency is where it is not above 0, and for memory on a CPU: there
+    the runners write percent times the machine's memory. Raises Malformed: a negative number.
     """
     key, factor = hints.metrics.get(name) or (METRICS_OF.get(name, name), 1.0)
-    is_failure = key in POSITIVE and value == 0
-    if key not in METRICS or is_failure or (name == "compilation_latency" and value < 0):
+    is_zero = value == 0 and (key in POSITIVE or name in MEMORY)
+    is_difference = name == "compilation_latency" and value <= 0
+    if key not in METRICS or is_zero or is_difference or (on_cpu and name in MEMORY):
         return None
     return key, MetricValue(quantity(value, name, factor), n=count)
 

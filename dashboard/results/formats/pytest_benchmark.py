@@ -1,17 +1,17 @@
 """pytest-benchmark's JSON (--benchmark-json): the median of each test becomes its latency."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from dashboard.results.formats import fields
 from dashboard.results.formats.common import (
     CONFIG,
-    MOST_SAMPLES,
     ForeignMeasurement,
     Hints,
     MetricValue,
     ParsedFile,
 )
+from dashboard.results.formats.documents import MOST_SAMPLES
 from dashboard.results.formats.fields import Record
 
 TOOL = "pytest-benchmark"
@@ -40,15 +40,14 @@ def read(name: str, value: Record, hints: Hints) -> ParsedFile:
 
 
 def _at(value: Record, hints: Hints) -> datetime:
-    if "datetime" not in value and hints.at:
+    """Its time, in UTC where it names no zone, as it was written until version 4."""
+    if hints.at:
         return hints.at
     try:
         at = datetime.fromisoformat(fields.text(value.get("datetime"), "datetime"))
     except ValueError as error:
         raise fields.Malformed(f"datetime: {error}") from None
-    if at.tzinfo is None:
-        raise fields.Malformed(f"datetime is {value['datetime']!r}: it has no time zone")
-    return at
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def _build(commit: Record) -> str:

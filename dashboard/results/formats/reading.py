@@ -14,6 +14,7 @@ from dashboard.results.formats import (
     v3,
 )
 from dashboard.results.formats.common import NO_HINTS, Hints, ParsedFile, RefusedPart
+from dashboard.results.formats.documents import ImportedNames
 
 FORMATS = (
     "result files of benchmarks_suite",
@@ -32,10 +33,13 @@ OTHER_CSV = (
 )
 
 
-def parse_file(name: str, body: bytes, hints: Hints = NO_HINTS) -> ParsedFile:
-    """What the file ``name`` with these (unpacked) bytes holds. Never raises for its content."""
+def parse_file(
+    name: str, body: bytes, hints: Hints = NO_HINTS, names: ImportedNames | None = None
+) -> ParsedFile:
+    """Read the file ``name`` with these (unpacked) bytes. Never raises for its content."""
     file = _parse(name, body, hints)
-    file.name_cases(hints.existing, hints.field_models)
+    file.refuse_second_values()
+    file.documents += (names or ImportedNames()).documents(file)
     return file
 
 

@@ -10,13 +10,16 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
+from dashboard.language.metrics import STATUS_METRIC
 from dashboard.results.formats import fields
 from dashboard.results.formats.common import CONFIG, STATUSES, ForeignMeasurement, Hints, ParsedFile
 from dashboard.results.formats.fields import Record, mapping
 from dashboard.results.formats.naming import our_metric
 
-TOOL = "v3 record"
+TOOL, DYNAMO = "v3 record", "TorchInductor"
 MOST_RECORDS, MOST_VALUES, MOST_SETTINGS = 100_000, 10_000, 50
+# Of extra_info: what has a field of its own
+ELSEWHERE = {"batch_size", "device", "arch", "compiler", "backend"}
 
 
 def matches(value: Any) -> bool:
@@ -38,10 +41,10 @@ def read(name: str, records: Iterable[tuple[str, Any]], hints: Hints) -> ParsedF
         with file.part(where):
             for part in _by_shape(mapping(record, "the record")):
                 case = _case(where, part, hints)
-                case = cases.setdefault(_identity(case), case)
-                _add_metric(case, mapping(part["metric"], "metric"), hints, file)
+                case = cases.setdefault((*case.identity, case.build, case.at), case)
+                _add_metric(case, where, mapping(part["metric"], "metric"), hints, file)
     for case in cases.values():
-        if case.metrics or case.status != "pass":
+        if case.metrics or case.named:
             file.cases.append(case)
     return file
 
@@ -66,31 +69,13 @@ def _by_shape(record: Record) -> Iterator[Record]:
         yield {**record, "model": of_shape, "metric": {**metric, "benchmark_values": [value]}}
 
 
-def _identity(case: ForeignMeasurement) -> tuple[Any, ...]:
-    """Equal for the records of one case."""
-    return (
-        case.model,
-        case.family,
-        case.config,
-        case.mode,
-        case.dtype,
-        case.batch_size,
-        case.build,
-        case.at,
-        case.gpu,
-        case.cpu,
-        case.cores,
-        str(sorted(case.settings.items())),
-    )
-
-
 def _case(where: str, record: Record, hints: Hints) -> ForeignMeasurement:
     benchmark = mapping(record.get("benchmark"), "benchmark")
     model = mapping(record.get("model"), "model")
     extra = mapping(benchmark.get("extra_info"), "benchmark.extra_info")
     suite = fields.text(benchmark.get("name"), "benchmark.name")
-    sha = str(record.get("head_sha") or "")
-    version = _torch_version(mapping(record.get("dependencies"), "dependencies"))
+    version, sha = _torch(mapping(record.get("dependencies"), "dependencies"))
+    sha = sha or str(record.get("head_sha") or "")
     origins = model.get("origins")
     origin = str(origins[0]) if isinstance(origins, list) and origins else ""
     backend = model.get("backend") or extra.get("compiler") or extra.get("backend")
@@ -105,6 +90,11 @@ def _case(where: str, record: Record, hints: Hints) -> ForeignMeasurement:
         mode=str(benchmark.get("mode") or "inference"),
         dtype=str(benchmark.get("dtype") or "float32"),
         batch_size=fields.whole(extra.get("batch_size") or 1, "benchmark.extra_info.batch_size"),
+        suite=origin or (suite if model.get("name") else ""),
+        # Of the same runners are the CSV files, whose suite is the origin
+        parameters=_parameters(
+            suite if origin and suite != DYNAMO else "", backend if hints.config else "", extra
+        ),
         version=version,
         git_sha=sha,
         settings=_settings(suite, extra),
@@ -123,20 +113,32 @@ def _build(version: str, sha: str, hints: Hints) -> str:
 
 
 def _at(record: Record, hints: Hints) -> datetime:
-    if "timestamp" in record:
-        return fields.moment(record["timestamp"], "timestamp")
-    if hints.at is None:
+    if "timestamp" not in record and hints.at is None:
         raise fields.Malformed(
             "timestamp is missing: say with the import when it was measured (--at)"
         )
-    return hints.at
+    return fields.moment(record.get("timestamp"), "timestamp", hints.at)
 
 
-def _torch_version(dependencies: Record) -> str:
+def _torch(dependencies: Record) -> tuple[str, str]:
+    """Version and commit of the torch that was used, as far as the record has them."""
     for name in ("pytorch", "torch", "pytorch/pytorch"):
-        if version := mapping(dependencies.get(name), f"dependencies.{name}").get("version"):
-            return str(version)
-    return ""
+        torch = mapping(dependencies.get(name), f"dependencies.{name}")
+        if torch.get("version") or torch.get("sha"):
+            return _first_text(torch, "version"), _first_text(torch, "sha")
+    return "", ""
+
+
+def _parameters(suite: str, backend: Any, extra: Record) -> dict[str, str]:
+    """Suite, backend and extra_info, where they tell two records of one model apart."""
+    parameters = {}
+    for key, value in {"benchmark": suite, "backend": backend}.items():
+        if value:
+            parameters[key] = str(value)
+    for key, value in islice(extra.items(), MOST_SETTINGS):
+        if key not in ELSEWHERE and value not in (None, "None", "", {}, []):
+            parameters[key] = str(value)
+    return parameters
 
 
 def _machine(record: Record, extra: Record, hints: Hints) -> dict[str, Any]:
@@ -151,12 +153,16 @@ def _machine(record: Record, extra: Record, hints: Hints) -> dict[str, Any]:
     if not gpu and device.startswith(("cuda", "NVIDIA", "AMD")):
         gpu = device_name
     cpu = _first_text(runner, "cpu_info", "type", "name") or device_name
-    if not (gpu or cpu or hints.machine):
-        raise fields.Malformed(
-            "runners is empty: give the machine's key with the import (--machine)"
-        )
+    name = ""
+    if not gpu and not (runner.get("cpu_info") and runner.get("cpu_count")):
+        name = _first_text(runner, "name", "type")
+        if not (name or hints.machine):
+            raise fields.Malformed(
+                "runners names no machine: give its key with the import (--machine)"
+            )
     memory_gb = fields.number(runner.get("avail_mem_in_gb") or 0, "runners[0].avail_mem_in_gb")
     return {
+        "machine": name,
         "gpu": gpu or None,
         "cpu": cpu or "unknown CPU",
         "cores": fields.whole(runner.get("cpu_count") or 1, "runners[0].cpu_count"),
@@ -184,7 +190,9 @@ def _settings(suite: str, extra: Record) -> dict[str, Any]:
     return settings
 
 
-def _add_metric(case: ForeignMeasurement, metric: Record, hints: Hints, file: ParsedFile) -> None:
+def _add_metric(
+    case: ForeignMeasurement, where: str, metric: Record, hints: Hints, file: ParsedFile
+) -> None:
     name = fields.text(metric.get("name"), "metric.name")
     values = metric.get("benchmark_values")
     words = mapping(metric.get("extra_info"), "metric.extra_info").get("benchmark_values")
@@ -193,16 +201,18 @@ def _add_metric(case: ForeignMeasurement, metric: Record, hints: Hints, file: Pa
         return
     numbers = _numbers(values)
     if name == "accuracy" and set(numbers) <= {0.0, 1.0}:
-        case.status = "pass" if all(numbers) else "fail_accuracy"
+        _set_status(case, name, "pass" if all(numbers) else "fail_accuracy", file)
         return
 
     upper_median = sorted(numbers)[len(numbers) // 2]
-    entry = our_metric(name, upper_median, hints, len(numbers))
+    entry = our_metric(
+        name, upper_median, hints, len(numbers), on_cpu=case.settings.get("device") == "cpu"
+    )
     if entry is None:
         file.left_out[name] += 1
         return
     key, value = entry
-    case.metrics[key] = value
+    file.add_metric(case, where, name, key, value)
     if key == "latency_ms" and len(numbers) > 1:
         _, factor = hints.metrics.get(name, ("", 1.0))
         case.samples_ms = [number * factor for number in numbers]
@@ -228,4 +238,5 @@ def _set_status(case: ForeignMeasurement, name: str, status: str, file: ParsedFi
             f"metric.extra_info.benchmark_values[0] is {status!r}: expected {', '.join(STATUSES)}"
         )
     case.status = STATUSES.get(status, status)
+    case.named[STATUS_METRIC] = name
     case.message = "" if case.status == "pass" else f"the record says {status}"

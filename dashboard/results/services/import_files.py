@@ -10,7 +10,7 @@ from django.conf import settings
 
 from dashboard.language.contracts import Refused
 from dashboard.results.core.untrusted import tar_files
-from dashboard.results.services.imports import ImportSource
+from dashboard.results.services.import_existing import ImportSource
 
 OURS = b'"result.v1"'
 # How `batch` and the worker name what they write in a job's folder

@@ -1,7 +1,9 @@
 """The rows that imported results belong to: benchmarks and configs, runs, machines, builds."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
+from typing import Any
 
 from dashboard.catalog.core.hardware import Hardware, hardware, machine_key
 from dashboard.catalog.services.builds import settings_name, variant_label
@@ -10,6 +12,7 @@ from dashboard.catalog.services.suite_catalog import BENCHMARK_FIELDS
 from dashboard.models import (
     Benchmark,
     Config,
+    Environment,
     Job,
     Purpose,
     Run,
@@ -37,10 +40,29 @@ class ImportCatalog:
         benchmarks = Benchmark.objects.filter(name__in=described)
         self.benchmarks = {benchmark.name: benchmark for benchmark in benchmarks}
 
-        names = {result.job["config"] for result in results}
-        new_configs = [Config(name=name, label=name, retired=True) for name in sorted(names)]
+        labels = {}
+        for result in results:
+            theirs = result.job.get("imported", {})
+            config = result.job["config"]
+            labels[config] = str(theirs.get("config", config))[:100]
+            if theirs:
+                self._keep_names(self.benchmarks[result.benchmark["name"]], config, theirs)
+        new_configs = [
+            Config(name=name, label=labels[name], retired=True) for name in sorted(labels)
+        ]
         Config.objects.bulk_create(new_configs, ignore_conflicts=True)
-        self.configs = {config.name: config for config in Config.objects.filter(name__in=names)}
+        self.configs = {config.name: config for config in Config.objects.filter(name__in=labels)}
+
+    def _keep_names(self, benchmark: Benchmark, config: str, theirs: Mapping[str, str]) -> None:
+        """Store what their file calls a benchmark and its config, once."""
+        names = benchmark.imported_configs
+        is_claim = names.get(config) == ""
+        if not benchmark.imported or (benchmark.original and not is_claim):
+            return
+        benchmark.original = theirs["benchmark"]
+        if is_claim:
+            names[config] = theirs["config"]
+        benchmark.save(update_fields=["original", "imported_configs"])
 
 
 class ImportRuns:
@@ -49,6 +71,7 @@ class ImportRuns:
     """
 
     def __init__(self, machine: str, track: str, label: str) -> None:
+        self.place = track, machine
         self._machine, self._track, self._label = machine, track, label
         self._runs: dict[tuple[str, str, str], Run] = {}
         self.sessions = Sessions()
@@ -99,7 +122,28 @@ def machine_of(result: ResultDocument) -> Hardware:
     machine = result.environment["machine"]
     of_hardware = hardware(gpu=machine.get("gpu"), cpu=machine["cpu"], cores=machine["cores"])
     name = machine.get("name", "")
-    return replace(of_hardware, key=machine_key(name)) if name else of_hardware
+    if not name:
+        return of_hardware
+    key = own_key = machine_key(name)
+    if own_key != name:
+        own_key = f"{own_key[:51]}-{sha256(name.encode()).hexdigest()[:8]}"
+    for former in (key, of_hardware.key):
+        if former != own_key and goes_on(former, name, machine):
+            return replace(of_hardware, key=former)
+    return replace(of_hardware, key=own_key, label=name)
+
+
+def goes_on(key: str, name: str, described: Mapping[str, Any]) -> bool:
+    """Whether a machine named so is the one that earlier imports know under a key of fewer letters.
+
+    It is where its results name it, or where they have its hardware and no name at all.
+    """
+    names = Environment.objects.filter(
+        results__job__run__machine__key=key,
+        results__job__run__purpose=Purpose.IMPORT,
+        **{f"document__machine__{fact}": described.get(fact) for fact in ("cpu", "cores")},
+    ).values_list("document__machine__name", flat=True)
+    return set(names.distinct()) in ({name}, {None}, {name, None})
 
 
 def build_label(result: ResultDocument) -> str:

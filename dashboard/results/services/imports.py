@@ -6,9 +6,8 @@ id follows: importing it again changes nothing.
 
 import hashlib
 import uuid
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -24,63 +23,33 @@ from dashboard.models import (
     Benchmark,
     Job,
     JobState,
-    Result,
     Run,
 )
-from dashboard.results.core.result_format import ResultDocument, parse_result
+from dashboard.results.core.result_format import parse_result
 from dashboard.results.core.untrusted import unpack
-from dashboard.results.formats import NO_HINTS, Hints, ParsedFile, parse_file
+from dashboard.results.formats import (
+    NO_HINTS,
+    EarlierBenchmark,
+    Hints,
+    ImportedNames,
+    ParsedFile,
+    parse_file,
+)
 from dashboard.results.services import detection_queue
 from dashboard.results.services.artifacts import store_imported_artifact
+from dashboard.results.services.import_existing import (
+    CheckedImport,
+    ImportReport,
+    ImportSource,
+    leave_out_existing,
+    leave_out_repeats,
+)
 from dashboard.results.services.import_rows import ImportCatalog, ImportRuns
 from dashboard.results.services.store import JobResult, store_results
 from dashboard.runs.services.partitions import ensure_partitions
 
 BATCH = 1000  # results in one transaction
 NAMESPACE = uuid.UUID("6d0f4b1e-4f0c-4c39-9a0c-5a7f2f9f6a11")  # of the ids of imported jobs
-
-
-@dataclass(frozen=True, slots=True)
-class ImportSource:
-    """A file as it came: where from, its bytes, gzip or plain, and the files its job left."""
-
-    name: str
-    body: bytes
-    artifacts: Sequence[Path] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedImport:
-    """A checked document and the id that its job has or would have."""
-
-    source: str
-    digest: str
-    job_id: uuid.UUID
-    result: ResultDocument
-    artifacts: Sequence[Path]
-
-
-@dataclass(slots=True)
-class ImportReport:
-    """What an import did: counts, and (source, reason) of what it refused.
-
-    existing: results that were here already; read: results by format; left_out: metrics that the
-    site does not have, how often. artifacts: files of jobs that are kept. series: ids of those that
-    have changed.
-    """
-
-    added: int = 0
-    existing: int = 0
-    refused: list[tuple[str, str]] = field(default_factory=list)
-    read: Counter[str] = field(default_factory=Counter)
-    left_out: Counter[str] = field(default_factory=Counter)
-    artifacts: int = 0
-    series: set[int] = field(default_factory=set)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the files had nothing that may be a result."""
-        return not (self.added or self.existing or self.refused or self.left_out)
 
 
 def import_results(
@@ -99,21 +68,24 @@ def import_results(
     """
     report = ImportReport()
     runs = ImportRuns(machine, track, label or f"Import of {stamp(timezone.now())}")
-    existing = frozenset(Benchmark.objects.filter(imported=True).values_list("name", flat=True))
-    of_field = Benchmark.objects.filter(family__startswith=FIELD_FAMILIES, imported=False)
-    hints = replace(
-        hints,
-        machine=machine,
-        existing=existing,
-        field_models=frozenset(of_field.values_list("model", flat=True)),
-    )
+    hints = replace(hints, machine=machine)
     try:
-        add_all(read_sources(sources, hints, report), runs, report, dry_run=dry_run)
+        checked = read_sources(sources, hints, imported_names(), report)
+        add_all(checked, runs, report, dry_run=dry_run)
     finally:
         # What has been added is judged, even if the rest could not be read; only then, because half
         # of a history shows changes that the whole does not.
         detection_queue.enqueue(series_ids=report.series)
     return report
+
+
+def imported_names() -> ImportedNames:
+    earlier = {
+        benchmark.name: EarlierBenchmark(benchmark.original, benchmark.imported_configs)
+        for benchmark in Benchmark.objects.filter(imported=True)
+    }
+    of_field = Benchmark.objects.filter(family__startswith=FIELD_FAMILIES, imported=False)
+    return ImportedNames(earlier, frozenset(of_field.values_list("family", "model")))
 
 
 def add_all(
@@ -122,7 +94,7 @@ def add_all(
     """Add the results that are new, batch by batch; dry_run: count them."""
     while batch := list(islice(results, BATCH)):
         is_first = not report.added
-        new = leave_out_existing(leave_out_repeats(batch, report), report)
+        new = leave_out_existing(leave_out_repeats(batch, report), runs.place, report)
         report.added += len(new)
         if dry_run:
             continue
@@ -173,13 +145,13 @@ def add_artifacts(imports: Iterable[CheckedImport], report: ImportReport) -> Non
 
 
 def read_sources(
-    sources: Iterable[ImportSource], hints: Hints, report: ImportReport
+    sources: Iterable[ImportSource], hints: Hints, names: ImportedNames, report: ImportReport
 ) -> Iterator[CheckedImport]:
     """The results of the files that keep the contract; the others are reported."""
     for source in sources:
         try:
             body = unpack(source.body, settings.RESULT_LIMIT_BYTES)
-            file = parse_file(source.name, body, hints)
+            file = parse_file(source.name, body, hints, names)
         except Refused as error:
             report.refused.append((source.name, str(error)))
             continue
@@ -200,38 +172,6 @@ def check_documents(
         report.read[file.format] += 1
         digest = hashlib.sha256(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest()
         yield CheckedImport(where, digest, uuid.uuid5(NAMESPACE, digest), result, artifacts)
-
-
-def leave_out_repeats(
-    imports: Iterable[CheckedImport], report: ImportReport
-) -> list[CheckedImport]:
-    """Each result once; its repeats count as existing."""
-    by_id: dict[uuid.UUID, CheckedImport] = {}
-    for result in imports:
-        report.existing += result.job_id in by_id
-        by_id.setdefault(result.job_id, result)
-    return list(by_id.values())
-
-
-def leave_out_existing(imports: list[CheckedImport], report: ImportReport) -> list[CheckedImport]:
-    """Those whose results are not here yet.
-
-    A result may have been imported before, or delivered by the worker that measured it.
-    """
-    ids_of = {each.job_id: {each.job_id, *measured_job_id(each.result)} for each in imports}
-    results = Result.objects.filter(pk__in=set[uuid.UUID]().union(*ids_of.values()))
-    existing = set(results.values_list("pk", flat=True))
-    new = [each for each in imports if existing.isdisjoint(ids_of[each.job_id])]
-    report.existing += len(imports) - len(new)
-    return new
-
-
-def measured_job_id(result: ResultDocument) -> list[uuid.UUID]:
-    """The id of the job that was measured; none where a job made by hand has no UUID."""
-    try:
-        return [uuid.UUID(result.job["job_id"])]
-    except ValueError:
-        return []
 
 
 def add(imports: Sequence[CheckedImport], runs: ImportRuns) -> Collection[int]:

@@ -89,7 +89,7 @@ def _delete_artifacts(before: datetime | None, kept: Collection[UUID]) -> int:
     deleted = 0
     old = Artifact.objects.exclude(job__in=kept).filter(created_at__lt=before)
     while batch := list(old.order_by("created_at")[:BATCH]):
-        removed = _remove_files(batch)
+        removed = remove_files(batch)
         Artifact.objects.filter(pk__in=removed).delete()
         deleted += len(removed)
         if len(removed) < len(batch):
@@ -97,7 +97,7 @@ def _delete_artifacts(before: datetime | None, kept: Collection[UUID]) -> int:
     return deleted
 
 
-def _remove_files(artifacts: Iterable[Artifact]) -> list[int]:
+def remove_files(artifacts: Iterable[Artifact]) -> list[int]:
     """Remove the files until the store refuses one; the ids of those that were removed.
 
     The files before their rows: what a failure or a kill leaves is found again the next night,

@@ -57,7 +57,7 @@ def search(text: str) -> SearchResults | None:
     by_model = name_rank(words, "model")
     models = benchmarks.filter(_has(words, "model", "family")).values_list("model", "family")
     counted = models.annotate(number=Count("pk")).order_by(by_model, "model")
-    named = benchmarks.filter(_has(words, "name", "family"))
+    named = benchmarks.filter(_has(words, "name", "family", "original"))
     is_measured = Exists(Series.objects.filter(benchmark=OuterRef("pk")))
     configs = Config.objects.filter(_has(words, "name", "label"), retired=False)
     by_name = name_rank(words, "name")

@@ -34,6 +34,7 @@ def export(request: HttpRequest, name: str, form: str) -> HttpResponse | Streami
         )
     document = {
         "benchmark": name,
+        "original": selection.benchmark.original,
         "metric": metric.key,
         "unit": metric.unit,
         "lower_is_better": metric.lower_is_better,

@@ -10,7 +10,8 @@ import pytest
 from django.test import Client
 
 from dashboard.models import Job
-from dashboard.results.services.imports import ImportSource, import_results
+from dashboard.results.services.import_existing import ImportSource
+from dashboard.results.services.imports import import_results
 from tests.builders import releases
 from tests.builders.committed_data import ShareData
 from tests.builders.kernels import AFTER, BEFORE

@@ -8,7 +8,8 @@ import pytest
 from django.test import Client
 
 from dashboard.models import Job
-from dashboard.results.services.imports import ImportSource, import_results
+from dashboard.results.services.import_existing import ImportSource
+from dashboard.results.services.imports import import_results
 from tests.builders import releases
 from tests.dashboard.comparisons.test_case_kernels import COMPARE, documents
 

@@ -12,7 +12,8 @@ from dashboard.language.metrics import METRICS
 from dashboard.models import Machine, TorchBuild
 from dashboard.results.core.result_format import parse_result
 from dashboard.results.core.untrusted import parse_json
-from dashboard.results.services.imports import ImportSource, import_results
+from dashboard.results.services.import_existing import ImportSource
+from dashboard.results.services.imports import import_results
 from tests.builders import releases
 
 READ = ("latency_ms", "eager_latency_ms", "speedup", "compile_calls")

@@ -276,7 +276,9 @@ def test_exported_result_of_an_existing_job_is_skipped(tmp_path: Path) -> None:
     job = site.running_job(worker)
     ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
     (tmp_path / "r.json").write_text(json.dumps(site.result(job)))
-    assert call("import_results", tmp_path).strip() == "0 added, 1 here already, 0 refused"
+    first, where = call("import_results", tmp_path).splitlines()
+    assert first == "0 added, 1 here already, 0 refused"
+    assert where.startswith("1 of them on track local, machine cpu-2c")
 
 
 def test_import_without_anything_usable_fails(tmp_path: Path) -> None:

@@ -32,8 +32,10 @@ def test_v3_records_of_one_case_are_one_result() -> None:
     assert file.refused == []
     assert file.left_out == {}
     result = parse_result(file.documents[0][1])
-    name = "gpt2forsequenceclassification.imported.inference.bfloat16.static.b16"
-    assert result.benchmark["name"] == name
+    assert result.job["imported"] == {
+        "benchmark": "GPT2ForSequenceClassification (huggingface)",
+        "config": "inductor",
+    }
     assert result.job["config"] == "inductor"
     assert result.job["build"] == "git-a3f5c1d2e4b6"
     assert result.environment["machine"]["gpu"] == "NVIDIA H100"

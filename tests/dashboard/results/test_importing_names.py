@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from dashboard.results.formats import Hints, parse_file
+from dashboard.results.formats import EarlierBenchmark, Hints, ImportedNames, parse_file
 from tests.builders.foreign_files import FOLDER, documents, first_record, of, reasons
 
 
@@ -27,8 +27,10 @@ def pytest_file(*names: str, median: float = 0.001) -> str:
 
 
 def names_of(*names: str, existing: frozenset[str] = frozenset()) -> list[str]:
-    hints = Hints(existing=existing)
-    file = parse_file("pytest.json", pytest_file(*names).encode(), hints)
+    """As an import names them; existing: made when only keys were kept."""
+    earlier = {name: EarlierBenchmark("", {"imported": ""}) for name in existing}
+    body = pytest_file(*names).encode()
+    file = parse_file("pytest.json", body, Hints(), ImportedNames(earlier))
     return [document["benchmark"]["name"] for document in documents(file)]
 
 

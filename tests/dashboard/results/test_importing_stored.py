@@ -126,7 +126,7 @@ def test_command_imports_every_format() -> None:
     )
     assert "23 added" in output
     assert set(Machine.objects.values_list("key", flat=True)) == {"a100"}
-    assert Job.objects.get(status="fail_accuracy").benchmark.model == "resnet50"
+    assert Job.objects.get(status="fail_accuracy").benchmark.original == "resnet50 (torchbench)"
 
 
 def test_dry_run_changes_nothing() -> None:

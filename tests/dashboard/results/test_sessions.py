@@ -11,7 +11,8 @@ from dashboard.models import BuildLevel, Run
 from dashboard.results.core.result_format import ResultDocument, parse_result
 from dashboard.results.core.sessions import Sessions
 from dashboard.results.core.untrusted import parse_json
-from dashboard.results.services.imports import ImportSource, import_results
+from dashboard.results.services.import_existing import ImportSource
+from dashboard.results.services.imports import import_results
 
 GOLDEN = Path(__file__).parents[2] / "data" / "golden"
 PASSED = json.loads(
