@@ -65,17 +65,13 @@ def changes() -> list[str]:
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_no_fault_in_the_admin(page: Page, theme: Any, size: Any) -> None:
-    page.emulate_media(color_scheme=theme)
+def test_axe_finds_no_fault_in_the_admin(page: Page, size: Any) -> None:
     page.set_viewport_size(size)
     addresses = [*LISTS, *FORMS, *changes()]
     assert "".join(accessibility_violations(page, address) for address in addresses) == ""
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_no_fault_in_forms_that_are_unfolded(page: Page, theme: Any) -> None:
-    page.emulate_media(color_scheme=theme)
+def test_axe_finds_no_fault_in_forms_that_are_unfolded(page: Page) -> None:
     violations = []
     for table in ("run", "rule"):
         open_form(page, table).locator("#content-main summary").click()
@@ -83,9 +79,7 @@ def test_axe_finds_no_fault_in_forms_that_are_unfolded(page: Page, theme: Any) -
     assert "".join(violations) == ""
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_no_fault_in_forms_that_were_refused(page: Page, theme: Any) -> None:
-    page.emulate_media(color_scheme=theme)
+def test_axe_finds_no_fault_in_forms_that_were_refused(page: Page) -> None:
     violations = []
     for table in ("schedule", "channel", "rule"):
         open_form(page, table).get_by_role("button", name="Save", exact=True).click()

@@ -3,7 +3,6 @@ command.
 """
 
 import re
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, ViewportSize, expect
@@ -102,9 +101,7 @@ def addresses() -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_no_fault(page: Page, theme: Any) -> None:
-    page.emulate_media(color_scheme=theme)
+def test_axe_finds_no_fault(page: Page) -> None:
     assert "".join(accessibility_violations(page, address) for address in addresses()) == ""
 
 

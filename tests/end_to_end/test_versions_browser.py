@@ -3,7 +3,6 @@ while one looks.
 """
 
 import re
-from typing import Any
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
@@ -52,13 +51,7 @@ def addresses(comparison: Comparison) -> list[str]:
     return [COMPARE, VERSIONS, *lists, *pages]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_no_fault_on_any_page(
-    page: Page,
-    addresses: list[str],
-    theme: Any,
-) -> None:
-    page.emulate_media(color_scheme=theme)
+def test_axe_finds_no_fault_on_any_page(page: Page, addresses: list[str]) -> None:
     assert "".join(accessibility_violations(page, address) for address in addresses) == ""
 
 

@@ -14,6 +14,13 @@ from benchmarks_suite.harness import precompile as arm_caches
 from tests.builders.job_lists import EAGER, a_list, jobs_of, results_in
 
 GPT2_TRAINING = {"benchmark": "gpt2.smoke.training.float32.static.b2"}
+DROPPING = """
+import torch
+
+def benchmark_dropping(mode="training", batch_size=16):
+    module = torch.nn.Sequential(torch.nn.Linear(32, 32), torch.nn.Dropout())
+    return module, torch.randn(batch_size, 32), lambda output, x: output.square().mean()
+"""
 WITHOUT_STARTS = {"measure": {**EAGER["measure"], "starts": []}}
 COMPILED = {**EAGER, "config": "inductor"}
 
@@ -66,7 +73,12 @@ def test_job_finds_both_arms_of_a_case_with_dropout(
 ) -> None:
     """The one that is timed drops, the one whose accuracy is checked does not."""
     monkeypatch.setenv(arm_caches.SWITCH, "")
-    path, out = a_list(tmp_path, COMPILED | WITHOUT_STARTS | GPT2_TRAINING), tmp_path / "out"
+    (tmp_path / "dropping.py").write_text(DROPPING)
+    dropping = {
+        "benchmark": "dropping.own.training.float32.static.b16",
+        "sources": [str(tmp_path / "dropping.py")],
+    }
+    path, out = a_list(tmp_path, COMPILED | WITHOUT_STARTS | dropping), tmp_path / "out"
     precompile(jobs_of(path), tmp_path / "ahead", 2, time.monotonic() + 600)
     graphs = set((tmp_path / "ahead").rglob("fxgraph/*/*/*"))
     assert graphs

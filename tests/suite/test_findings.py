@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -11,6 +12,17 @@ import torch
 FOLDER = Path(__file__).parents[2] / "docs" / "findings"
 PAGES = sorted(FOLDER.glob("*.md"))
 NAMES = torch.__version__, torch.__version__.partition("+")[0]
+# Scripts know torch and transformers alone, whose versions are pinned. These take seconds
+ON_EACH_RUN = (
+    *("attention-dropout", "cublas-workspace", "launch-choice", "loop-reindexing"),
+    "reduction-layout",
+)
+
+
+def parameters() -> list[Any]:
+    """All pages, those whose script takes longer for `make test-slow` alone."""
+    marks = {page: () if page.stem in ON_EACH_RUN else (pytest.mark.slow,) for page in PAGES}
+    return [pytest.param(page, id=page.stem, marks=marks[page]) for page in PAGES]
 
 
 def script_of(page: Path) -> Path:
@@ -37,7 +49,7 @@ def test_every_page_begins_with_five_lines() -> None:
 
 
 @pytest.mark.compiles
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", parameters())
 def test_script_says_of_this_torch_what_its_page_says(page: Path, tmp_path: Path) -> None:
     # Of this build, if there is a row of it
     of_names = [[row for row in rows_of(page) if row[0] == f"{name}, CPU"] for name in NAMES]
