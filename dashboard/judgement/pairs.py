@@ -16,11 +16,15 @@ ENOUGH_HISTORY = 7
 
 
 class Pair(NamedTuple):
-    """base, new: what the two processes measured. session: in which the pair ran."""
+    """base, new: what the two processes measured. session: in which the pair ran.
+
+    start: of the later process; pairs are ordered by it, over all devices.
+    """
 
     base: float
     new: float
     session: str = ""
+    start: float = 0.0
 
 
 class Process(NamedTuple):
@@ -43,9 +47,12 @@ def pairs_in_turn(processes: Iterable[Process], session: str = "") -> list[Pair]
         last_side = process.side
     if runs < FEWEST_RUNS:
         return []
-    base = [process.value for process in ordered if process.side == "base"]
-    new = [process.value for process in ordered if process.side == "new"]
-    return [Pair(*values, session) for values in zip(base, new, strict=False)]
+    bases = [process for process in ordered if process.side == "base"]
+    news = [process for process in ordered if process.side == "new"]
+    pairs = []
+    for base, new in zip(bases, news, strict=False):
+        pairs.append(Pair(base.value, new.value, session, max(base.start, new.start)))
+    return pairs
 
 
 def widest_difference(builds: Iterable[Sequence[float]]) -> float:

@@ -4,8 +4,18 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from dashboard.comparisons.core.block_effects import Block
 from dashboard.comparisons.core.levels import Level, merge_levels
 from dashboard.comparisons.core.libraries import Libraries
+from dashboard.judgement.pairs import Pair, Process, pairs_in_turn
+
+
+class ProcessValue(NamedTuple):
+    """What one process measured in a session. start: in seconds, by which a block is ordered."""
+
+    block: Block
+    start: float
+    value: float
 
 
 class CaseSamples(NamedTuple):
@@ -14,6 +24,7 @@ class CaseSamples(NamedTuple):
     level: None where a value is not positive, which logs cannot take.
     least, most, mean: of the plain values.
     job: the newest one.
+    processes: those of sessions, in any order; empty where nobody asked for pairs.
     """
 
     version: int
@@ -24,6 +35,7 @@ class CaseSamples(NamedTuple):
     most: float
     mean: float
     job: str = ""
+    processes: tuple[ProcessValue, ...] = ()
 
     @property
     def value(self) -> float:
@@ -48,4 +60,20 @@ def pool_samples(samples: Sequence[CaseSamples]) -> CaseSamples:
         most=max(each.most for each in samples),
         mean=math.fsum(each.mean * each.n for each in samples) / n,
         job=samples[-1].job,
+        processes=tuple(process for each in samples for process in each.processes),
     )
+
+
+def pairs_of(base: CaseSamples, new: CaseSamples) -> list[Pair]:
+    """Pairs of processes that ran next to each other, in the order of measuring."""
+    blocks: dict[Block, list[Process]] = {}
+    for process in base.processes:
+        block = blocks.setdefault(process.block, [])
+        block.append(Process(process.start, "base", process.value))
+    for process in new.processes:
+        block = blocks.setdefault(process.block, [])
+        block.append(Process(process.start, "new", process.value))
+    pairs = []
+    for place, processes in blocks.items():
+        pairs += pairs_in_turn(processes, place.session)
+    return sorted(pairs, key=lambda pair: pair.start)

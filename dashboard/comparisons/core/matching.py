@@ -71,12 +71,15 @@ class CaseMeasurements:
 
     samples: by metric, those of each benchmark version and library set.
     failures: how many of its jobs ended in which failure. messages: of the newest of each.
+    widest: by metric by how much processes of one build ever differed there, in logs; without those
+        of which too few say it.
     """
 
     case: ComparedCase
     samples: dict[str, list[CaseSamples]] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
     messages: dict[str, str] = field(default_factory=dict)
+    widest: dict[str, float] = field(default_factory=dict)
 
 
 Side = Mapping[Key, CaseMeasurements]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from dashboard.comparisons.core.block_effects import Block, block_of
-from dashboard.comparisons.core.case_samples import CaseSamples
+from dashboard.comparisons.core.case_samples import CaseSamples, ProcessValue
 from dashboard.comparisons.core.failures import UNSUPPORTED
 from dashboard.comparisons.core.levels import Level, level_of, merge_levels
 from dashboard.comparisons.core.libraries import Libraries
@@ -25,10 +25,11 @@ INTERVAL_WIDTH = 3.919928  # of a 95% interval, in standard errors
 
 
 class ProcessMeasurement(NamedTuple):
-    """What one job measured of one metric."""
+    """What one job measured of one metric. start: in seconds."""
 
     job: str
     block: Block
+    start: float
     measurement: Measurement
 
 
@@ -55,7 +56,8 @@ def side_from_results(results: Iterable[ResultDocument]) -> dict[Key, CaseMeasur
         for metric, measurement in result.metrics.items():
             group = groups.setdefault((case.key, metric, version, libraries), [])
             block = block_of(metric, *place)
-            group.append(ProcessMeasurement(job, block, measurement))
+            start = result.planned_at.timestamp()
+            group.append(ProcessMeasurement(job, block, start, measurement))
 
     for (key, metric, version, libraries), processes in groups.items():
         samples = case_samples(version, libraries, processes)
@@ -91,6 +93,9 @@ def case_samples(
         most=max(values),
         mean=math.fsum(values) / len(values),
         job=processes[-1].job,
+        processes=tuple(
+            ProcessValue(each.block, each.start, each.measurement.value) for each in processes
+        ),
     )
 
 

@@ -146,7 +146,7 @@ def kernels(of: Comparison, report: UpgradeReport) -> list[CaseKernels]:
 def sides(of: Comparison, metrics: Iterable[str]) -> tuple[Side, Side]:
     """What was measured for this comparison, base first."""
     source = SideSource(of.machine_id, comparison=of.pk)
-    by_build = versions.by_build(source, [of.base_id, of.new_id], metrics)
+    by_build = versions.by_build(source, [of.base_id, of.new_id], metrics, to_pair=True)
     return by_build[of.base_id], by_build[of.new_id]
 
 

@@ -3,14 +3,15 @@ of a comparison.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 
 from dashboard.comparisons.core.block_effects import Block, BlockGroup, block_of
-from dashboard.comparisons.core.case_samples import CaseSamples, pool_samples
+from dashboard.comparisons.core.case_samples import CaseSamples, ProcessValue, pool_samples
 from dashboard.comparisons.core.levels import Level
 from dashboard.comparisons.core.libraries import parse_libraries
 from dashboard.comparisons.core.matching import (
@@ -20,6 +21,7 @@ from dashboard.comparisons.core.matching import (
     Key,
     Side,
 )
+from dashboard.judgement.pairs import ENOUGH_HISTORY
 from dashboard.models import Benchmark, Config
 from dashboard.results.core.level_sql import COUNTED, LEVEL, OF_PLACE, SESSION, no_artefact
 
@@ -58,6 +60,34 @@ _MEASURED = f"""
           AND {no_artefact("series.metric", "run.machine_id", "job.benchmark_id")}
     GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
 """
+# The processes of sessions, block by block: a page pairs them. An import has its day.
+_PROCESSES = f"""
+    SELECT run.build_id, job.benchmark_id, job.config_id, series.metric, datum.benchmark_version,
+           place.libraries, place.device, {SESSION},
+           array_agg(extract(epoch FROM datum.planned_at)::float8 ORDER BY datum.planned_at),
+           array_agg(datum.value ORDER BY datum.planned_at)
+    {_RUNS}
+    JOIN dashboard_datum AS datum ON datum.job_id = job.uuid AND datum.planned_at = job.planned_at
+    JOIN dashboard_series AS series ON series.id = datum.series_id
+    {OF_PLACE}
+    {_WHERE} AND (run.session <> '' OR run.purpose = 'import')
+          AND series.metric = ANY(%(metrics)s) AND {COUNTED}
+    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
+"""  # noqa: S608 - made of constants
+# By how much processes of one build ever differed on the machine, and how many say so
+_WIDEST = """
+    SELECT benchmark_id, config_id, metric, ln(max(most / least)), sum(processes - 1)
+    FROM (
+        SELECT benchmark_id, config_id, metric, sum(count) AS processes, max(most) AS most,
+               min(least) AS least
+        FROM dashboard_buildlevel
+        WHERE machine_id = %(machine)s AND metric = ANY(%(metrics)s) AND least > 0
+              AND (%(benchmark)s::bigint IS NULL OR benchmark_id = %(benchmark)s)
+        GROUP BY benchmark_id, config_id, metric, build_id, benchmark_version, libraries
+    ) AS builds
+    GROUP BY 1, 2, 3
+    HAVING sum(processes - 1) >= %(history)s
+"""
 _FAILED = f"""
     SELECT run.build_id, job.benchmark_id, job.config_id, job.status, count(*),
            (array_agg(job.message ORDER BY job.planned_at DESC))[1]
@@ -90,11 +120,13 @@ MeasuredSide = tuple[SideSource, int]  # where it was measured, and the id of it
 
 
 def sides(sources: Sequence[MeasuredSide], metrics: Iterable[str]) -> list[Side]:
-    """What was measured of each (source, build). Four queries where both sources are the same."""
+    """What was measured of each (source, build), with the processes to pair. Six queries where both
+    sources are the same.
+    """
     every_metric, case_of = [*metrics], _cases_by_id()
     by_source = {}
     for source, builds in _builds_by_source(sources).items():
-        by_source[source] = _read(source, builds, every_metric, case_of)
+        by_source[source] = _read(source, builds, every_metric, case_of, to_pair=True)
     return [by_source[source][build] for source, build in sources]
 
 
@@ -125,10 +157,12 @@ def _sql_parameters(
 
 
 def by_build(
-    source: SideSource, builds: Iterable[int], metrics: Iterable[str]
+    source: SideSource, builds: Iterable[int], metrics: Iterable[str], *, to_pair: bool = False
 ) -> dict[int, dict[Key, CaseMeasurements]]:
-    """What was measured of each of these builds, and how its failures ended. Four queries."""
-    return _read(source, builds, metrics, _cases_by_id())
+    """What was measured of each of these builds, and how its failures ended. Four queries; two more
+    where they are to be compared (`to_pair`).
+    """
+    return _read(source, builds, metrics, _cases_by_id(), to_pair=to_pair)
 
 
 def _read(
@@ -136,6 +170,8 @@ def _read(
     builds: Iterable[int],
     metrics: Iterable[str],
     case_of: Callable[[int, int], ComparedCase],
+    *,
+    to_pair: bool,
 ) -> dict[int, dict[Key, CaseMeasurements]]:
     by_ids: dict[int, dict[tuple[int, int], CaseMeasurements]] = {build: {} for build in builds}
     given = _sql_parameters(source, [*by_ids], [*metrics, GPU_UTILIZATION])
@@ -153,6 +189,8 @@ def _read(
             samples = measured(build, benchmark, config).samples.setdefault(metric, [])
             block = block_of(metric, device, session, str(source.machine))
             _add(samples, samples_of_block(version, libraries, block, *columns))
+        if to_pair:
+            _add_processes(cursor, by_ids, given)
         cursor.execute(_FAILED, given)
         for build, benchmark, config, status, count, message in cursor.fetchall():
             case = measured(build, benchmark, config)
@@ -162,6 +200,30 @@ def _read(
     for build, cases in by_ids.items():
         by_key[build] = {each.case.key: each for each in cases.values()}
     return by_key
+
+
+def _add_processes(
+    cursor: CursorWrapper,
+    by_ids: Mapping[int, Mapping[tuple[int, int], CaseMeasurements]],
+    given: Mapping[str, Any],
+) -> None:
+    """What is needed to pair the cases, and by how much their processes ever differed."""
+    cursor.execute(_PROCESSES, given)
+    for build, benchmark, config, metric, version, libraries, *place, starts, values in cursor:
+        block = Block(*place)
+        if not block.session or (benchmark, config) not in by_ids[build]:
+            continue  # to warm up only, or rolled up a moment later
+        processes = tuple(ProcessValue(block, *each) for each in zip(starts, values, strict=True))
+        software = version, parse_libraries(libraries)
+        samples = by_ids[build][benchmark, config].samples.get(metric, [])
+        for at, each in enumerate(samples):
+            if (each.version, each.libraries) == software:
+                samples[at] = each._replace(processes=each.processes + processes)
+    cursor.execute(_WIDEST, {**given, "history": ENOUGH_HISTORY})
+    for benchmark, config, metric, widest, _ in cursor:
+        for cases in by_ids.values():
+            if (benchmark, config) in cases:
+                cases[benchmark, config].widest[metric] = widest
 
 
 def _cases_by_id() -> Callable[[int, int], ComparedCase]:

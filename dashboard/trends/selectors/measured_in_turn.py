@@ -40,7 +40,7 @@ def oldest_to_newest(
         track=selection.place.track.pk,
         benchmark=selection.benchmark.pk,
     )
-    sides = by_build(source, [base, new], [selection.metric.key])
+    sides = by_build(source, [base, new], [selection.metric.key], to_pair=True)
     effects = {}
     for row in compare(sides[base], sides[new], selection.metric).rows:
         if row.case.config in selection.configs and not row.effect.lacks:

@@ -139,7 +139,7 @@ def _compare(
     metric: Metric,
 ) -> VersionComparison:
     """fingerprint: of the data, as a part of the cache's key alone."""
-    sides = by_build(source, builds, [metric.key])
+    sides = by_build(source, builds, [metric.key], to_pair=True)
     tables = {}
     for build in builds:
         if build != base:

@@ -64,7 +64,7 @@ def test_order_of_cases_does_not_matter(seed: int, random: Random) -> None:
 def test_exchanged_sides_turn_every_change_round(seed: int) -> None:
     cases = drawn(seed, EFFECTS, 6)
     exchanged = [
-        replace(case, pairs=[Pair(new, base) for base, new, _ in case.pairs]) for case in cases
+        replace(case, pairs=[Pair(pair.new, pair.base) for pair in case.pairs]) for case in cases
     ]
     for change, turned in zip(judge(cases).changes, judge(exchanged).changes, strict=True):
         assert turned.effect == pytest.approx(-change.effect)
@@ -135,7 +135,7 @@ def test_sides_that_ran_one_after_the_other_make_no_pairs() -> None:
 def test_processes_that_take_turns_are_paired_by_their_starts() -> None:
     new = [Process(3, "new", 2.2), Process(1, "new", 1.1)]
     processes = [*new, Process(0, "base", 1.0), Process(2, "base", 2.0)]
-    assert pairs_in_turn(processes, "day") == [Pair(1.0, 1.1, "day"), Pair(2.0, 2.2, "day")]
+    assert pairs_in_turn(processes, "day") == [Pair(1.0, 1.1, "day", 1), Pair(2.0, 2.2, "day", 3)]
 
 
 def test_sessions_that_contradict_each_other_are_said_and_become_the_values() -> None:
@@ -144,8 +144,7 @@ def test_sessions_that_contradict_each_other_are_said_and_become_the_values() ->
     for case in drawn(3, [0.0] * 20, 6, sessions=3):
         served = rng.normal(0, 0.05, 3)
         pairs = [
-            Pair(base, new * np.exp(served[int(session)]), session)
-            for base, new, session in case.pairs
+            pair._replace(new=pair.new * np.exp(served[int(pair.session)])) for pair in case.pairs
         ]
         cases.append(replace(case, pairs=pairs))
     judged = judge(cases)
