@@ -2,7 +2,7 @@
 
 Where the site is and the token: COMPILEWATCH_URL and COMPILEWATCH_TOKEN, or
 ~/.config/compilewatch.toml. Exit codes: 0 all is well, 1 it is not (jobs failed, a regression), 2
-an error (stderr says which), 3 not known yet, 130 and 143 stopped by Ctrl-C and SIGTERM.
+an error (stderr says which), 3 unclear, 130 and 143 stopped by Ctrl-C and SIGTERM.
 """
 
 import os

@@ -254,7 +254,7 @@ class ScheduleDocument(TypedDict):
 class ModelAnswerDocument(TypedDict):
     """Of one model in one mode."""
 
-    # Move, Stay, No change, Stay: new failures, Not enough data, …
+    # worse, better, mixed, same or unclear; certain or likely.
     answer: str
     # Why, with 95% intervals.
     sentence: str
@@ -280,20 +280,18 @@ class ReportedCaseDocument(TypedDict):
     low_percent: float | None
     # Upper end of it, in percent.
     high_percent: float | None
-    # better, worse, same or unknown.
-    verdict: str | None
-    # At a false discovery rate of 5% over all cases and metrics.
-    significant: bool | None
-    # suspected: it would be significant if each side had six processes.
-    evidence: Literal["significant", "suspected", "no change found", "not enough data"] | None
-    # The smallest false discovery rate at which it is significant, as a share.
-    q: float | None
+    # worse, better, same or unclear.
+    verdict: Literal["worse", "better", "same", "unclear"] | None
+    # certain or likely; null: it is not a change.
+    grade: Literal["certain", "likely"] | None
+    # pairs: measured in turn on one device. none: a difference without a verdict.
+    basis: Literal["pairs", "trend", "none"] | None
+    # Processes of both builds that ran next to each other.
+    pairs: int | None
     # Number of processes of the older build.
     base_processes: int | None
     # Number of processes of the newer build.
     new_processes: int | None
-    # What the interval rests on. repeats: several processes measured in turn; else it has none.
-    spread_from: str | None
     # How much eager changed in the same processes, in percent.
     in_eager_percent: float | None
     # How much the compiled part changed beyond eager, in percent.
@@ -352,6 +350,10 @@ class GateFindingDocument(TypedDict):
     base: float
     # The level of the newer build, in `unit`.
     new: float
+    # worse, better, same or unclear.
+    verdict: Literal["worse", "better", "same", "unclear"]
+    # certain or likely; null: it is not a change.
+    grade: Literal["certain", "likely"] | None
     # In words, with its 95% interval where it has one.
     change: str
     # New against base, in percent.
@@ -360,6 +362,8 @@ class GateFindingDocument(TypedDict):
     low_percent: float | None
     # Upper end of it, in percent.
     high_percent: float | None
+    # Processes of both builds that ran next to each other.
+    pairs: int
     # Number of processes of the older build.
     base_processes: int
     # Number of processes of the newer build.
@@ -385,26 +389,30 @@ class NotComparedDocument(TypedDict):
 
 
 class GateDocument(TypedDict):
-    """May this change go in? What is suspected or open is neither a regression nor a pass."""
+    """May this change go in? What is unclear or likely worse is neither a regression nor a pass."""
 
-    state: Literal["passed", "regression", "unknown"]
-    # Code for a shell: 0 passed, 1 a regression, 2 measurement not possible, 3 not known yet.
+    # worse, better, mixed, same or unclear.
+    verdict: Literal["worse", "better", "same", "unclear", "mixed"]
+    # certain or likely; null: nothing changed.
+    grade: Literal["certain", "likely"] | None
+    # Code for a shell: 0 nothing got worse, 1 certainly worse, 2 measurement not possible, 3
+    # unclear, or likely worse.
     exit_code: int
     # The answer in a line.
     sentence: str
-    # What would make known what is not; empty where all is known.
+    # What would decide what is open; empty where nothing is.
     advice: str
-    # Number of processes for each case and build that should settle it; null: nothing is open, or
-    # more data would not settle it.
-    processes_needed: int | None
-    # What got worse, significantly.
-    regressions: list[GateFindingDocument]
-    # What is suspected or open.
-    unknown: list[GateFindingDocument]
-    # What got better, significantly.
-    improvements: list[GateFindingDocument]
-    # Number of results that are no worse than the bound.
-    unchanged: int
+    # Pairs of each case that should decide it; null: nothing is open, or no affordable number
+    # decides.
+    pairs_needed: int | None
+    # What got worse.
+    worse: list[GateFindingDocument]
+    # What can still be worse.
+    unclear: list[GateFindingDocument]
+    # What got better.
+    better: list[GateFindingDocument]
+    # Number of results that are not worse by the threshold.
+    same: int
     # Cases that fail now and passed on the base.
     broken: list[str]
     # Of cases with more graph breaks: those that the base does not have.

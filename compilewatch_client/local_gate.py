@@ -50,7 +50,7 @@ def decide_gate(results: Paths, metrics: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def cases_to_measure_again(results: Paths, metrics: Sequence[str] = ()) -> list[LocalCase]:
-    """Cases of which something is suspected. Raises LocalError as `decide_gate` does."""
+    """Cases of which a change is likely. Raises LocalError as `decide_gate` does."""
     base, new = (list(map(read_result, results[name])) for name in SIDES)
     keys = _decide(base, new, metrics).judgement.to_measure_again()
     return [LocalCase(*key) for key in sorted(keys)]

@@ -94,8 +94,8 @@ class ChangedCase(TypedDict):
     change_percent: NotRequired[float]
     interval_percent: NotRequired[list[float]]
     verdict: str
-    evidence: str
-    processes: list[int]
+    grade: str
+    pairs: int
 
 
 class MoveAnswer(TypedDict):

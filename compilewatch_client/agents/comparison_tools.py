@@ -20,7 +20,7 @@ MOST_MODELS = 12
 MOST_KERNELS = 3
 KERNELS_CHARACTERS = 600
 # The site's words, which its core would bring with numpy and scipy
-UNKNOWN = "Not enough data"
+UNCLEAR = "unclear"
 NOTHING_MEASURED = "No case was measured on both sides."
 
 
@@ -49,7 +49,7 @@ class ComparisonTools:
     ) -> MoveAnswer:
         """Should we move from one torch build to another? The answer for each model, the cases that
         changed with 95% intervals, and the kernels behind them, from what was measured. Where it
-        answers "Not enough data", a person can have both builds measured in turn.
+        answers "unclear", a person can have both builds measured in turn.
         """
         if comparison:
             report = self._client.report(comparison, models, "changed")
@@ -102,13 +102,13 @@ def _model_answers(report: ReportDocument) -> list[ModelAnswer]:
     for name, each in report["models"].items():
         if each["sentence"] != NOTHING_MEASURED:
             answers.append(ModelAnswer(model=name, answer=each["answer"], why=each["sentence"]))
-    return sorted(answers, key=lambda each: each["answer"] == UNKNOWN)
+    return sorted(answers, key=lambda each: each["answer"] == UNCLEAR)
 
 
 def _rank(case: ReportedCaseDocument) -> tuple[bool, bool, float]:
-    """What is significant first, of that what got worse, of that the largest."""
+    """What is certain first, of that what got worse, of that the largest."""
     return (
-        case["evidence"] != "significant",
+        case["grade"] != "certain",
         case["verdict"] == "better",
         -abs(case["change_percent"] or 0),
     )
@@ -122,8 +122,8 @@ def _changed_case(case: ReportedCaseDocument) -> ChangedCase:
         "base": rounded(case["base"] or 0),
         "new": rounded(case["new"] or 0),
         "verdict": case["verdict"] or "",
-        "evidence": case["evidence"] or "",
-        "processes": [case["base_processes"] or 0, case["new_processes"] or 0],
+        "grade": case["grade"] or "",
+        "pairs": case["pairs"] or 0,
     }
     if case["change_percent"] is not None:
         line["change_percent"] = rounded(case["change_percent"])

@@ -84,14 +84,14 @@ def _print_report(report: ReportDocument, options: Namespace) -> None:
     terminal.print_text(report["question"])
     if report["so_far"]:
         terminal.print_text(report["so_far"])
-    terminal.print_text(f"{report['answer']}. {report['sentence']}\n")
+    terminal.print_text(f"{report['answer'].capitalize()}. {report['sentence']}\n")
     models = [
         (name, model["answer"], model["sentence"]) for name, model in report["models"].items()
     ]
     terminal.print_table(("Model", "Answer", "Why"), models)
-    changes = [_change_row(case) for case in report["cases"] if case["significant"]]
+    changes = [_change_row(case) for case in report["cases"] if case["grade"]]
     if changes:
-        terminal.print_text("\nSignificant changes")
+        terminal.print_text("\nChanges")
         terminal.print_table(
             ("Benchmark", "Config", "Metric", "Base", "New", "Change", "Verdict"),
             changes,
@@ -109,5 +109,5 @@ def _change_row(case: ReportedCaseDocument) -> tuple[str, ...]:
         terminal.format_number(case["base"], case["unit"]),
         terminal.format_number(case["new"], case["unit"]),
         "–" if percent is None else f"{percent:+.1f}%",
-        case["verdict"] or "–",
+        f"{case['verdict']}, {case['grade']}",
     )

@@ -1,9 +1,9 @@
 """`gate`: may this change go in? The answer as Markdown for a pull request, and as the exit code.
 
 Where --base and --new are interpreters (paths), both are measured in turn on this machine; else
-they are builds that the site knows, and the site measures them. Exit code 0: no significant
-regression; 1: a regression; 2: it could not be measured; 3: not known yet, with what would make it
-known.
+they are builds that the site knows, and the site measures them. Exit code 0: nothing got
+worse; 1: certainly worse; 2: it could not be measured; 3: unclear, or likely worse, with what would
+decide.
 """
 
 import tempfile
@@ -86,7 +86,7 @@ def run(options: Namespace) -> int:
         terminal.print_json(gate)
     else:
         terminal.print_text(gate["markdown"])
-    if gate["not_measured"] and gate["state"] != "regression":
+    if gate["not_measured"] and gate["exit_code"] == 2:
         raise ClientError(f"Not measured: {gate['not_measured'][0]}")
     return int(gate["exit_code"])
 
@@ -111,9 +111,9 @@ def _local_gate(options: Namespace) -> Mapping[str, Any]:
 
 
 def _measure_both(options: Namespace, out: Path) -> dict[SideName, list[Path]]:
-    """The result files of each side. What is suspected is measured again, once."""
+    """The result files of each side. What likely changed is measured again, once."""
     from compilewatch_client.local_gate import cases_to_measure_again
-    from dashboard.comparisons.core.metric_effects import CERTAIN_PROCESSES
+    from dashboard.judgement.looks import CERTAIN_PAIRS
 
     size = options.size or ("smoke" if options.device == "cpu" else "standard")
     selection = LocalSelection(options.model, options.benchmark, options.config, size)
@@ -122,7 +122,7 @@ def _measure_both(options: Namespace, out: Path) -> dict[SideName, list[Path]]:
     cases = select_cases([base, new], selection)
     results = _measure(options, [base, new], cases, options.repeats, out)
     if again := cases_to_measure_again(results, options.metric):
-        repeats = max(1, CERTAIN_PROCESSES - options.repeats)
+        repeats = max(1, CERTAIN_PAIRS - options.repeats)
         more = _measure(options, [base, new], again, repeats, out / "again")
         for name, paths in more.items():
             results[name] += paths

@@ -4,7 +4,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +16,7 @@ Grade = Literal["certain", "likely"]
 # pairs: measured in turn on one device. trend: a level in a series, until pairs confirm it.
 # none: the difference is shown, without a verdict
 Basis = Literal["pairs", "trend", "none"]
+DECIDED: frozenset[Verdict] = frozenset({"worse", "better"})
 
 # Of the threshold, before a change that is not 0 counts as one; as in alerts
 REACHES = 0.75
@@ -55,12 +56,18 @@ class Change:
     @property
     def worst(self) -> float:
         """Most that it can be worse, in the unit of `amount`; infinite without an interval."""
+        if not self.has_interval:
+            return math.inf
         low, high = self.interval
         return high if self.metric.lower_is_better else -low
 
     @property
     def is_certain(self) -> bool:
         return self.grade == "certain"
+
+    @property
+    def has_interval(self) -> bool:
+        return math.isfinite(self.high - self.low)
 
     def _amount(self, effect: float) -> float:
         if not self.is_ratio:
@@ -83,26 +90,30 @@ class Answer:
     bound: float
 
 
-def answer(changes: Iterable[Change]) -> Answer:
+def answer(changes: Iterable[Change], others: Sequence[Verdict] = ()) -> Answer:
     """Sum up changes of one metric, or of several in the same unit.
 
     Mixed where some got worse and others better. Unclear where nothing got worse but something
     still can have; and of no changes.
+
+    others: certain verdicts that no metric shows (a case fails now); they have no bound.
     """
     judged = list(changes)
-    counts = Counter(change.verdict for change in judged)
+    counts = Counter([*(change.verdict for change in judged), *others])
     verdict: SetVerdict = "unclear"
     if counts["worse"]:
         verdict = "mixed" if counts["better"] else "worse"
-    elif judged and not counts["unclear"]:
+    elif counts and not counts["unclear"]:
         verdict = "better" if counts["better"] else "same"
 
-    grades = {change.grade for change in judged if change.verdict in ("worse", "better")}
+    grades = {change.grade for change in judged if change.verdict in DECIDED}
+    if not DECIDED.isdisjoint(others):
+        grades.add("certain")
     grade: Grade | None = None
     if verdict in ("worse", "better", "mixed"):
         grade = "certain" if "certain" in grades else "likely"
-    others = [change.worst for change in judged if change.verdict != "worse"]
-    return Answer(verdict, grade, dict(counts), max(others, default=0.0))
+    not_worse = [change.worst for change in judged if change.verdict != "worse"]
+    return Answer(verdict, grade, dict(counts), max(not_worse, default=0.0))
 
 
 def of_trend(case: Hashable, metric: Metric, effect: float, low: float, high: float) -> Change:

@@ -40,6 +40,7 @@ class Measured:
     pairs: in the order of measuring.
     alike: cases of one kind scatter alike (those that keep the GPU busy).
     widest: by how much processes of one build ever differed, in logs (pairs.widest_difference).
+    is_averaged: it has a part in the mean over the cases of its metric.
     """
 
     case: Hashable
@@ -47,6 +48,7 @@ class Measured:
     pairs: Sequence[Pair]
     alike: Hashable = None
     widest: float = math.inf
+    is_averaged: bool = True
 
     @property
     def is_ratio(self) -> bool:
@@ -100,7 +102,8 @@ def judge(cases: Sequence[Measured]) -> Judged:
     for key, several in by_metric.items():
         if sessions.contradict([case.by_session for case in several if not _repeated(case)]):
             contradicting.add(key)
-        sessions_of_cases = [case.by_session for case in several if case.pairs]
+        averaged = [case for case in several if case.pairs and case.is_averaged and case.is_ratio]
+        sessions_of_cases = [case.by_session for case in averaged]
         if len(sessions_of_cases) > 1:
             means[key] = sessions.mean_looks(sessions_of_cases)
 
@@ -159,6 +162,12 @@ def _changed(case: Measured, its_looks: list[Look], limit: float, *, is_by_sessi
         pairs = its_looks[-1].pairs
     change = Change(case.case, case.metric, effect, low, high, pairs, is_ratio=case.is_ratio)
     return _decided(change, its_looks, limit, case.threshold, looks.CERTAIN_PAIRS)
+
+
+def mean_of(metric: Metric, cases: Sequence[Measured]) -> Change:
+    """The mean over some of the cases, without a verdict: what was judged together has one."""
+    mean, its_looks = sessions.mean_looks([case.by_session for case in cases])
+    return replace(_mean_change(metric, mean, its_looks, 0.0), verdict="unclear")
 
 
 def _mean_change(metric: Metric, mean: float, its_looks: list[Look], limit: float) -> Change:

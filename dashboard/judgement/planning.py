@@ -32,9 +32,11 @@ def outlook(change: Change) -> Outlook:
     if not math.isfinite(half_width):
         return Outlook(LOOKS[0], math.inf)
     bound = 100 * math.expm1(max(worse, 0) + half_width * math.sqrt(change.pairs / LOOKS[-1]))
+    if change.grade == "likely":
+        later = [pairs for pairs in LOOKS if pairs >= CERTAIN_PAIRS and pairs > change.pairs]
+        return Outlook(min(later, default=None), bound)
     if change.verdict != "unclear":
-        needed = CERTAIN_PAIRS if change.grade == "likely" else change.pairs
-        return Outlook(max(needed, change.pairs), bound)
+        return Outlook(change.pairs, bound)
 
     room = threshold - worse
     if abs(change.effect) >= REACHES * threshold:

@@ -82,43 +82,16 @@ WORDS: dict[str, str] = {
     "improvement": "Faster, lighter or more exact; found with the same care, left out of the "
     "inbox unless asked for.",
     "trade_off": "The same build made some metrics better and others worse.",
-    "significant": "Of a change between two builds: its 95% interval excludes 0, it reaches "
-    "its metric's threshold (a mean half of it), at most 5% of what is called so is expected to be "
-    "chance, and enough processes of each side measured it, mostly six; by fewer it is suspected.",
-    "verdict": "What a comparison comes to, in a word. Of compiled and eager cases, latency, the device "
-    "time of steps that keep a GPU busy, cold start, peak memory, drift, graph breaks and failures count towards it. All "
-    "else is shown, and has no part in it.",
-    "Stay: new failures": "A case that passed on the base build only fails on the new one; by a "
-    "timeout, a crash or a full memory in two processes at least, where two passed before.",
-    "Stay": "Something is significantly worse, and not the cold start alone; nothing is "
-    "significantly better, and no case passes that failed before.",
-    "It depends": "Something is significantly worse and something significantly better, or a case "
-    "passes that failed before; and steps did not get faster, or some got slower or are suspected "
-    "of it.",
-    "Longer cold start": "The first step comes significantly later, which each process pays once; "
-    "nothing else is significantly worse, nothing significantly better. Where pairs were added because of "
-    "what the first ones showed, it is less sure than that.",
-    "Move, at a cost": "Steps, or the time of GPUs that they keep busy, got significantly faster, and only other "
-    "things significantly worse, such as the cold start or memory. No step got slower or is "
-    "suspected of it.",
-    "Move": "Something is significantly better, or a case passes that failed before; nothing is "
-    "significantly worse, and no interval goes beyond 2.5 thresholds of its metric for the worse, "
-    "that of the cold start of each compiled case included. Memory that eager saves as well does "
-    "not count.",
-    "Move, cold start not known": "As Move, but some cold starts were not measured on both sides, have "
-    "intervals that do not rule out that they got much longer, or are suspected of it next to "
-    "faster steps.",
-    "No change": "Nothing differs: the whole interval of each result lies within its metric's "
-    "threshold, that of the cold start of each compiled case included.",
-    "No regression found": "Nothing is significantly worse, and nothing better but memory that eager "
-    "saves as well, which does not count. No interval goes beyond 2.5 thresholds of its metric for "
-    "the worse; of a step that scatters while it waits for the GPU, the interval of the GPU's own "
-    "time counts. Smaller changes are possible.",
-    "No regression found, cold start not known": "As No regression found, but some cold starts were not "
-    "measured on both sides, or have intervals that do not rule out that they got much longer.",
-    "Not enough data": "Nothing is significantly worse, but something may be: an interval is missing "
-    "or goes beyond 2.5 thresholds for the worse, a change for the worse is suspected, a failure may "
-    "be an accident, or cases to be compared were not measured on both sides.",
+    "pair": "A process of each build that ran next to each other on one device. A change is the mean of its pairs.",
+    "verdict": "Worse, better, the same or unclear; mixed where some got worse and others better. Steps, the device "
+    "time of steps that keep a GPU busy, cold start, memory, drift, graph breaks and failures count.",
+    "worse": "The interval leaves out 0, and the change reaches three quarters of its metric's threshold.",
+    "better": "As worse, the other way.",
+    "mixed": "Some got worse and others better.",
+    "same": "Nothing worse than the threshold is left in the interval.",
+    "unclear": "It can still be worse than the threshold: its interval says by how much.",
+    "certain": "Of a change: six pairs or more show it, or two of values that repeat or differ far more than processes do.",
+    "likely": "Of a change: fewer than six pairs show it, or a trend.",
     "pass": "The case ran and its numbers are as exact as they should be.",
     "fail_accuracy": "The compiled result is further from the fp64 reference than is allowed.",
     "eager_two_runs_differ": "Two eager runs with the same seed differ, so nothing can be said "

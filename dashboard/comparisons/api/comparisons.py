@@ -15,8 +15,7 @@ from dashboard.catalog.core.plan import Selection, require_known
 from dashboard.catalog.selectors import lookups
 from dashboard.catalog.selectors.lookups import named_build, only_machine
 from dashboard.comparisons.core import gate as gating
-from dashboard.comparisons.core.candidate_verdicts import Safety
-from dashboard.comparisons.core.judgement import JUDGED_METRICS, PART_METRICS, State
+from dashboard.comparisons.core.judgement import JUDGED_METRICS, PART_METRICS
 from dashboard.comparisons.core.shortfall import MAX_REPEATS
 from dashboard.comparisons.selectors import candidates
 from dashboard.comparisons.selectors import comparisons as comparisons_read
@@ -27,6 +26,7 @@ from dashboard.comparisons.services.comparisons import (
     plan_comparison,
     start_comparison,
 )
+from dashboard.judgement.changes import Grade, SetVerdict, Verdict
 from dashboard.language.metrics import METRICS
 from dashboard.models import Comparison
 from dashboard.ui.api.paging import Pages
@@ -82,7 +82,8 @@ class ModelSafety(Schema):
     """One model in one mode."""
 
     title: str = Field(description="Name of the model, and the mode.")
-    safety: Safety = Field(description="Whether moving is: safe, not safe or not known.")
+    verdict: SetVerdict = Field(description="worse, better, mixed, same or unclear.")
+    grade: Grade | None = Field(description="certain or likely; null: nothing changed.")
     sentences: list[str] = Field(description="Why, with numbers and their 95% intervals.")
 
 
@@ -90,10 +91,7 @@ class CandidateOut(Schema):
     """A move to the new build, model by model."""
 
     text: str = Field(description="The answer in one sentence.")
-    models: list[ModelSafety] = Field(
-        description="Safe where the judgement passed, not safe where it is a regression, else not "
-        "known."
-    )
+    models: list[ModelSafety] = Field(description="What needs a decision first.")
     why_none: str = Field(description="Why there is no model; else empty.")
     so_far: str = Field(description="How much has ended, while it is measured; else empty.")
     url: str
@@ -120,8 +118,8 @@ class Start(Request):
         REPEATS,
         ge=1,
         le=MAX_REPEATS,
-        description="Processes for each case and build. With one the spread between processes "
-        "stays unknown; from six on a change can be called certain.",
+        description="Processes for each case and build. From three on a change has an "
+        "interval; from six on it can be certain.",
     )
     label: Text = Field("", max_length=200, description="Shown as its title; may be empty.")
 
@@ -168,12 +166,15 @@ class GateFinding(Schema):
     unit: str = Field(description="Of `base` and `new`.")
     base: float = Field(description="The level of the older build, in `unit`.")
     new: float = Field(description="The level of the newer build, in `unit`.")
+    verdict: Verdict = Field(description="worse, better, same or unclear.")
+    grade: Grade | None = Field(description="certain or likely; null: it is not a change.")
     change: str = Field(description="In words, with its 95% interval where it has one.")
     percent: float | None = Field(description="New against base, in percent.")
     low_percent: float | None = Field(
         description="Lower end of the 95% interval, in percent; null: there is none."
     )
     high_percent: float | None = Field(description="Upper end of it, in percent.")
+    pairs: int = Field(description="Processes of both builds that ran next to each other.")
     base_processes: int = Field(description="Number of processes of the older build.")
     new_processes: int = Field(description="Number of processes of the newer build.")
     which_part: str = Field(description="Whether eager moved as well, or the compiled part alone.")
@@ -193,23 +194,24 @@ class NotCompared(Schema):
 
 
 class GateOut(Schema):
-    """May this change go in? What is suspected or open is neither a regression nor a pass."""
+    """May this change go in? What is unclear or likely worse is neither a regression nor a pass."""
 
-    state: State
+    verdict: SetVerdict = Field(description="worse, better, mixed, same or unclear.")
+    grade: Grade | None = Field(description="certain or likely; null: nothing changed.")
     exit_code: int = Field(
-        description="Code for a shell: 0 passed, 1 a regression, 2 measurement not "
-        "possible, 3 not known yet."
+        description="Code for a shell: 0 nothing got worse, 1 certainly worse, 2 measurement not "
+        "possible, 3 unclear, or likely worse."
     )
     sentence: str = Field(description="The answer in a line.")
-    advice: str = Field(description="What would make known what is not; empty where all is known.")
-    processes_needed: int | None = Field(
-        description="Number of processes for each case and build that should settle it; null: "
-        "nothing is open, or more data would not settle it."
+    advice: str = Field(description="What would decide what is open; empty where nothing is.")
+    pairs_needed: int | None = Field(
+        description="Pairs of each case that should decide it; null: nothing is open, or no "
+        "affordable number decides."
     )
-    regressions: list[GateFinding] = Field(description="What got worse, significantly.")
-    unknown: list[GateFinding] = Field(description="What is suspected or open.")
-    improvements: list[GateFinding] = Field(description="What got better, significantly.")
-    unchanged: int = Field(description="Number of results that are no worse than the bound.")
+    worse: list[GateFinding] = Field(description="What got worse.")
+    unclear: list[GateFinding] = Field(description="What can still be worse.")
+    better: list[GateFinding] = Field(description="What got better.")
+    same: int = Field(description="Number of results that are not worse by the threshold.")
     broken: list[str] = Field(description="Cases that fail now and passed on the base.")
     new_graph_breaks: list[GraphBreak] = Field(
         description="Of cases with more graph breaks: those that the base does not have."
@@ -275,7 +277,7 @@ def gate(request: HttpRequest, uuid: UUID, chosen: Query[Gated]) -> dict[str, An
 
 @router.get("comparisons/{uuid:uuid}/safety", response=CandidateOut)
 def safety(request: HttpRequest, uuid: UUID) -> dict[str, Any]:
-    """Is the new build, of a release candidate or another one, safe for these models? From what has
+    """What the new build, of a release candidate or another one, does to each model, from what has
     been measured so far.
     """
     comparison = _comparison(uuid)
@@ -297,7 +299,7 @@ def cancel(request: HttpRequest, uuid: UUID) -> dict[str, int]:
 
 @router.post("comparisons/{uuid:uuid}/more", response=ComparisonProgress, auth=ADD_RUN)
 def more(request: HttpRequest, uuid: UUID, body: More) -> Comparison:
-    """Measure every case again on both builds, so that what is not known yet becomes known."""
+    """Measure every case again on both builds, so that what is unclear is decided."""
     comparison = _comparison(uuid)
     measure_more(comparison=comparison, repeats=body.repeats)
     return _with_progress(comparison)

@@ -23,6 +23,7 @@ from dashboard.comparisons.selectors.side_choice import (
     other_differences_of,
 )
 from dashboard.comparisons.selectors.stored_reports import stored_report
+from dashboard.judgement.changes import Basis, Grade, Verdict
 from dashboard.language.metrics import METRICS
 from dashboard.models import Comparison
 from dashboard.ui.api.parameters import Name, Names
@@ -38,7 +39,7 @@ class Narrowing(Schema):
 
     model: Names = Field([], description="Names of models; may be repeated. Left out: all.")
     show: Literal["all", "changed"] = Field(
-        "all", description="Of the cases: all, or those that are significant or suspected."
+        "all", description="Of the cases: all, or those that changed."
     )
 
 
@@ -68,7 +69,7 @@ class CaseKernels(Schema):
 class ModelAnswer(Schema):
     """Of one model in one mode."""
 
-    answer: str = Field(description="Move, Stay, No change, Stay: new failures, Not enough data, …")
+    answer: str = Field(description="worse, better, mixed, same or unclear; certain or likely.")
     sentence: str = Field(description="Why, with 95% intervals.")
 
 
@@ -88,22 +89,14 @@ class ReportedCase(Schema):
         description="Lower end of the 95% interval, in percent; null: there is none."
     )
     high_percent: float | None = Field(description="Upper end of it, in percent.")
-    verdict: str | None = Field(description="better, worse, same or unknown.")
-    significant: bool | None = Field(
-        description="At a false discovery rate of 5% over all cases and metrics."
+    verdict: Verdict | None = Field(description="worse, better, same or unclear.")
+    grade: Grade | None = Field(description="certain or likely; null: it is not a change.")
+    basis: Basis | None = Field(
+        description="pairs: measured in turn on one device. none: a difference without a verdict."
     )
-    evidence: upgrade_report.Evidence | None = Field(
-        description="suspected: it would be significant if each side had six processes."
-    )
-    q: float | None = Field(
-        description="The smallest false discovery rate at which it is significant, as a share."
-    )
+    pairs: int | None = Field(description="Processes of both builds that ran next to each other.")
     base_processes: int | None = Field(description="Number of processes of the older build.")
     new_processes: int | None = Field(description="Number of processes of the newer build.")
-    spread_from: str | None = Field(
-        description="What the interval rests on. repeats: several processes measured in turn; "
-        "else it has none."
-    )
     in_eager_percent: float | None = Field(
         description="How much eager changed in the same processes, in percent."
     )

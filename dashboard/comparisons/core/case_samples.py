@@ -4,8 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dashboard.comparisons.core.block_effects import Block
-from dashboard.comparisons.core.levels import Level, merge_levels
+from dashboard.comparisons.core.levels import Block, Level, merge_levels
 from dashboard.comparisons.core.libraries import Libraries
 from dashboard.judgement.pairs import Pair, Process, pairs_in_turn
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dashboard.comparisons.core.matching import ComparisonRow, Side, Table, compare
-from dashboard.comparisons.core.metric_effects import Effect, EffectVerdict
-from dashboard.comparisons.core.ratios import Ratio
+from dashboard.comparisons.core.matching import Side
+from dashboard.comparisons.core.tables import ComparisonRow, Table, compare
 from dashboard.comparisons.core.upgrade_groups import UpgradeReport, build_report
+from dashboard.judgement.changes import DECIDED, Change, Verdict
 from dashboard.language.metrics import Metric
 
 ORDERS = {
@@ -19,15 +19,15 @@ ORDERS = {
     "name": "name",
 }
 SHOWS = {
-    "significant": "only what is significant",
+    "changed": "only what changed",
     "better": "better",
     "worse": "worse",
     "same": "the same",
-    "unknown": "not known yet",
+    "unclear": "unclear",
 }
 # Attributes of a ComparedCase
 FILTERS = ("family", "mode", "model", "config")
-_BADNESS: dict[EffectVerdict, int] = {"worse": 1, "better": -1}
+_BADNESS: dict[Verdict, int] = {"worse": 1, "better": -1}
 # Of the axis on which intervals are drawn, percent at either end
 _REACHES = (2.0, 5.0, 10.0, 20.0, 50.0)
 _FITTING_SHARE = 0.85  # of the intervals
@@ -92,49 +92,47 @@ def _fits(row: ComparisonRow, case_filter: CaseFilter) -> bool:
     for name, value in case_filter.values.items():
         if value and getattr(row.case, name) != value:
             return False
-    if case_filter.show == "significant":
-        return row.effect.is_significant
-    return case_filter.show in {"", row.effect.verdict}
+    if case_filter.show == "changed":
+        return row.change.verdict in DECIDED
+    return case_filter.show in {"", row.change.verdict}
 
 
 def _rank(row: ComparisonRow, order: str) -> Any:
     if order == "name":
         return row.case.place
-    size = _doubt(row.effect), -row.effect.size
+    size = _doubt(row.change), -row.size
     if order == "effect":
         return size
-    badness = _BADNESS.get(row.effect.verdict, 0) * row.effect.size
+    badness = _BADNESS.get(row.change.verdict, 0) * row.size
     return badness if order == "better" else -badness, size
 
 
-def _doubt(effect: Effect) -> int:
-    """0 of what is certain, to 3 of single processes, which may lie far apart by chance."""
-    if effect.is_significant:
-        return 0
-    if effect.suspected:
-        return 1
-    return 2 if effect.ratio and effect.ratio.is_known else 3
+def _doubt(change: Change) -> int:
+    """0 of what is certain, to 3 of single pairs, which may lie far apart by chance."""
+    if change.grade:
+        return 0 if change.is_certain else 1
+    return 2 if change.has_interval else 3
 
 
 def axis_reach(rows: Sequence[ComparisonRow]) -> float:
     """Percent at the ends of the drawn axis of cases; 0 where no interval is known."""
-    return reach_of([row.effect.ratio for row in rows])
+    return reach_of([row.change for row in rows])
 
 
 def model_reach(report: UpgradeReport) -> float:
     """Percent at the ends of the axis of all models' steps."""
     means = [group.mean_of(key) for group in report.models for key in ("latency_ms", "device_ms")]
-    return reach_of([mean.ratio for mean in means if mean])
+    return reach_of([mean.mean for mean in means if mean])
 
 
-def reach_of(ratios: Sequence[Ratio | None]) -> float:
+def reach_of(changes: Sequence[Change]) -> float:
     """The smallest of _REACHES that most intervals fit: an arrow stands for the end of one that
     does not, so that one wide interval does not flatten all others. 0 without any interval.
     """
     ends = []
-    for ratio in ratios:
-        if ratio is not None and ratio.is_known:
-            ends.append(max(abs(ratio.low), abs(ratio.high)))
+    for change in changes:
+        if change.is_ratio and change.has_interval:
+            ends.append(max(map(abs, change.interval)))
     ends.sort()
     if not ends:
         return 0.0

@@ -6,11 +6,31 @@ from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
+import scipy  # its parts are loaded where they are used: processes that never do stay small
 
-from dashboard.comparisons.core.block_effects import Block, BlockGroup
+from dashboard.judgement.moderation import Floats
 
 # The least standard error within a process; as in level_sql.py
 _MIN_ERROR = 1e-12
+_UPPER = 0.975  # the quantile at the upper end of an interval
+
+
+class Block(NamedTuple):
+    """Where and when processes were measured. session: empty for what was measured by itself."""
+
+    device: str
+    session: str
+
+
+class BlockGroup(NamedTuple):
+    """The processes of a case in one block: how many, and mean and sum of squares of ln(value)."""
+
+    block: Block
+    n: int
+    mean: float
+    m2: float
+
+
 # Where nobody says where and when, as in tests and in data of one device and session
 ONE_BLOCK = Block("", "here")
 
@@ -23,7 +43,7 @@ class Level(NamedTuple):
     within: the geometric mean of the squared standard errors of ln(value) within a process; NaN
         where they are unknown. Geometric, because one process with few samples must not blur many;
         if it is as far off as it says, the differences between processes show that, too.
-    groups: n, mean and m2 of each block (block_effects.py), in any order.
+    groups: of each block, in any order.
     """
 
     n: int
@@ -80,3 +100,55 @@ def _merge_groups(first: BlockGroup, second: BlockGroup) -> BlockGroup:
     mean = first.mean + apart * second.n / n
     m2 = first.m2 + second.m2 + apart**2 * first.n * second.n / n
     return BlockGroup(first.block, n, mean, m2)
+
+
+def wider_error(between: Floats, within: Floats, freedom: Floats) -> tuple[Floats, Floats]:
+    """Standard errors and their degrees of freedom: of the variances between and within processes
+    the one that makes the wider interval. The first, of few degrees of freedom, does so with the
+    smaller variance, too.
+    """
+    return wider((np.sqrt(between), freedom), (np.sqrt(within), np.full_like(within, np.inf)))
+
+
+def wider(some: tuple[Floats, Floats], others: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """Of standard errors with their degrees of freedom those of the wider intervals; of an unknown
+    one the other.
+    """
+    reach, other_reach = (
+        np.nan_to_num(scipy.stats.t.ppf(_UPPER, np.maximum(freedom, 1)) * errors)
+        for errors, freedom in (some, others)
+    )
+    is_other = other_reach > reach
+    (errors, freedom), (other_errors, other_freedom) = some, others
+    return np.where(is_other, other_errors, errors), np.where(is_other, other_freedom, freedom)
+
+
+def level_intervals(levels: Sequence[Level]) -> list[tuple[float, float]]:
+    """The interval of each of several levels of one case, one for each build, in the metric's unit.
+
+    The variance between processes is pooled over all of them; NaN where neither it nor that within
+    a process is known.
+    """
+    errors, freedom = standard_errors(levels)
+    means = np.array([level.mean for level in levels])
+    reach = scipy.stats.t.ppf(_UPPER, np.where(freedom > 0, freedom, 1)) * errors
+    lows, highs = np.exp(means - reach), np.exp(means + reach)
+    return list(zip(lows.tolist(), highs.tolist(), strict=True))
+
+
+def standard_errors(
+    levels: Sequence[Level], prior: tuple[float, float] = (0.0, 0.0)
+) -> tuple[Floats, Floats]:
+    """(standard errors of ln(value), their degrees of freedom) of alike levels, which share one
+    variance between processes; errors are NaN where neither it nor that within a process is known.
+
+    prior: a variance and its degrees of freedom, known from elsewhere, that repeats are moderated
+        by.
+    """
+    repeats = sum(level.n - 1 for level in levels)
+    variance, freedom = math.nan, 0.0
+    if repeats:
+        freedom = prior[1] + repeats
+        variance = (math.prod(prior) + math.fsum(level.m2 for level in levels)) / freedom
+    n, within = np.array([(level.n, level.within) for level in levels], dtype=float).T
+    return wider_error(variance / n, within / n, np.full(len(levels), freedom))

@@ -1,11 +1,11 @@
-"""Two sides, case by case: what got better, what got worse, and what could not be compared and why.
-Pure.
+"""Two sides, case by case: which can be compared, and why the others cannot. Pure.
 
 A side is what was measured of one build (or track, or machine, or config). Cases are matched by
 benchmark and config, under one version of the benchmark and model libraries of the same versions;
 everything else is left out, with the reason.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -14,18 +14,11 @@ from typing import Literal, NamedTuple
 from dashboard.comparisons.core.case_samples import CaseSamples, pool_samples
 from dashboard.comparisons.core.failure_words import describe
 from dashboard.comparisons.core.libraries import Libraries, agree, libraries_text, library_order
-from dashboard.comparisons.core.metric_effects import (
-    CHANGED,
-    Effect,
-    EffectVerdict,
-    estimate_effects,
-    interval_verdict,
-)
-from dashboard.language.metrics import EAGER, METRICS, Metric
+from dashboard.language.metrics import Metric
 
 ExclusionReason = Literal["missing", "failed", "benchmark", "libraries", "no value"]
-ChangedPart = Literal["in eager too", "compiled only", "both", "not known", ""]
 
+DEVICE_SHARE = "device_share_percent"
 GPU_UTILIZATION = "gpu_utilization_percent"
 # Steps that keep the GPU busy repeat within a few percent. Where it waits for the CPU, some
 # processes differ by a half, and some cases not at all: docs/versions.md has the figures.
@@ -85,55 +78,23 @@ class CaseMeasurements:
 Side = Mapping[Key, CaseMeasurements]
 
 
-class MatchedCase(NamedTuple):
-    """A case that both sides measured under the same benchmark version and libraries."""
+@dataclass(frozen=True, slots=True)
+class MatchedCase:
+    """A case that both sides measured under the same benchmark version and libraries.
+
+    is_gpu_busy: whether it keeps the GPU busy; None where that is not known, or says nothing of how
+        the metric scatters.
+    widest: by how much processes of one build ever differed, in logs.
+    step_share: of a device time how much of the step it is, percent, where the step waits for the
+        CPU as well, which need not become slower with it; else None.
+    """
 
     case: ComparedCase
     base: CaseSamples
     new: CaseSamples
-
-
-@dataclass(frozen=True, slots=True)
-class ComparisonRow:
-    """A matched case.
-
-    eager: how the eager control in the same processes changed.
-    compiled_only: what the compiler adds to it (the inverse of the speedup's change).
-    speedup: how the speedup over that control changed.
-    step_share: of a device time how much of the step it is, percent, where the step waits for the
-        CPU as well; else None.
-    """
-
-    case: ComparedCase
-    effect: Effect
-    eager: Effect | None = None
-    compiled_only: Effect | None = None
-    speedup: Effect | None = None
+    is_gpu_busy: bool | None = None
+    widest: float = math.inf
     step_share: float | None = None
-
-    @property
-    def counts(self) -> bool:
-        """Whether it has a part in the verdict: a step that waits for the CPU need not become
-        slower with its device time.
-        """
-        return self.step_share is None
-
-    @property
-    def changed_part(self) -> ChangedPart:
-        """Which of the two parts changed as the whole did; empty where the whole did not."""
-        whole = self.effect.verdict
-        if whole not in CHANGED or self.eager is None or self.compiled_only is None:
-            return ""
-        eager, compiled_only = _part_verdict(self.eager), _part_verdict(self.compiled_only)
-        if eager == compiled_only == whole:
-            return "both"
-        if eager == whole:
-            return "in eager too"
-        return "compiled only" if compiled_only == whole else "not known"
-
-
-def _part_verdict(part: Effect) -> EffectVerdict:
-    return interval_verdict(part.ratio, part.metric) if part.ratio else "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,46 +114,34 @@ class ExcludedCase:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """One metric: the matched cases, the largest effect first, and the others."""
+class Matches:
+    """One metric of two sides: the cases to compare, and the others."""
 
     metric: Metric
-    rows: list[ComparisonRow]
+    cases: list[MatchedCase]
     left_out: list[ExcludedCase]
 
-    @property
-    def significant(self) -> list[ComparisonRow]:
-        return [row for row in self.rows if row.effect.is_significant]
 
-
-def compare(
-    base: Side,
-    new: Side,
-    metric: Metric,
-    *,
-    any_libraries: bool = False,
-) -> Table:
-    """Match the cases of two sides and judge one metric of each.
+def match_cases(base: Side, new: Side, metric: Metric, *, any_libraries: bool = False) -> Matches:
+    """Match the cases of two sides, in their order.
 
     any_libraries: also across library sets.
     """
-    matched: list[MatchedCase] = []
-    left_out: list[ExcludedCase] = []
+    matches = Matches(metric, [], [])
     every = {**new, **base}
     for key in sorted(every, key=lambda key: every[key].case.place):
         result = _match(base.get(key), new.get(key), metric, any_libraries=any_libraries)
         if isinstance(result, ExcludedCase):
-            left_out.append(result)
-        else:
-            matched.append(result)
-
-    kinds = None
-    if metric.key in STEP_METRICS:
-        kinds = [_is_gpu_busy(each.case.key, base, new) for each in matched]
-    pairs = [(each.base, each.new) for each in matched]
-    effects = estimate_effects(pairs, metric, kinds)
-    rows = [ComparisonRow(each.case, effect) for each, effect in zip(matched, effects, strict=True)]
-    return Table(metric, sorted(rows, key=lambda row: -row.effect.size), left_out)
+            matches.left_out.append(result)
+            continue
+        is_busy, share = None, None
+        if metric.key in STEP_METRICS:
+            is_busy = _is_gpu_busy(key, base, new)
+        elif metric.key == "device_ms":
+            share = _step_share(key, base, new)
+        widest = max(side[key].widest.get(metric.key, math.inf) for side in (base, new))
+        matches.cases.append(replace(result, is_gpu_busy=is_busy, widest=widest, step_share=share))
+    return matches
 
 
 def pooled(side: Side, key: Key, metric: str) -> CaseSamples | None:
@@ -212,33 +161,15 @@ def _is_gpu_busy(key: Key, *sides: Side) -> bool | None:
     return pool_samples(utilization).mean >= BUSY_GPU_PERCENT
 
 
-def compare_latency(base: Side, new: Side, *, any_libraries: bool = False) -> Table:
-    """As `compare` for the latency, each compiled case with the part of its change that eager shows
-    too.
+def _step_share(key: Key, *sides: Side) -> float | None:
+    """How much of the step the GPU worked, percent, on the side where it was less; None where it
+    was busy, or that is not known of both.
     """
-    table = compare(base, new, METRICS["latency_ms"], any_libraries=any_libraries)
-
-    def effects(metric: str) -> dict[ComparedCase, Effect]:
-        part = compare(base, new, METRICS[metric], any_libraries=any_libraries)
-        return {row.case: row.effect for row in part.rows}
-
-    controls, gains = effects("eager_latency_ms"), effects("speedup")
-    rows = [_with_control(row, controls.get(row.case), gains.get(row.case)) for row in table.rows]
-    return replace(table, rows=rows)
-
-
-def _with_control(
-    row: ComparisonRow, eager: Effect | None, speedup: Effect | None
-) -> ComparisonRow:
-    """latency = eager latency / speedup: in logs the two parts add up, and the speedup is paired
-    within its process.
-    """
-    if row.case.config == EAGER or eager is None or speedup is None or speedup.ratio is None:
-        return row
-    compiled_only = Effect(
-        speedup.new, speedup.base, METRICS["latency_ms"], speedup.ratio.inverse, "unknown"
-    )
-    return replace(row, eager=eager, compiled_only=compiled_only, speedup=speedup)
+    shares = [pooled(side, key, DEVICE_SHARE) for side in sides]
+    measured = [share.mean for share in shares if share is not None]
+    if len(measured) < len(sides) or min(measured) >= BUSY_GPU_PERCENT:
+        return None
+    return min(measured)
 
 
 def _match(

@@ -1,30 +1,21 @@
-"""The geometric mean of one metric over several matched cases. Pure."""
+"""One metric over several matched cases: their mean, and what they say together. Pure."""
 
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from dashboard.comparisons.core.matching import ComparisonRow, Table
-from dashboard.comparisons.core.metric_effects import (
-    CERTAIN_PROCESSES,
-    CHANGED,
-    FALSE_DISCOVERY_RATE,
-    Effect,
-    EffectVerdict,
-    describe_change,
-    interval_verdict,
-)
-from dashboard.comparisons.core.ratios import Ratio, averaged, geomean
+from dashboard.comparisons.core.tables import ComparisonRow, Table
+from dashboard.judgement.changes import DECIDED, Answer, Change, SetVerdict, answer
+from dashboard.judgement.experiment import MEAN, mean_of
 from dashboard.language import wording
 from dashboard.language.metrics import EAGER, METRICS, Metric
-from dashboard.language.wording import ValueChange, span
 
-_CONTROL = "eager_latency_ms"
+CONTROL = "eager_latency_ms"
 _LEAST_CASES = 4  # the median of fewer says no more than they
 _NAMES = {
     "latency_ms": "compiled steps",
-    _CONTROL: "eager steps",
+    CONTROL: "eager steps",
     "device_ms": "device time",
     "cold_start_s": "cold start",
     "peak_memory_gb": "peak memory",
@@ -36,67 +27,43 @@ _NAMES = {
 class MetricMean:
     """One metric over several matched cases.
 
-    effects: of these cases. ratio: their geomean.
-    q: among everything that was judged with it; NaN where it was not judged. A mean that was not
-        is shown, and called nothing.
+    changes: of these cases. mean: over them; where there is one case, that case.
     step_shares: of device times that do not count how much of their steps they are, percent.
     """
 
     key: str
     metric: Metric
-    effects: Sequence[Effect]
-    ratio: Ratio
-    q: float = math.nan
+    changes: Sequence[Change]
+    mean: Change
     step_shares: Sequence[float] = ()
 
     @property
     def counts(self) -> bool:
-        """Whether it has a part in the verdict."""
-        return not self.step_shares
+        """Whether it has a part in the verdict; eager decides nothing."""
+        return not self.step_shares and self.key != CONTROL
 
     @property
     def matched(self) -> int:
-        return len(self.effects)
-
-    @property
-    def averaged(self) -> int:
-        """Of how many of the cases it is the mean."""
-        return len(averaged([effect.ratio for effect in self.effects if effect.ratio]))
+        return len(self.changes)
 
     @property
     def name(self) -> str:
         return mean_name(self.key)
 
     @property
-    def p(self) -> float:
-        """NaN where it is not judged: of one case it is that case, eager decides nothing, and what
-        does not count neither.
-        """
-        is_judged = self.matched > 1 and self.key != _CONTROL and self.counts
-        return self.ratio.p if is_judged else math.nan
+    def answer(self) -> Answer:
+        """What the cases say."""
+        return answer(self.changes)
 
     @property
-    def verdict(self) -> EffectVerdict:
-        """A mean of several counts as changed from half of a case's threshold on, and from so many
-        processes on that their modes (CERTAIN_PROCESSES) average out; and where each case did.
-        Eager's never does.
-        """
-        of_each = {effect.verdict for effect in self.effects}
-        agree = self.matched == 1 or (len(of_each) == 1 and of_each <= {*CHANGED})
-        if agree and self.key != _CONTROL:
-            return self.effects[0].verdict
-        half = replace(self.metric, threshold_percent=self.metric.threshold_percent / 2)
-        verdict = interval_verdict(self.ratio, half)
-        if verdict not in CHANGED:
-            return verdict
-        processes = sum(effect.processes for effect in self.effects)
-        is_certain = self.q <= FALSE_DISCOVERY_RATE and processes >= 2 * CERTAIN_PROCESSES
-        return verdict if is_certain else "unknown"
+    def verdict(self) -> SetVerdict:
+        """The mean's own where it is decided, else that of the cases."""
+        return self.mean.verdict if self.mean.verdict in DECIDED else self.answer.verdict
 
     @property
     def share_of_step(self) -> str:
         """How much of their steps device times are that do not count, in words; else empty."""
-        if self.counts:
+        if not self.step_shares:
             return ""
         ends = dict.fromkeys(
             f"{share:.0f}" for share in (min(self.step_shares), max(self.step_shares))
@@ -104,30 +71,16 @@ class MetricMean:
         return f"{' to '.join(ends)}% of the step"
 
     @property
-    def change(self) -> ValueChange:
-        return describe_change(self.ratio, self.verdict, self.metric)
-
-    @property
     def median(self) -> str:
         """The change of the case in the middle, in words, because one case can make a mean; empty
         of few cases, and where nothing changed.
         """
-        ratios = averaged([effect.ratio for effect in self.effects if effect.ratio])
-        if len(ratios) < _LEAST_CASES or self.verdict == "same":
+        if self.matched < _LEAST_CASES or self.verdict == "same":
             return ""
-        percent = 100 * math.expm1(statistics.median(ratio.log for ratio in ratios))
+        percent = 100 * math.expm1(statistics.median(change.effect for change in self.changes))
         change = wording.effect(self.metric, percent, None, None, "percent")
         assert change is not None  # it has an amount
         return change.text
-
-    @property
-    def range(self) -> str:
-        """Its name, and the interval in words where one is known: "cold start (2.0% faster to 4.1
-        % slower)".
-        """
-        if not self.ratio.is_known:
-            return self.name
-        return f"{self.name} ({span(self.metric, self.ratio.low, self.ratio.high)})"
 
 
 def mean_name(key: str) -> str:
@@ -135,35 +88,52 @@ def mean_name(key: str) -> str:
     return _NAMES.get(key, METRICS[key].label.lower())
 
 
-def means_of(tables: Mapping[str, Table]) -> list[MetricMean]:
+def means_of(
+    tables: Mapping[str, Table], judged: Mapping[str, Change] | None = None
+) -> list[MetricMean]:
     """Of the compiled cases in each metric that has ratios, and of their eager control next to the
     latency. Of rows that count, or of all where none does.
+
+    judged: by metric, the means over all cases, which have verdicts.
     """
     means = []
     for key, table in tables.items():
         compiled = [row for row in table.rows if row.case.config != EAGER]
         rows = [row for row in compiled if row.counts] or compiled
-        shares = [row.step_share for row in rows if row.step_share is not None]
-        means.append(_mean(key, [row.effect for row in rows], shares))
+        means.append(_mean(key, rows, (judged or {}).get(key)))
         if key == "latency_ms":
-            means.append(_mean(_CONTROL, _controls(table.rows)))
+            means.append(_mean(CONTROL, _controls(table.rows)))
     return [mean for mean in means if mean is not None]
 
 
-def _mean(key: str, effects: Sequence[Effect], shares: Sequence[float] = ()) -> MetricMean | None:
-    ratio = geomean([effect.ratio for effect in effects if effect.ratio])
-    if ratio is None:
+def _mean(
+    key: str, rows: Sequence[ComparisonRow], judged: Change | None = None
+) -> MetricMean | None:
+    ratios = [row for row in rows if row.change.is_ratio]
+    if not ratios:
         return None
-    return MetricMean(key, METRICS[key], effects, ratio, step_shares=shares)
+    metric = METRICS[key]
+    paired = [row.measured for row in ratios if row.measured.pairs]
+    if len(ratios) == 1:
+        mean = ratios[0].change
+    elif judged and paired:
+        mean = judged
+    elif paired:
+        mean = mean_of(metric, paired)
+    else:
+        effect = math.fsum(row.change.effect for row in ratios) / len(ratios)
+        mean = Change(MEAN, metric, effect, basis="none")
+    shares = [row.step_share for row in ratios if row.step_share is not None]
+    return MetricMean(key, metric, [row.change for row in ratios], mean, shares)
 
 
-def _controls(rows: Sequence[ComparisonRow]) -> list[Effect]:
+def _controls(rows: Sequence[ComparisonRow]) -> list[ComparisonRow]:
     """Eager's change, once for each benchmark: of its own job, else of the control next to a
     compiled case.
     """
-    controls: dict[str, Effect] = {}
+    controls: dict[str, ComparisonRow] = {}
     for row in sorted(rows, key=lambda row: row.case.config != EAGER):
-        effect = row.effect if row.case.config == EAGER else row.eager
-        if effect is not None:
-            controls.setdefault(row.case.benchmark, effect)
+        control = row if row.case.config == EAGER else row.eager
+        if control is not None:
+            controls.setdefault(row.case.benchmark, control)
     return list(controls.values())

@@ -13,8 +13,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from dashboard.comparisons.core.levels import Level, level_of, merge_levels
-from dashboard.comparisons.core.ratios import standard_errors, wider
+from dashboard.comparisons.core.levels import (
+    Level,
+    level_of,
+    merge_levels,
+    standard_errors,
+    wider,
+)
 from dashboard.language.metrics import CHECK_CONFIGS, EAGER, STARTS, Start
 from dashboard.ui.downsampling import Floats
 

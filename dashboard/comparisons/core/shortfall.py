@@ -1,65 +1,50 @@
-"""What more has to be measured until a comparison can answer: which cases, how many times. Pure."""
+"""What to measure next: the pairs that each open case needs, from its own interval. Pure."""
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dashboard.comparisons.core.judgement import Finding, Judgement
 from dashboard.comparisons.core.matching import Key
-from dashboard.comparisons.core.metric_effects import CERTAIN_PROCESSES
+from dashboard.judgement.looks import LOOKS
+from dashboard.judgement.planning import outlook
 
-# Where a case was not yet measured in turn: fewer say nothing of the spread between processes
-FIRST_PAIRS = 3
-# Of one comparison. More are not proposed: noise of that size is better explained than averaged
-MAX_REPEATS = 20
+MAX_REPEATS = LOOKS[-1]
+"""Of one comparison. More are not proposed: noise of that size is better explained than averaged"""
 
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
     """What is missing.
 
-    cases: those that are open. pairs: how many times both builds should measure each of them; more
-    than MAX_REPEATS where their noise hides any answer.
+    cases: that more pairs would decide. pairs: how many more each of them needs at most.
+    hopeless: cases that no affordable number decides. bound: how much worse any of these could
+        still be after all pairs, percent.
     """
 
     cases: list[Key]
     pairs: int
-
-    @property
-    def is_hopeless(self) -> bool:
-        return self.pairs > MAX_REPEATS
+    hopeless: list[Key]
+    bound: float
 
 
 def shortfall(judgement: Judgement) -> Shortfall | None:
-    """None where the answer is known, or nothing can be measured.
+    """None where nothing is open, or nothing can be measured."""
+    return shortfall_of(judgement.open, [failure.case.key for failure in judgement.undecided])
 
-    An estimate: an interval narrows with the root of the processes, and how noisy a case is shows
-    only while it is measured.
-    """
-    if judgement.state != "unknown":
+
+def shortfall_of(findings: Sequence[Finding], failed: Sequence[Key] = ()) -> Shortfall | None:
+    """failed: cases that may have failed by accident, which one more pair shows."""
+    pairs = dict.fromkeys(failed, 1)
+    bounds: dict[Key, float] = {}
+    for finding in findings:
+        key, change = finding.row.case.key, finding.change
+        expected = outlook(change)
+        if expected.pairs is None:
+            bounds[key] = max(bounds.get(key, 0.0), expected.bound)
+        else:
+            pairs[key] = max(pairs.get(key, 1), expected.pairs - change.pairs)
+    if not pairs and not bounds:
         return None
-    pairs: dict[Key, int] = {}
-    for finding in judgement.findings:
-        if finding.kind in {"open", "suspected"}:
-            key = finding.row.case.key
-            pairs[key] = max(pairs.get(key, 0), _pairs(finding))
-    for failure in judgement.undecided:
-        pairs.setdefault(failure.case.key, 1)
-    if not pairs:
-        return None
-    return Shortfall([*pairs], max(pairs.values()))
-
-
-def _pairs(finding: Finding) -> int:
-    effect = finding.effect
-    if effect.lacks or effect.ratio is None or not effect.ratio.is_known:
-        return FIRST_PAIRS
-    if effect.suspected:
-        return max(CERTAIN_PROCESSES - effect.processes, 1)
-    # Decided is what lies wholly below the bound, or wholly above no change
-    worse_percent = effect.ratio.percent
-    if not finding.metric.lower_is_better:
-        worse_percent = -worse_percent
-    half_width = finding.worst_percent - worse_percent
-    room = max(finding.bound_percent - worse_percent, worse_percent)
-    needed = math.ceil(effect.processes * (half_width / room) ** 2)
-    return max(needed - effect.processes, 1)
+    return Shortfall(
+        [*pairs], max(pairs.values(), default=0), [*bounds], max(bounds.values(), default=0.0)
+    )

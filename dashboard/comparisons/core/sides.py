@@ -1,18 +1,17 @@
 """A side of a comparison from result documents themselves, as the database makes it from theirs.
 Pure.
 
-So results that never reached a site are compared by the same statistics: `ratios.py`,
-`metric_effects.py`, `matching.py`.
+So results that never reached a site are compared by the same statistics: `matching.py`,
+`tables.py`.
 """
 
 import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from dashboard.comparisons.core.block_effects import Block, block_of
 from dashboard.comparisons.core.case_samples import CaseSamples, ProcessValue
 from dashboard.comparisons.core.failures import UNSUPPORTED
-from dashboard.comparisons.core.levels import Level, level_of, merge_levels
+from dashboard.comparisons.core.levels import Block, Level, level_of, merge_levels
 from dashboard.comparisons.core.libraries import Libraries
 from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key
 from dashboard.results.core.result_format import Measurement, ResultDocument
@@ -48,14 +47,12 @@ def side_from_results(results: Iterable[ResultDocument]) -> dict[Key, CaseMeasur
             measured.messages[status] = result.message
             continue
         job = str(result.job["job_id"])
-        gpu = str(result.environment["machine"].get("gpu", ""))
-        place = result.device, sessions.name(result), gpu
+        block = Block(result.device, sessions.name(result))
         version = int(result.benchmark["version"])
         versions = result.environment["libraries"]
         libraries = tuple((name, versions[name]) for name in MODEL_LIBRARIES if versions.get(name))
         for metric, measurement in result.metrics.items():
             group = groups.setdefault((case.key, metric, version, libraries), [])
-            block = block_of(metric, *place)
             start = result.planned_at.timestamp()
             group.append(ProcessMeasurement(job, block, start, measurement))
 

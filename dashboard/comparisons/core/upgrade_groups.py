@@ -5,25 +5,21 @@ family and mode. Pure.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from dashboard.comparisons.core.deciding_change import DecidingChange, deciding_change
+from dashboard.comparisons.core.answer_sentences import deciding_change, sentences_of
 from dashboard.comparisons.core.judgement import (
     JUDGED_METRICS,
     PART_METRICS,
+    Finding,
     Judgement,
     judge_sides,
-    judge_together,
 )
-from dashboard.comparisons.core.matching import (
-    ComparedCase,
-    ComparisonRow,
-    Side,
-    Table,
-    compare,
-)
+from dashboard.comparisons.core.matching import ComparedCase, Side
 from dashboard.comparisons.core.means import MetricMean, means_of
 from dashboard.comparisons.core.shortfall import Shortfall, shortfall
-from dashboard.comparisons.core.upgrade_answer import UpgradeAnswer, answer
-from dashboard.language.metrics import COMPILE_CALLS, METRICS, Metric
+from dashboard.comparisons.core.tables import Table, compare
+from dashboard.judgement.changes import DECIDED, Answer
+from dashboard.judgement.words import in_words
+from dashboard.language.metrics import COMPILE_CALLS, METRICS
 from dashboard.language.wording import named, plural
 
 # The less the better, too. Named where they changed, but no part of the answer: the first shows in
@@ -41,15 +37,25 @@ UnjudgedTables = Mapping[str, Table]  # by metric of UNJUDGED_METRICS, each judg
 class CaseGroup:
     """Some of the cases: of one model in one mode, of one family in one mode, or all.
 
-    Training and inference are never averaged: what helps one may cost the other. compile_calls:
-    None where they were not counted.
+    Training and inference are never averaged: what helps one may cost the other.
+    sentences: what explains its answer, the weightiest first, and what changed without a part in
+        it. compile_calls: None where they were not counted.
     """
 
     name: str
     mode: str
     judgement: Judgement
-    answer: UpgradeAnswer
+    sentences: tuple[str, ...]
     compile_calls: MetricMean | None
+
+    @property
+    def answer(self) -> Answer:
+        return self.judgement.answer
+
+    @property
+    def sentence(self) -> str:
+        """All of them."""
+        return " ".join(self.sentences)
 
     @property
     def title(self) -> str:
@@ -64,7 +70,7 @@ class CaseGroup:
         """Whether it has a compiled case on both sides, or got worse: eager alone answers nothing
         about compiling.
         """
-        return self.steps is not None or self.judgement.state == "regression"
+        return self.steps is not None or self.answer.verdict in ("worse", "mixed")
 
     @property
     def steps(self) -> MetricMean | None:
@@ -77,9 +83,8 @@ class CaseGroup:
         return shortfall(self.judgement)
 
     @property
-    def deciding_change(self) -> DecidingChange | None:
-        """What its verdict comes from, in a few words."""
-        return deciding_change(self.judgement, self.answer.word)
+    def deciding_change(self) -> Finding | None:
+        return deciding_change(self.judgement)
 
     def mean_of(self, key: str) -> MetricMean | None:
         if key == COMPILE_CALLS:
@@ -138,12 +143,11 @@ def _groups(
 
 
 def _group(name: GroupName, judgement: Judgement, unjudged: UnjudgedTables) -> CaseGroup:
-    """With its answer, and what changed and had no part in it."""
-    answered = answer(judgement)
+    """With its sentences."""
     uncounted = {**_uncounted_device_times(judgement), **unjudged}
-    sentences = (*answered.sentences, *_uncounted_sentences(uncounted))
-    compile_calls = _mean(unjudged[COMPILE_CALLS])
-    return CaseGroup(*name, judgement, replace(answered, sentences=sentences), compile_calls)
+    sentences = (*sentences_of(judgement), *_uncounted_sentences(uncounted))
+    calls = means_of({COMPILE_CALLS: unjudged[COMPILE_CALLS]})
+    return CaseGroup(*name, judgement, sentences, calls[0] if calls else None)
 
 
 def _uncounted_device_times(judgement: Judgement) -> UnjudgedTables:
@@ -157,27 +161,14 @@ def _uncounted_sentences(tables: UnjudgedTables) -> Iterator[str]:
     """The metrics that got worse, then those that got better: by how much in a single case, else in
     how many.
     """
-    for verdict in ("worse", "better"):
+    for verdict in sorted(DECIDED, reverse=True):
         changes = []
         for table in tables.values():
-            changed = [row for row in table.rows if row.effect.verdict == verdict]
+            changed = [row for row in table.rows if row.change.verdict == verdict]
             if changed and len(table.rows) == 1:
-                changes.append(_change_of(table.metric, changed[0]))
+                changes.append(named(table.metric, in_words(changed[0].change).text))
             elif changed:
                 count = f"{len(changed)} of {plural(len(table.rows), 'case')}"
                 changes.append(f"{table.metric.label.lower()} in {count}")
         if changes:
-            title = f"{verdict.capitalize()} for certain, but not counted towards the verdict"
-            yield f"{title}: {', '.join(changes)}."
-
-
-def _change_of(metric: Metric, row: ComparisonRow) -> str:
-    change = named(metric, row.effect.change.text)
-    return change if row.step_share is None else f"{change}, {row.step_share:.0f}% of the step"
-
-
-def _mean(calls: Table) -> MetricMean | None:
-    """Judged by itself; None where nothing has a ratio."""
-    tables = {COMPILE_CALLS: calls}
-    _, means = judge_together(tables, means_of(tables))
-    return means[0] if means else None
+            yield f"{verdict.capitalize()}, but not counted: {', '.join(changes)}."

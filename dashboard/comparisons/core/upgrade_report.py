@@ -1,14 +1,15 @@
 """A comparison as files: rows for CSV and JSON, and the report as Markdown. Pure."""
 
-import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from dashboard.comparisons.core.matching import ComparedCase, ComparisonRow
+from dashboard.comparisons.core.matching import ComparedCase
 from dashboard.comparisons.core.means import MetricMean
-from dashboard.comparisons.core.metric_effects import Effect
+from dashboard.comparisons.core.tables import ComparisonRow
 from dashboard.comparisons.core.upgrade_groups import UpgradeReport
+from dashboard.judgement.changes import DECIDED, Change
+from dashboard.judgement.words import graded, in_words
 from dashboard.language.exports import csv_text, markdown_table
 from dashboard.language.glossary import explain
 from dashboard.language.metrics import METRICS, Metric
@@ -16,8 +17,6 @@ from dashboard.language.wording import plural, quantity
 from dashboard.results.core.kernel_words import ONE_PROFILE
 from dashboard.results.core.known_changes import KnownChange, KnownCost
 
-Evidence = Literal["significant", "suspected", "no change found", "not enough data"]
-"""suspected: it would be significant if each side had six processes."""
 FIELDS = (
     "benchmark",
     "config",
@@ -31,23 +30,19 @@ FIELDS = (
     "low_percent",
     "high_percent",
     "verdict",
-    "significant",
-    "evidence",
-    "q",
+    "grade",
+    "basis",
+    "pairs",
     "base_processes",
     "new_processes",
-    "spread_from",
     "in_eager_percent",
     "compiled_only_percent",
     "left_out",
 )
 METHOD = (
-    "Ratios are of geometric means over processes, above all of those measured in turn on one "
-    "device; intervals are 95%, from the spread between processes, that of each case moderated by "
-    "the others'. Significant: false discovery rate 5% over all cases and metrics, and six "
-    "processes a side; with fewer a change is suspected. Two are enough of memory and drift "
-    "that repeat within 0.1%, of compile calls that repeat within 0.2%, and of a device time that "
-    "changes by 15% or more where the processes of each side agree within a twentieth of it.",
+    "Each side is the mean of its processes. A change is the mean of pairs that ran next to each "
+    "other on one device, with an interval that holds at every look. One false discovery rate, 5%, "
+    "holds over all cases and metrics; from six pairs on a change is certain.",
     f"Verdict: {explain('verdict')}",
 )
 NEAREST_MEDIAN = (
@@ -95,8 +90,9 @@ def rows(report: UpgradeReport) -> Iterator[tuple[Any, ...]]:
     for table in report.tables.values():
         for row in table.rows:
             case = _case_fields(row.case, table.metric)
-            parts = _percent(row.eager), _percent(row.compiled_only)
-            yield (*case, *row.effect.levels, *_numbers(row.effect), *parts, "")
+            eager = row.eager.change if row.eager else None
+            parts = _percent(eager), _percent(row.compiled_only)
+            yield (*case, *row.levels, *_numbers(row), *parts, "")
         for out in table.left_out:
             case = _case_fields(out.case, table.metric)
             empty = [None] * (len(FIELDS) - len(case) - 1)
@@ -112,36 +108,28 @@ def _case_fields(case: ComparedCase, metric: Metric) -> tuple[str, ...]:
     return case.benchmark, case.config, case.family, case.mode, metric.key, metric.unit
 
 
-def _numbers(effect: Effect) -> tuple[Any, ...]:
-    """change_percent to spread_from of FIELDS."""
-    ratio = effect.ratio
-    low = high = None
-    if ratio and ratio.is_known:
-        low, high = ratio.low, ratio.high
+def _numbers(row: ComparisonRow) -> tuple[Any, ...]:
+    """change_percent to new_processes of FIELDS."""
+    change = row.change
     return (
-        _percent(effect),
-        low,
-        high,
-        effect.verdict,
-        effect.is_significant,
-        _evidence(effect),
-        None if math.isnan(effect.q) else effect.q,
-        effect.base.n,
-        effect.new.n,
-        ratio.basis if ratio else "values",
+        _percent(change),
+        *interval_of(change),
+        change.verdict,
+        change.grade,
+        change.basis,
+        change.pairs,
+        row.base.n,
+        row.new.n,
     )
 
 
-def _evidence(effect: Effect) -> Evidence:
-    if effect.is_significant:
-        return "significant"
-    if effect.is_changed:
-        return "suspected"
-    return "no change found" if effect.verdict == "same" else "not enough data"
+def interval_of(change: Change) -> tuple[float | None, float | None]:
+    """In percent; None where none is known."""
+    return change.interval if change.is_ratio and change.has_interval else (None, None)
 
 
-def _percent(effect: Effect | None) -> float | None:
-    return effect.ratio.percent if effect and effect.ratio else None
+def _percent(change: Change | None) -> float | None:
+    return change.amount if change and change.is_ratio else None
 
 
 def document(
@@ -152,14 +140,14 @@ def document(
     """The whole report for programs: the answer, that of each model, every case in every metric,
     and the kernels of those that changed.
     """
-    answer = report.overall.answer
+    overall = report.overall
     models = {}
     for group in report.models:
-        models[group.title] = {"answer": group.answer.word, "sentence": group.answer.sentence}
+        models[group.title] = {"answer": graded(group.answer), "sentence": group.sentence}
     return {
         "question": subject.question,
-        "answer": answer.word,
-        "sentence": answer.sentence,
+        "answer": graded(overall.answer),
+        "sentence": overall.sentence,
         "so_far": subject.so_far,
         "differences": subject.differences,
         "address": subject.address,
@@ -174,7 +162,7 @@ def narrowed(
 ) -> dict[str, Any]:
     """The document with some of its models (none: all), and of the cases those that changed.
 
-    The answers stay those of the whole report: what is significant depends on all of its cases.
+    The answers stay those of the whole report: a change depends on all of its cases.
     """
     titles, benchmarks = set(), set()
     for group in report.models:
@@ -188,7 +176,7 @@ def narrowed(
                 benchmarks.add(case_of_table.benchmark)
     cases = []
     for case in full["cases"]:
-        is_shown = not only_changed or case["evidence"] in {"significant", "suspected"}
+        is_shown = not only_changed or case["verdict"] in DECIDED
         if is_shown and case["benchmark"] in benchmarks:
             cases.append(case)
     return {
@@ -204,7 +192,7 @@ def _kernels_document(kernels: CaseKernels) -> dict[str, str]:
     return {
         "benchmark": case.benchmark,
         "config": case.config,
-        "metric": kernels.row.effect.metric.key,
+        "metric": kernels.row.change.metric.key,
         "sentence": kernels.sentence,
         "base_job": kernels.base_job,
         "new_job": kernels.new_job,
@@ -217,19 +205,19 @@ def markdown(
     subject: ReportSubject,
 ) -> str:
     """The report for a pull request or a mail."""
-    answer, latency = report.overall.answer, report.latency
-    models = [(group.title, group.answer.word, group.answer.sentence) for group in report.models]
-    means = report.overall.means
-    changed = latency.significant
+    overall, latency = report.overall, report.latency
+    models = [(group.title, graded(group.answer), group.sentence) for group in report.models]
+    means = overall.means
+    changed = latency.changed
     matched = plural(len(latency.rows), "matched case")
     parts = [
         f"# {subject.question}",
         subject.so_far,
-        f"**{answer.word}.** {answer.sentence}",
+        f"**{graded(overall.answer).capitalize()}.** {overall.sentence}",
         markdown_table(("Model", "Answer", "Why"), models),
         "## By family and mode",
         _families(report, means),
-        f"## Latency: {len(changed)} of {matched} changed significantly",
+        f"## Latency: {len(changed)} of {matched} changed",
         markdown_table(
             ("Benchmark", "Config", "Base", "New", "Change", "Part that changed"),
             map(_case_cells, changed[:_MAX_ROWS]),
@@ -257,13 +245,13 @@ def _families(report: UpgradeReport, means: Sequence[MetricMean]) -> str:
         cells = [group.name, group.mode, str(group.steps.matched if group.steps else 0)]
         for overall in means:
             mean = group.mean_of(overall.key)
-            cells.append(mean.change.text if mean else "–")
+            cells.append(in_words(mean.mean).text if mean else "–")
         rows.append(cells)
     names = [mean.name.capitalize() for mean in means]
     return markdown_table(("Family", "Mode", "Cases", *names), rows)
 
 
 def _case_cells(row: ComparisonRow) -> tuple[str, ...]:
-    base, new = (quantity(METRICS["latency_ms"], level) for level in row.effect.levels)
-    change = row.effect.change.text
+    base, new = (quantity(METRICS["latency_ms"], level) for level in row.levels)
+    change = in_words(row.change).text
     return row.case.benchmark, row.case.config, base, new, change, row.changed_part

@@ -77,7 +77,7 @@ def context(
         "model_rows": model_rows,
         "folded_rows": folded_rows,
         "only_starred": bool(request.GET.get("starred")),
-        "certain": report.overall.judgement.certain,
+        "certain": [each for each in report.overall.judgement.decided if each.change.is_certain],
         "table": table,
         "metrics": offered,
         "rows": listed,

@@ -18,7 +18,8 @@ from django.db import connection
 
 from dashboard.comparisons.core.case_samples import CaseSamples
 from dashboard.comparisons.core.libraries import agree, parse_libraries
-from dashboard.comparisons.core.matching import ComparisonRow, Key
+from dashboard.comparisons.core.matching import Key
+from dashboard.comparisons.core.tables import ComparisonRow
 from dashboard.comparisons.selectors.versions import MeasuredSide
 from dashboard.results.core.level_sql import COUNTED
 
@@ -78,8 +79,8 @@ def jobs_of_cases(
     if not listed:
         return {}
     values = _values((base, new), {row.case.benchmark for row in listed}, metric)
-    bases = _of_cases(values[base], base, {row.case.key: row.effect.base for row in listed})
-    news = _of_cases(values[new], new, {row.case.key: row.effect.new for row in listed})
+    bases = _of_cases(values[base], base, {row.case.key: row.base for row in listed})
+    news = _of_cases(values[new], new, {row.case.key: row.new for row in listed})
     jobs = {}
     for key in bases:
         if key in news:

@@ -6,7 +6,8 @@ device time.
 
 from uuid import UUID
 
-from dashboard.comparisons.core.matching import ComparisonRow, Key
+from dashboard.comparisons.core.matching import Key
+from dashboard.comparisons.core.tables import ComparisonRow
 from dashboard.comparisons.core.upgrade_groups import UpgradeReport
 from dashboard.comparisons.core.upgrade_report import CaseKernels
 from dashboard.comparisons.selectors.case_jobs import jobs_of_cases
@@ -21,7 +22,7 @@ _METRICS = ("latency_ms", "device_ms")  # of a report, those that kernels can ex
 
 def sentences(report: UpgradeReport, base: MeasuredSide, new: MeasuredSide) -> list[CaseKernels]:
     """Kernels that account for the change of each case whose step or device time changed: what is
-    significant first, at most MOST_SENTENCES cases. Two or three queries.
+    certain first, at most MOST_SENTENCES cases. Two or three queries.
     """
     rows = _rows(report)
     jobs = jobs_of_cases(rows, base, new, "device_ms")
@@ -49,7 +50,6 @@ def sentences(report: UpgradeReport, base: MeasuredSide, new: MeasuredSide) -> l
 def _rows(report: UpgradeReport) -> list[ComparisonRow]:
     rows: dict[Key, ComparisonRow] = {}
     for metric in _METRICS:
-        for row in report.tables[metric].rows:
-            if row.effect.is_changed:
-                rows.setdefault(row.case.key, row)
-    return sorted(rows.values(), key=lambda row: not row.effect.is_significant)[:MOST_SENTENCES]
+        for row in report.tables[metric].changed:
+            rows.setdefault(row.case.key, row)
+    return sorted(rows.values(), key=lambda row: not row.change.is_certain)[:MOST_SENTENCES]

@@ -8,10 +8,10 @@ from urllib.parse import urlencode
 from dashboard.comparisons.core.matching import Key
 from dashboard.comparisons.core.means import MetricMean
 from dashboard.comparisons.core.shortfall import Shortfall
-from dashboard.comparisons.core.upgrade_answer import VERDICTS
 from dashboard.comparisons.core.upgrade_groups import CaseGroup, UpgradeReport
 from dashboard.comparisons.core.upgrade_report import CaseKernels
-from dashboard.comparisons.core.upgrade_sentences import size_of
+from dashboard.judgement.changes import SetVerdict
+from dashboard.judgement.words import ORDER
 from dashboard.language.metrics import COMPILE_CALLS
 from dashboard.results.core.known_changes import KnownChange, KnownCost
 from dashboard.runs.selectors.runs import seconds_by_case
@@ -52,16 +52,6 @@ class ModelRow:
     is_starred: bool
 
     @property
-    def sizes(self) -> dict[str, str]:
-        """By metric how large a certain change is, where its percentage alone misleads, and a
-        single case has it.
-        """
-        certain = self.group.judgement.certain
-        sizes = {finding.metric.key: size_of(finding) for finding in certain}
-        one_case = {mean.key for mean in self.cells if mean is not None and mean.matched == 1}
-        return {key: size for key, size in sizes.items() if key in one_case}
-
-    @property
     def known(self) -> list[KnownChange | KnownCost]:
         """What is known of the kernels of its cases, each once: changes, then costs."""
         changes = [change for of in self.kernels for change in of.known_changes]
@@ -71,12 +61,12 @@ class ModelRow:
     @property
     def is_measurable(self) -> bool:
         """Whether measuring more would bring a verdict."""
-        return self.need is not None and not self.need.shortfall.is_hopeless
+        return self.need is not None and bool(self.need.shortfall.cases)
 
     @property
     def has_interval(self) -> bool:
         """Whether anything was measured often enough to say how sure its number is."""
-        return any(cell is not None and cell.ratio.is_known for cell in self.cells)
+        return any(cell is not None and cell.mean.has_interval for cell in self.cells)
 
     @property
     def slowdown(self) -> float:
@@ -84,18 +74,18 @@ class ModelRow:
         mean = self.group.mean_of("device_ms")
         if mean is None or not mean.counts:
             mean = self.group.mean_of("latency_ms")
-        return mean.ratio.log if mean else 0.0
+        return mean.mean.effect if mean else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class ModelTable:
-    """columns: metrics that any row has. tally: verdicts and how many rows have each. left_out:
+    """columns: metrics that any row has. tally: the rows by their verdicts. left_out:
     models without a compiled case on both sides.
     """
 
     columns: list[str]
     rows: list[ModelRow]
-    tally: list[tuple[str, str, int]]
+    tally: dict[SetVerdict, int]
     left_out: list[str]
 
 
@@ -104,7 +94,7 @@ def model_table(
 ) -> ModelTable:
     """What needs a decision first. One query, where something is missing."""
     matched = [group for group in report.models if group.answers]
-    matched.sort(key=lambda group: VERDICTS.index(group.answer.word))
+    matched.sort(key=lambda group: ORDER.index(group.answer.verdict))
     columns = [key for key in _COLUMNS if any(group.mean_of(key) for group in matched)]
     needs = _needs(matched, machine)
     of_case = {each.row.case.key: each for each in kernels}
@@ -121,14 +111,9 @@ def model_table(
     return ModelTable(
         columns,
         rows,
-        _tally(matched),
+        dict(Counter(group.answer.verdict for group in matched)),
         left_out=[group.title for group in report.models if not group.answers],
     )
-
-
-def _tally(groups: Sequence[CaseGroup]) -> list[tuple[str, str, int]]:
-    counts = Counter((group.answer.word, group.answer.tone) for group in groups)
-    return [(word, tone, count) for (word, tone), count in counts.items()]
 
 
 def _kernels_of(group: CaseGroup, of_case: Mapping[Key, CaseKernels]) -> list[CaseKernels]:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from dashboard.comparisons.core.means import MetricMean
-from dashboard.comparisons.core.upgrade_answer import VERDICTS
 from dashboard.comparisons.core.upgrade_groups import CaseGroup, UpgradeReport
 from dashboard.comparisons.selectors.measured_builds import measured_builds
 from dashboard.comparisons.selectors.side_choice import (
@@ -15,6 +14,7 @@ from dashboard.comparisons.selectors.side_choice import (
     other_differences_of,
 )
 from dashboard.comparisons.selectors.stored_reports import stored_report
+from dashboard.judgement.words import ORDER
 from dashboard.language.metrics import METRICS
 from dashboard.models import TorchBuild
 
@@ -57,5 +57,5 @@ def newest_release(machine: str) -> NewestRelease | None:
         return None
     report = stored_report(choice, METRICS["latency_ms"], any_libraries=False).report
     groups = [group for group in report.families if group.answers]
-    groups.sort(key=lambda group: VERDICTS.index(group.answer.word))
+    groups.sort(key=lambda group: ORDER.index(group.answer.verdict))
     return NewestRelease(choice, report, groups, other_differences_of(choice))

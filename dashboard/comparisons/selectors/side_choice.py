@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 from dashboard.catalog.core.plan import hint
 from dashboard.catalog.core.versions import version_order
 from dashboard.catalog.selectors.flavours import ComparedBuild, other_differences
-from dashboard.comparisons.core.metric_effects import CERTAIN_PROCESSES
-from dashboard.comparisons.core.ratios import MIN_PROCESSES
 from dashboard.comparisons.selectors.measured_builds import (
     NEWEST_BUILDS,
     MeasuredBuild,
@@ -20,6 +18,7 @@ from dashboard.comparisons.selectors.measured_builds import (
     visible,
 )
 from dashboard.comparisons.selectors.versions import MeasuredSide, SideSource
+from dashboard.judgement.looks import CERTAIN_PAIRS, LOOKS
 from dashboard.language.questions import question
 from dashboard.models import Config
 
@@ -238,8 +237,8 @@ def _degree_in_turn(processes: Sequence[int], matched: int) -> int:
     """How far two builds were measured in turn, by the processes of each case that was: 2 where
     half of all cases can have a certain change, 1 where half can have an interval, else 0.
     """
-    certain = sum(count >= CERTAIN_PROCESSES for count in processes)
-    repeated = sum(count >= MIN_PROCESSES for count in processes)
+    certain = sum(count >= CERTAIN_PAIRS for count in processes)
+    repeated = sum(count >= LOOKS[0] for count in processes)
     return (2 * certain >= matched) + (2 * repeated >= matched)
 
 

@@ -10,9 +10,8 @@ from typing import Any
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from dashboard.comparisons.core.block_effects import Block, BlockGroup, block_of
 from dashboard.comparisons.core.case_samples import CaseSamples, ProcessValue, pool_samples
-from dashboard.comparisons.core.levels import Level
+from dashboard.comparisons.core.levels import Block, BlockGroup, Level
 from dashboard.comparisons.core.libraries import parse_libraries
 from dashboard.comparisons.core.matching import (
     GPU_UTILIZATION,
@@ -187,7 +186,7 @@ def _read(
         for row in cursor.fetchall():
             build, benchmark, config, metric, version, libraries, device, session, *columns = row
             samples = measured(build, benchmark, config).samples.setdefault(metric, [])
-            block = block_of(metric, device, session, str(source.machine))
+            block = Block(device, session)
             _add(samples, samples_of_block(version, libraries, block, *columns))
         if to_pair:
             _add_processes(cursor, by_ids, given)

@@ -16,9 +16,9 @@ from dashboard.catalog.core.pins import ALWAYS, PinError, needs_bridge, newest_s
 from dashboard.catalog.core.plan import Case, PlanError, Selection, budget
 from dashboard.catalog.selectors.lookups import find_machine, named_build
 from dashboard.comparisons.core.matching import Key
-from dashboard.comparisons.core.metric_effects import CERTAIN_PROCESSES
 from dashboard.comparisons.core.shortfall import MAX_REPEATS
 from dashboard.comparisons.selectors import comparisons as read
+from dashboard.judgement.looks import CERTAIN_PAIRS
 from dashboard.models import (
     Benchmark,
     Comparison,
@@ -134,7 +134,7 @@ def measure_more(*, comparison: Comparison, repeats: int) -> None:
 
 
 def settle_all() -> None:
-    """Measure again what is suspected in every comparison whose runs have ended."""
+    """Measure again what likely changed in every comparison whose runs have ended."""
     open_ones = Comparison.objects.filter(is_settled=False)
     for comparison_id in list(open_ones.values_list("pk", flat=True)):
         with isolated("comparison could not be settled", comparison=comparison_id):
@@ -142,8 +142,8 @@ def settle_all() -> None:
 
 
 def settle(*, comparison_id: int) -> None:
-    """Where its runs have ended: measure again, once, each case of which anything is suspected,
-    until each side has the processes that make it certain or refute it.
+    """Where its runs have ended: measure again, once, each case of which a change is likely, until
+    it has the pairs that make it certain or refute it.
     """
     with transaction.atomic():
         locked = Comparison.objects.select_for_update(skip_locked=True, of=("self",))
@@ -161,13 +161,13 @@ def settle(*, comparison_id: int) -> None:
             return
         try:
             planned = _planned(comparison)
-        except PlanError as problem:  # a benchmark is retired, say: what is suspected stays so
+        except PlanError as problem:  # a benchmark is retired, say: what is likely stays so
             logger.warning("not measured again", comparison=comparison_id, why=str(problem))
             return
         keys = read.report(comparison).overall.judgement.to_measure_again()
         cases = [case for case in planned if Key(case.benchmark, case.config) in keys]
         if cases:
-            _measure(comparison, cases, max(1, CERTAIN_PROCESSES - comparison.repeats))
+            _measure(comparison, cases, max(1, CERTAIN_PAIRS - comparison.repeats))
 
 
 def _planned(comparison: Comparison) -> list[Case]:

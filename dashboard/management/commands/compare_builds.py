@@ -21,6 +21,7 @@ from dashboard.comparisons.services.comparisons import (
     settle,
     start_comparison,
 )
+from dashboard.judgement.words import graded
 from dashboard.language.durations import duration
 from dashboard.language.wording import plural
 from dashboard.management.site_command import SiteCommand
@@ -104,17 +105,17 @@ class Command(SiteCommand):
         _, new = comparisons.sides(comparison, REPORT_METRICS)
         self.answer(comparisons.report(comparison))
         if bridge := comparisons.bridge(comparison, new):
-            sentence = build_report(*bridge[:2], any_libraries=True).overall.answer.sentence
+            sentence = build_report(*bridge[:2], any_libraries=True).overall.sentence
             self.stdout.write(
                 f"  with its own libraries, {bridge[2]}, {comparison.new} against the above: "
                 f"{sentence}"
             )
 
     def answer(self, upgrade: UpgradeReport) -> None:
-        overall = upgrade.overall.answer
-        self.stdout.write(f"\n{overall.word}. {overall.sentence}")
+        overall = upgrade.overall
+        self.stdout.write(f"\n{graded(overall.answer).capitalize()}. {overall.sentence}")
         for group in upgrade.models:
-            self.stdout.write(f"  {group.title}: {group.answer.word}. {group.answer.sentence}")
+            self.stdout.write(f"  {group.title}: {graded(group.answer)}. {group.sentence}")
         for out in upgrade.latency.left_out:
             self.stdout.write(f"  left out: {out.case.benchmark} {out.case.config}: {out.text}")
 

@@ -1,4 +1,4 @@
-"""The message of a release candidate's comparison: safe, not safe or not known, model by model."""
+"""The message of a release candidate's comparison, model by model."""
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -6,12 +6,9 @@ from typing import Any
 
 from django.template.loader import render_to_string
 
-from dashboard.comparisons.core.candidate_verdicts import (
-    SAFETIES,
-    WHAT_IT_MEANS,
-    CandidateVerdicts,
-    Safety,
-)
+from dashboard.comparisons.core.candidate_verdicts import WHAT_IT_MEANS, CandidateVerdicts
+from dashboard.judgement.changes import SetVerdict
+from dashboard.judgement.words import ORDER, TONES
 from dashboard.language.moments import stamp
 from dashboard.notifications.transports.compose import SCHEMA
 from dashboard.notifications.transports.message import Message
@@ -20,8 +17,8 @@ _MOST_SUBJECT = 200
 _MOST_MODELS = 30  # of one word, with their reasons
 _MOST_SENTENCES = 2
 # As on the site's light pages
-_COLOURS: dict[Safety, str] = {"not safe": "#9a3b00", "not known": "#12161c", "safe": "#07578f"}
-Section = tuple[Safety, str, list[dict[str, Any]], int]
+_COLOURS = {"bad": "#9a3b00", "none": "#12161c", "good": "#07578f"}
+Section = tuple[SetVerdict, str, list[dict[str, Any]], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +84,14 @@ def candidate_message(entry: CandidateEntry, at: datetime) -> Message:
 def _sections(verdicts: CandidateVerdicts) -> list[Section]:
     """The words that occur, each with its colour, its models and how many more there are."""
     sections = []
-    for safety in SAFETIES:
-        models = verdicts.of(safety)
+    for verdict in ORDER:
+        models = verdicts.of(verdict)
         if models:
             shown = []
             for model in models[:_MOST_MODELS]:
                 sentences = model.sentences[:_MOST_SENTENCES]
                 why = " ".join(sentences)
                 shown.append({"title": model.title, "sentences": sentences, "why": why})
-            sections.append((safety, _COLOURS[safety], shown, len(models) - len(shown)))
+            colour = _COLOURS[TONES.get(verdict, "none")]
+            sections.append((verdict, colour, shown, len(models) - len(shown)))
     return sections

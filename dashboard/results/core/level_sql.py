@@ -3,7 +3,7 @@
 The same in the rollup and where a few runs are read alone.
 
 Each level is of one device in one session: what was measured there in turn is compared there
-(dashboard/comparisons/core/block_effects.py).
+(dashboard/judgement/pairs.py).
 """
 
 WARM_UP_POSITIONS = "warm_ups"  # key of Run.request: the positions of its jobs that are warm-ups

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dashboard.comparisons.core.levels import Level
-from dashboard.comparisons.core.ratios import level_intervals
+from dashboard.comparisons.core.levels import Level, level_intervals
 
 _FINGERPRINT = re.compile(r"-[0-9a-f]{8}$")
 

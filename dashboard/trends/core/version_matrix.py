@@ -4,15 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dashboard.comparisons.core.case_samples import CaseSamples, pool_samples
-from dashboard.comparisons.core.matching import (
-    CaseMeasurements,
-    ComparedCase,
-    ComparisonRow,
-    Key,
-    Side,
-    Table,
-)
-from dashboard.comparisons.core.metric_effects import CHANGED, Effect
+from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key, Side
+from dashboard.comparisons.core.tables import ComparisonRow, Table
+from dashboard.judgement.changes import DECIDED
+from dashboard.judgement.words import SIGNS, graded, in_words
 from dashboard.language.metrics import Metric
 from dashboard.language.states import label
 from dashboard.language.wording import plural, quantity
@@ -23,15 +18,13 @@ from dashboard.trends.core.heat import change_heat
 class VersionCell:
     """A case on one build: what it says, how warm (−4 … 4), what hover adds.
 
-    leaning: 1 or −1 where it is not certain, and its interval says better or worse; else 0.
-    size: of a change that is certain or leaning, by which rows are sorted; else 0.
+    size: of a change, by which rows are sorted; else 0.
     """
 
     text: str
     heat: int
     about: str
     is_failed: bool = False
-    leaning: int = 0
     size: float = 0.0
 
 
@@ -74,7 +67,7 @@ def _column(side: Side, table: Table | None, metric: Metric) -> dict[Key, Versio
         failures, words = ", ".join(statuses), ", ".join(map(label, statuses))
         samples = newest_samples(measured, metric.key)
         if key in changes:
-            cells[key] = _change_cell(changes[key], metric, failures)
+            cells[key] = _change_cell(changes[key], failures)
         elif samples:
             cells[key] = _value_cell(samples, metric, failures, reasons.get(key, ""))
         elif failures:
@@ -91,37 +84,19 @@ def _value_cell(samples: CaseSamples, metric: Metric, failures: str, reason: str
     return VersionCell(quantity(metric, samples.value), 0, _with_failures(about, failures))
 
 
-def _change_cell(row: ComparisonRow, metric: Metric, failures: str) -> VersionCell:
-    change = row.effect.change.text
-    about = [change, plural(row.effect.new.n, "process", "processes")]
-    text = change.partition(" (")[0]
-    if row.effect.verdict == "unknown":
-        text = f"? {text}"
-        about.append(row.effect.lacks or "not known yet")
-    elif row.effect.verdict == "same":
-        text = f"= {text}"
-        about.append("the same within the threshold")
-    leaning = leaning_of(row.effect)
+def _change_cell(row: ComparisonRow, failures: str) -> VersionCell:
+    change = row.change
+    words = in_words(change).text
+    about = [words, graded(change), plural(row.new.n, "process", "processes")]
+    if change.basis == "none":
+        about.append("not measured in turn")
+    is_changed = change.verdict in DECIDED
     return VersionCell(
-        text,
-        _heat(row.effect, metric),
+        f"{SIGNS[change.verdict]} {words.partition(' (')[0]}",
+        _heat(row) if is_changed else 0,
         _with_failures(about, failures),
-        leaning=leaning,
-        size=row.effect.size if leaning or row.effect.is_significant else 0.0,
+        size=row.size if is_changed else 0.0,
     )
-
-
-def leaning_of(effect: Effect) -> int:
-    """1 for better or −1 for worse where the verdict is open, although the change is beyond the
-    threshold and its interval says which of the two; else 0.
-    """
-    ratio = effect.ratio
-    if effect.verdict != "unknown" or ratio is None or not ratio.is_known:
-        return 0
-    is_small = abs(ratio.percent) < effect.metric.threshold_percent
-    if is_small or ratio.low <= 0 <= ratio.high:
-        return 0
-    return 1 if (ratio.high < 0) == effect.metric.lower_is_better else -1
 
 
 def changed_first(
@@ -142,10 +117,9 @@ def _with_failures(about: list[str], failures: str) -> str:
     return "; ".join(about)
 
 
-def _heat(effect: Effect, metric: Metric) -> int:
-    if effect.verdict not in CHANGED:
-        return 0
-    if effect.ratio is None:  # of a value that was 0 there is no share
-        least = 1 if effect.verdict == "better" else -1
-        return change_heat(metric, effect.base.mean, effect.new.mean) or least
-    return change_heat(metric, 1.0, 1 + effect.ratio.percent / 100)
+def _heat(row: ComparisonRow) -> int:
+    change = row.change
+    if not change.is_ratio:  # of a value that was 0 there is no share
+        least = 1 if change.verdict == "better" else -1
+        return change_heat(change.metric, row.base.mean, row.new.mean) or least
+    return change_heat(change.metric, 1.0, 1 + change.amount / 100)

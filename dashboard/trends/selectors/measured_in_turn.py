@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dashboard.catalog.core.versions import version_order
-from dashboard.comparisons.core.matching import compare
-from dashboard.comparisons.core.metric_effects import Effect
+from dashboard.comparisons.core.tables import compare
 from dashboard.comparisons.selectors.versions import SideSource, by_build
+from dashboard.judgement.changes import Change
 from dashboard.language.metrics import TOOLCHAIN
 from dashboard.models import TorchBuild
 from dashboard.trends.selectors.series_selection import SeriesSelection
@@ -21,7 +21,7 @@ class OldestToNewest:
 
     oldest: str
     newest: str
-    effects: dict[str, Effect]
+    changes: dict[str, Change]
 
 
 def oldest_to_newest(
@@ -41,11 +41,11 @@ def oldest_to_newest(
         benchmark=selection.benchmark.pk,
     )
     sides = by_build(source, [base, new], [selection.metric.key], to_pair=True)
-    effects = {}
+    changes = {}
     for row in compare(sides[base], sides[new], selection.metric).rows:
-        if row.case.config in selection.configs and not row.effect.lacks:
-            effects[row.case.config] = row.effect
-    return OldestToNewest(oldest, newest, effects)
+        if row.case.config in selection.configs and row.change.has_interval:
+            changes[row.case.config] = row.change
+    return OldestToNewest(oldest, newest, changes)
 
 
 def _plain_builds(lines: Iterable[ChartLine]) -> list[tuple[int, str]]:

@@ -7,8 +7,8 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
-from dashboard.comparisons.core.judgement import judge_together
-from dashboard.comparisons.core.matching import ComparedCase, Side, Table, compare
+from dashboard.comparisons.core.matching import ComparedCase, Side, match_cases
+from dashboard.comparisons.core.tables import Table, judge_together
 from dashboard.comparisons.selectors.measured_builds import MeasuredBuild
 from dashboard.comparisons.selectors.versions import SideSource, by_build, data_fingerprint
 from dashboard.language.metrics import Metric
@@ -19,7 +19,7 @@ from dashboard.trends.core.release_lines import (
     short_names,
     table_rows,
 )
-from dashboard.trends.core.version_matrix import changed_first, leaning_of, version_rows
+from dashboard.trends.core.version_matrix import changed_first, version_rows
 from dashboard.trends.selectors.releases import release_lines
 from dashboard.ui.charts import Figure
 from dashboard.ui.config_looks import slots
@@ -140,11 +140,11 @@ def _compare(
 ) -> VersionComparison:
     """fingerprint: of the data, as a part of the cache's key alone."""
     sides = by_build(source, builds, [metric.key], to_pair=True)
-    tables = {}
+    matches = {}
     for build in builds:
         if build != base:
-            tables[build] = compare(sides[base], sides[build], metric)
-    tables, _ = judge_together(tables)
+            matches[build] = match_cases(sides[base], sides[build], metric)
+    tables, _ = judge_together(matches)
     return VersionComparison(sides, _ordered_cases(sides.values()), tables)
 
 
@@ -168,17 +168,13 @@ def _measured_twice(comparison: VersionComparison) -> list[ComparedCase]:
 
 
 def _most_changed(comparison: VersionComparison) -> str:
-    """The benchmark to begin with: what got worse most, for certain or else by its interval; else
-    what changed most, else one with the most cases.
+    """The benchmark to begin with: what got worse most, else what changed most, else one with the
+    most cases.
     """
-    effects = [(row.effect, row.case) for table in comparison.tables.values() for row in table.rows]
-    for kind in (
-        [(effect, case) for effect, case in effects if effect.verdict == "worse"],
-        [(effect, case) for effect, case in effects if leaning_of(effect) < 0],
-        [(effect, case) for effect, case in effects if effect.is_changed],
-    ):
-        if kind:
-            return max(kind, key=lambda each: each[0].size)[1].benchmark
+    changed = [row for table in comparison.tables.values() for row in table.changed]
+    worse = [row for row in changed if row.change.verdict == "worse"]
+    if changed:
+        return max(worse or changed, key=lambda row: row.size).case.benchmark
     counts = _case_counts(comparison.sides)
     return max(counts, key=counts.__getitem__, default="")
 
