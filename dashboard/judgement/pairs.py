@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 FEWEST_RUNS = 3
-"""Runs of alternating sides, before a block counts as measured in turn."""
+"""Runs of alternating sides, before a block that nobody planned counts as measured in turn."""
 ENOUGH_HISTORY = 7
 """Degrees of freedom between processes of one build: those of eight."""
 
@@ -35,9 +35,13 @@ class Process(NamedTuple):
     value: float
 
 
-def pairs_in_turn(processes: Iterable[Process], session: str = "") -> list[Pair]:
+def pairs_in_turn(
+    processes: Iterable[Process], session: str = "", fewest_runs: int = FEWEST_RUNS
+) -> list[Pair]:
     """Pair the processes of one block in the order of their starts; none where the sides did not
     take turns.
+
+    fewest_runs: 2 where both sides were planned in turn, so that one pair is one.
     """
     ordered = sorted(processes)
     runs = 0
@@ -45,7 +49,7 @@ def pairs_in_turn(processes: Iterable[Process], session: str = "") -> list[Pair]
     for process in ordered:
         runs += process.side != last_side
         last_side = process.side
-    if runs < FEWEST_RUNS:
+    if runs < fewest_runs:
         return []
     bases = [process for process in ordered if process.side == "base"]
     news = [process for process in ordered if process.side == "new"]

@@ -6,15 +6,20 @@ from typing import NamedTuple
 
 from dashboard.comparisons.core.levels import Block, Level, merge_levels
 from dashboard.comparisons.core.libraries import Libraries
-from dashboard.judgement.pairs import Pair, Process, pairs_in_turn
+from dashboard.judgement.pairs import FEWEST_RUNS, Pair, Process, pairs_in_turn
 
 
 class ProcessValue(NamedTuple):
-    """What one process measured in a session. start: in seconds, by which a block is ordered."""
+    """What one process measured in a session.
+
+    start: in seconds, by which a block is ordered. is_planned: the session was planned to measure
+        in turn; of results that were imported their starts have to show it.
+    """
 
     block: Block
     start: float
     value: float
+    is_planned: bool = False
 
 
 class CaseSamples(NamedTuple):
@@ -72,7 +77,10 @@ def pairs_of(base: CaseSamples, new: CaseSamples) -> list[Pair]:
     for process in new.processes:
         block = blocks.setdefault(process.block, [])
         block.append(Process(process.start, "new", process.value))
+    every = (*base.processes, *new.processes)
+    planned = {process.block for process in every if process.is_planned}
     pairs = []
     for place, processes in blocks.items():
-        pairs += pairs_in_turn(processes, place.session)
+        fewest_runs = 2 if place in planned else FEWEST_RUNS
+        pairs += pairs_in_turn(processes, place.session, fewest_runs)
     return sorted(pairs, key=lambda pair: pair.start)

@@ -62,7 +62,7 @@ _MEASURED = f"""
 # The processes of sessions, block by block: a page pairs them. An import has its day.
 _PROCESSES = f"""
     SELECT run.build_id, job.benchmark_id, job.config_id, series.metric, datum.benchmark_version,
-           place.libraries, place.device, {SESSION},
+           place.libraries, place.device, {SESSION}, run.purpose <> 'import',
            array_agg(extract(epoch FROM datum.planned_at)::float8 ORDER BY datum.planned_at),
            array_agg(datum.value ORDER BY datum.planned_at)
     {_RUNS}
@@ -71,7 +71,7 @@ _PROCESSES = f"""
     {OF_PLACE}
     {_WHERE} AND (run.session <> '' OR run.purpose = 'import')
           AND series.metric = ANY(%(metrics)s) AND {COUNTED}
-    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
+    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
 """  # noqa: S608 - made of constants
 # By how much processes of one build ever differed on the machine, and how many say so
 _WIDEST = """
@@ -208,16 +208,19 @@ def _add_processes(
 ) -> None:
     """What is needed to pair the cases, and by how much their processes ever differed."""
     cursor.execute(_PROCESSES, given)
-    for build, benchmark, config, metric, version, libraries, *place, starts, values in cursor:
-        block = Block(*place)
-        if not block.session or (benchmark, config) not in by_ids[build]:
+    for build, benchmark, config, metric, version, libraries, *rest in cursor:
+        device, session, is_planned, starts, values = rest
+        if not session or (benchmark, config) not in by_ids[build]:
             continue  # to warm up only, or rolled up a moment later
-        processes = tuple(ProcessValue(block, *each) for each in zip(starts, values, strict=True))
+        block = Block(device, session)
+        processes = []
+        for start, value in zip(starts, values, strict=True):
+            processes.append(ProcessValue(block, start, value, is_planned))
         software = version, parse_libraries(libraries)
         samples = by_ids[build][benchmark, config].samples.get(metric, [])
         for at, each in enumerate(samples):
             if (each.version, each.libraries) == software:
-                samples[at] = each._replace(processes=each.processes + processes)
+                samples[at] = each._replace(processes=(*each.processes, *processes))
     cursor.execute(_WIDEST, {**given, "history": ENOUGH_HISTORY})
     for benchmark, config, metric, widest, _ in cursor:
         for cases in by_ids.values():

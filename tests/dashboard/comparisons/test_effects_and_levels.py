@@ -14,12 +14,8 @@ from dashboard.alerts.core.alert_charts import Process, pairs_figure
 from dashboard.alerts.core.confirmation import compare_pairs
 from dashboard.alerts.selectors.alerts import summarize
 from dashboard.alerts.services import detection
-from dashboard.comparisons.core.block_effects import Block
-from dashboard.comparisons.core.case_samples import CaseSamples
-from dashboard.comparisons.core.levels import level_of, merge_levels
-from dashboard.comparisons.core.metric_effects import estimate_effects
 from dashboard.detection import Settings
-from dashboard.language.metrics import METRICS, Metric
+from dashboard.language.metrics import METRICS
 from dashboard.language.wording import effect, levels
 from dashboard.models import Alert
 from tests.builders import alerting
@@ -35,11 +31,6 @@ def drawn(kind: str, seed: int, step: float) -> list[float]:
     """80 points around 100, then 20 around a level that is `step` percent higher."""
     values = noise.LEVEL + noise.KINDS[kind](np.random.default_rng(seed), (1, 100))[0]
     return [*values[:80].tolist(), *(values[80:] * (1 + step / 100)).tolist()]
-
-
-def samples(values: list[float]) -> CaseSamples:
-    level, mean = level_of(values), float(np.mean(values))
-    return CaseSamples(1, (), level, len(values), min(values), max(values), mean)
 
 
 def read(number: str) -> float:
@@ -115,21 +106,6 @@ def test_page_and_messages_of_an_alert_show_the_levels_of_its_effect(reader: Cli
     assert agrees(shown[shown.index("slower") - len("276% ") :].partition(" ms")[0])
 
 
-@pytest.mark.parametrize("metric", [LATENCY, BREAKS], ids=["ratio", "count"])
-def test_sides_of_a_comparison_are_those_of_its_effect(metric: Metric) -> None:
-    rng = np.random.default_rng(4)
-    pairs = []
-    for _ in range(5):
-        base, new = (samples((rng.poisson(7, 3) + 1.0).tolist()) for _ in range(2))
-        pairs.append((base, new))
-    for each in estimate_effects(pairs, metric):
-        old, fresh = each.levels
-        if each.ratio:
-            assert each.ratio.percent == pytest.approx(100 * (fresh / old - 1))
-        else:
-            assert each.difference == pytest.approx(fresh - old)
-
-
 def test_lines_of_a_confirmation_lie_as_far_apart_as_its_effect() -> None:
     pairs = [
         (0.0431, 0.244),
@@ -143,20 +119,3 @@ def test_lines_of_a_confirmation_lie_as_far_apart_as_its_effect() -> None:
         processes.append(Process(len(processes) + 1, "new", "new", new, "j"))
     _, new_line, *_ = pairs_figure(processes, LATENCY)["data"]
     assert new_line["y"][0] == pytest.approx(compare_pairs(pairs, 300.0, Settings()).effect)
-
-
-def test_effect_says_where_all_processes_together_say_something_else() -> None:
-    """The new build is slower where both were measured; the base alone has another GPU, too."""
-    shared, slow = Block("gpu-0", "today"), Block("gpu-1", "today")
-    in_turn = [[100.0, 100.1], [102.0, 102.1]]
-    base, new = (level_of(values, block=shared) for values in in_turn)
-    with_slow = merge_levels([base, level_of([120.0, 120.1], block=slow)])
-    with_fast = merge_levels([base, level_of([80.0, 80.1], block=slow)])
-    for level, said in ((with_slow, "the other way"), (with_fast, ""), (base, "")):
-        of_base = CaseSamples(1, (), level, level.n, 100.0, 120.1, level.value)
-        of_new = CaseSamples(1, (), new, 2, 102.0, 102.1, new.value)
-        (found,) = estimate_effects([(of_base, of_new)], LATENCY)
-        assert found.ratio is not None
-        assert found.ratio.percent == pytest.approx(2.0, abs=0.1)
-        assert found.beside_levels.endswith(said)
-        assert bool(found.beside_levels) is bool(said)

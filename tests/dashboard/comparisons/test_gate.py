@@ -1,13 +1,11 @@
-"""The gate's answer: passed, a regression, or not known yet and what would settle it."""
+"""The gate's answer: nothing got worse, worse, or unclear and what would decide it."""
 
 import re
 from collections.abc import Sequence
 
 import pytest
 
-from dashboard.comparisons.core.case_samples import CaseSamples
 from dashboard.comparisons.core.gate import (
-    MAX_PROCESSES,
     Gate,
     advice,
     decide,
@@ -17,17 +15,11 @@ from dashboard.comparisons.core.gate import (
     sentence,
     with_graph_breaks,
 )
-from dashboard.comparisons.core.levels import level_of
 from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key
-from dashboard.comparisons.core.metric_effects import CERTAIN_PROCESSES
+from tests.builders.compared import samples
 
 B = Key("b.smoke", "inductor")
 NOISE = (0.999, 1.0, 1.001, 1.0005, 0.9995, 1.0)
-
-
-def samples(values: Sequence[float]) -> CaseSamples:
-    level = level_of(values) if min(values) > 0 else None
-    return CaseSamples(1, (), level, len(values), min(values), max(values), values[0])
 
 
 def side(
@@ -49,7 +41,9 @@ def side(
 
 
 def latency(middle: float, processes: int = 6, spread: float = 1.0) -> list[float]:
-    return [middle * (1 + (noise - 1) * spread) for noise in NOISE[:processes]]
+    """Of other processes where the middle is another one."""
+    noises = NOISE if middle == 10 else NOISE[::-1]
+    return [middle * (1 + (noise - 1) * spread) for noise in noises[:processes]]
 
 
 def gate_of(new: Sequence[float], base: Sequence[float] = latency(10)) -> Gate:
@@ -59,35 +53,33 @@ def gate_of(new: Sequence[float], base: Sequence[float] = latency(10)) -> Gate:
 
 def test_change_within_the_threshold_passes() -> None:
     gate = gate_of(latency(10.05))
-    assert gate.state == "passed"
     assert gate.exit_code == 0
-    assert gate.unchanged == 2
+    assert document(gate)["same"] == 2
     assert advice(gate) == ""
 
 
 def test_improvement_passes() -> None:
     gate = gate_of(latency(9))
-    assert gate.state == "passed"
-    assert len(gate.improvements) == 2
+    assert gate.exit_code == 0
+    assert document(gate)["verdict"] == "better"
 
 
-def test_significant_loss_is_a_regression() -> None:
+def test_certain_loss_is_worse() -> None:
     gate = gate_of(latency(11))
-    assert gate.state == "regression"
     assert gate.exit_code == 1
-    assert len(gate.regressions) == 2
+    assert len(document(gate)["worse"]) == 2
 
 
-def test_case_that_only_fails_now_is_a_regression() -> None:
+def test_case_that_only_fails_now_is_worse() -> None:
     gate = decide(side(latency_ms=latency(10)), side("b", latency_ms=latency(10)), ["latency_ms"])
-    assert gate.state == "regression"
+    assert gate.exit_code == 1
     assert document(gate)["broken"] == ["b.smoke inductor (failed to run)"]
 
 
 def test_case_that_fails_on_both_sides_is_reported_and_decides_nothing() -> None:
     both = side("b", latency_ms=latency(10))
     gate = decide(both, both, ["latency_ms"])
-    assert gate.state == "passed"
+    assert gate.exit_code == 0
     assert [out.why for out in gate.judgement.absent] == ["failed"]
 
 
@@ -149,122 +141,118 @@ def test_graph_break_that_only_moved_is_not_a_new_one() -> None:
     assert [each["location"] for each in gate.graph_breaks] == ["after.py:12 in loss"]
 
 
-def test_large_change_in_one_process_each_is_not_known() -> None:
+def test_large_change_in_one_process_each_is_unclear() -> None:
     gate = gate_of(latency(11, processes=1), latency(10, processes=1))
-    assert gate.state == "unknown"
     assert gate.exit_code == 3
-    assert gate.processes == CERTAIN_PROCESSES
-    assert f"`--repeats {CERTAIN_PROCESSES}`" in advice(gate)
+    assert gate.pairs_needed == 3
+    assert "`--repeats 3`" in advice(gate)
 
 
-def test_change_of_few_processes_is_suspected_and_decides_nothing() -> None:
+def test_change_of_few_pairs_is_likely_and_neither_passes_nor_fails() -> None:
     gate = gate_of(latency(11, processes=3), latency(10, processes=3))
-    assert gate.state == "unknown"
-    assert [finding.kind for finding in gate.unknown] == ["suspected"] * 2
+    assert gate.exit_code == 3
+    assert [each["grade"] for each in document(gate)["worse"]] == ["likely"] * 2
+    assert gate.pairs_needed == 6
     assert gate.judgement.to_measure_again() == {("a.smoke", "inductor"), ("b.smoke", "inductor")}
 
 
-def test_three_processes_a_side_without_a_change_pass() -> None:
-    assert gate_of(latency(10, processes=3), latency(10.05, processes=3)).state == "passed"
+def test_three_pairs_without_a_change_pass() -> None:
+    assert gate_of(latency(10.05, processes=3), latency(10, processes=3)).exit_code == 0
 
 
 @pytest.mark.parametrize(
-    ("status", "jobs", "state"),
+    ("status", "jobs", "code"),
     [
-        ("timeout", 1, "unknown"),
-        ("timeout", 3, "regression"),
-        ("crashed", 1, "unknown"),
-        ("fail_accuracy", 1, "regression"),
+        ("timeout", 1, 3),
+        ("timeout", 3, 1),
+        ("crashed", 1, 3),
+        ("fail_accuracy", 1, 1),
     ],
 )
-def test_one_timeout_or_crash_proves_nothing(status: str, jobs: int, state: str) -> None:
+def test_one_timeout_or_crash_proves_nothing(status: str, jobs: int, code: int) -> None:
     new = side("b", latency_ms=latency(10))
     new[Key("b.smoke", "inductor")].failures = {status: jobs}
-    assert decide(side(latency_ms=latency(10)), new, ["latency_ms"]).state == state
+    assert decide(side(latency_ms=latency(10)), new, ["latency_ms"]).exit_code == code
 
 
 def test_wrong_results_in_some_processes_do_not_pass() -> None:
     base, new = side(latency_ms=latency(10)), side(latency_ms=latency(10))
     new[Key("b.smoke", "inductor")].failures = {"fail_accuracy": 2}
     gate = decide(base, new, ["latency_ms"])
-    assert gate.state == "unknown"
+    assert gate.exit_code == 3
     assert [failure.text for failure in gate.judgement.undecided] == [
         "b.smoke inductor (wrong results in 2 of 8 processes)"
     ]
-    assert decide(new, new, ["latency_ms"]).state == "passed"
+    assert decide(new, new, ["latency_ms"]).exit_code == 0
 
 
-def test_wide_spread_is_not_known_and_says_how_many_processes_should_settle_it() -> None:
-    gate = gate_of(latency(10, spread=60), latency(10, spread=60))
-    assert gate.state == "unknown"
-    assert gate.processes is not None
-    assert 6 < gate.processes <= MAX_PROCESSES
+NOISY = (9.78, 10.22, 10.0) * 2
 
 
-def test_advised_number_of_processes_settles_it() -> None:
-    values = latency(10, spread=60)
-    needed = gate_of(values, values).processes
-    assert needed is not None
-    more = (values * needed)[:needed]
-    assert gate_of(more, more).state == "passed"
+def test_wide_spread_is_unclear_and_says_how_many_pairs_should_decide() -> None:
+    gate = gate_of(NOISY, NOISY[::-1])
+    assert gate.exit_code == 3
+    assert gate.pairs_needed == 20
 
 
-def test_change_on_the_bound_needs_more_than_is_worth_it() -> None:
-    noise = (0.9, 1.0, 1.1) * 2
-    gate = gate_of([10.49 * factor for factor in noise], [10 * factor for factor in noise])
-    assert gate.state == "unknown"
-    assert gate.processes is None
-    assert "quieten the machine" in advice(gate)
+def test_advised_number_of_pairs_decides() -> None:
+    assert gate_of((NOISY * 4)[:20], (NOISY[::-1] * 4)[:20]).exit_code == 0
+
+
+def test_spread_that_no_affordable_number_decides_says_what_would_be_left() -> None:
+    noise = (0.8, 1.0, 1.2) * 2
+    gate = gate_of([10 * factor for factor in noise], [10 * factor for factor in noise[::-1]])
+    assert gate.exit_code == 3
+    assert gate.pairs_needed is None
+    assert "20 pairs would not decide: the change may be up to" in advice(gate)
 
 
 @pytest.mark.parametrize(
-    ("metric", "base", "new", "state"),
+    ("metric", "base", "new", "code"),
     [
-        ("peak_memory_gb", 1.0, 1.1, "regression"),
-        ("drift", 1e-3, 1.3e-3, "regression"),
-        ("compile_calls", 9.02e6, 9.22e6, "regression"),
-        ("drift_loss", 1e-5, 2e-5, "unknown"),
+        ("peak_memory_gb", 1.0, 1.1, 1),
+        ("drift", 1e-3, 1.3e-3, 1),
+        ("compile_calls", 9.02e6, 9.22e6, 1),
+        ("drift_loss", 1e-5, 2e-5, 3),
     ],
 )
-def test_two_processes_are_enough_for_what_repeats_exactly(
-    metric: str, base: float, new: float, state: str
+def test_two_pairs_are_enough_for_what_repeats_exactly(
+    metric: str, base: float, new: float, code: int
 ) -> None:
     before = side("", ("a", "b"), **{metric: [base, base]})
     after = side("", ("a", "b"), **{metric: [new, new]})
-    assert decide(before, after, [metric]).state == state
+    assert decide(before, after, [metric]).exit_code == code
 
 
-@pytest.mark.parametrize(("apart", "state"), [(1.0012, "regression"), (1.004, "unknown")])
-def test_compile_calls_decide_with_two_processes_where_these_agree(
-    apart: float, state: str
-) -> None:
+@pytest.mark.parametrize(("apart", "code"), [(1.0012, 1), (1.004, 3)])
+def test_compile_calls_decide_with_two_pairs_where_these_agree(apart: float, code: int) -> None:
     before = side("", ("a", "b"), compile_calls=[9e6, 9e6 * apart])
     after = side("", ("a", "b"), compile_calls=[12e6, 12e6])
-    assert decide(before, after, ["compile_calls"]).state == state
+    assert decide(before, after, ["compile_calls"]).exit_code == code
 
 
 def test_memory_too_small_to_be_measured_decides_nothing() -> None:
     base = side(latency_ms=latency(10), peak_memory_gb=[-1e-4, 1e-4])
     new = side(latency_ms=latency(10), peak_memory_gb=[2e-4, 1e-4])
-    assert decide(base, new).state == "passed"
+    assert decide(base, new).exit_code == 0
 
 
-def test_metric_that_no_case_has_is_not_known() -> None:
+def test_metric_that_no_case_has_is_unclear() -> None:
     gate = decide(side(latency_ms=latency(10)), side(latency_ms=latency(10)), ["drift"])
-    assert gate.state == "unknown"
+    assert gate.exit_code == 3
     assert advice(gate).startswith("No case was measured on both sides: see wh")
 
 
 def test_metric_that_only_some_cases_have_is_judged_where_it_is() -> None:
     with_drift = side(names="b", latency_ms=latency(10), drift=[1e-3, 1e-3])
     base = {**side(names="a", latency_ms=latency(10)), **with_drift}
-    assert decide(base, base).state == "passed"
+    assert decide(base, base).exit_code == 0
 
 
-def test_case_that_one_side_lacks_is_not_known() -> None:
+def test_case_that_one_side_lacks_is_unclear() -> None:
     base, new = side(latency_ms=latency(10)), side(names="a", latency_ms=latency(10))
     gate = decide(base, new, ["latency_ms"])
-    assert gate.state == "unknown"
+    assert gate.exit_code == 3
     assert gate.judgement.absent[0].text == "not measured on new"
 
 
@@ -278,23 +266,23 @@ def test_markdown_has_a_table_for_each_kind_of_finding() -> None:
         address="https://there",
     )
     row = r"\| a.smoke \| inductor \| Latency \| 10.0+ ms \| 11.0+ ms \| 10.0% slower"
-    assert text.startswith("### old → new on cpu-2c: regression\n\nRegression: 2 worse.")
+    assert text.startswith("### old → new on cpu-2c: worse\n\nWorse: 2 worse.")
     assert "**Worse**" in text
     assert re.search(row, text)
     assert text.endswith("The whole report: https://there\n")
 
 
 @pytest.mark.parametrize(
-    ("new", "words"), [(10.0, "No regression found: 2 unchanged."), (9.0, "2 better")]
+    ("new", "words"), [(10.05, "Nothing got worse: 2 same."), (9.0, "2 better")]
 )
 def test_sentence_sums_the_answer_up(new: float, words: str) -> None:
     assert words in sentence(gate_of(latency(new)))
 
 
 def test_document_has_every_number_of_a_finding() -> None:
-    [first, _] = document(gate_of(latency(11)))["regressions"]
+    [first, _] = document(gate_of(latency(11)))["worse"]
     assert first["metric"] == "latency_ms"
     assert first["unit"] == "ms"
     assert round(first["percent"]) == 10
-    assert first["new_processes"] == 6
+    assert (first["pairs"], first["grade"], first["new_processes"]) == (6, "certain", 6)
     assert first["low_percent"] < first["percent"] < first["high_percent"]

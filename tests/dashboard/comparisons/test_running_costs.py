@@ -6,8 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from dashboard.comparisons.core.block_effects import Block
-from dashboard.comparisons.core.levels import level_of, merge_levels
+from dashboard.comparisons.core.levels import Block, level_of, merge_levels
 from dashboard.comparisons.core.running_costs import Interval, Option, candidates, step_estimates
 
 EARLY, LATE = (30.0, 30.5, 31.0, 30.2), (40.0, 40.5, 39.0, 40.1)
