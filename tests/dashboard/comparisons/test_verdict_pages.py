@@ -18,12 +18,11 @@ def drawn(seed: int, noise: float, pairs: int) -> tuple[Side, Side]:
     sides: tuple[dict[Key, CaseMeasurements], dict[Key, CaseMeasurements]] = ({}, {})
     for number in range(6):
         case = ComparedCase(f"m{number}.training", "inductor", f"m{number}", "llm", "training")
-        changed = rng.choice([0.9, 1.0, 1.0, 1.05], 2)
-        for measured, factors in zip(sides, ((1.0, 1.0), changed), strict=True):
+        for measured, changes in zip(sides, ([1.0], [0.9, 1.0, 1.0, 1.05]), strict=True):
             of_case = CaseMeasurements(case)
-            for metric, factor in zip(("latency_ms", "cold_start_s"), factors, strict=True):
+            for metric in ("latency_ms", "cold_start_s"):
                 values = np.exp(rng.normal(0, noise, pairs)).tolist()
-                of_case.samples[metric] = [samples(values, float(factor))]
+                of_case.samples[metric] = [samples(values, float(rng.choice(changes)))]
             measured[case.key] = of_case
     return sides
 
@@ -49,7 +48,7 @@ def test_page_gate_files_and_mail_say_the_same(seed: int, noise: float, pairs: i
     for line in upgrade_report.rows(report):
         values = dict(zip(upgrade_report.FIELDS, line, strict=True))
         expected = changes.get((values["benchmark"], values["metric"]))
-        if values["verdict"] != "same":
+        if values["verdict"] not in {"same", None}:
             assert expected == (values["verdict"], values["change_percent"])
 
     words = {group.title: graded(group.answer) for group in report.models}
