@@ -11,7 +11,8 @@ from mcp import ClientSession
 from pytest_django.live_server_helper import LiveServer
 
 from compilewatch_client.agents import comparison_tools
-from dashboard.comparisons.core import upgrade_answer
+from dashboard.comparisons.core import answer_sentences
+from dashboard.judgement.words import ORDER
 from dashboard.models import AlertEvent
 from tests.builders import alerting, comparisons, site
 from tests.builders.agents import Agent, text_of
@@ -138,17 +139,17 @@ def test_names_are_found(reader: Agent) -> None:
     assert site.MLP in text_of(hits)
 
 
-def test_comparison_that_is_not_known_yet_says_so(reader: Agent) -> None:
+def test_comparison_that_is_unclear_says_so(reader: Agent) -> None:
     comparison = comparisons.started_comparison(repeats=1)
     answer = reader.answer("should_we_move", comparison=str(comparison.uuid))
-    assert answer["answer_for_all"] == "Not enough data"
+    assert answer["answer_for_all"] == "unclear"
     assert answer["so_far"] == "So far: 0 of 4 jobs ended."
     assert answer["changed"] == []
 
 
 def test_words_of_an_answer_are_the_sites() -> None:
-    assert comparison_tools.UNKNOWN == upgrade_answer.UNKNOWN
-    assert comparison_tools.NOTHING_MEASURED == upgrade_answer.NOTHING_MEASURED
+    assert comparison_tools.UNCLEAR in ORDER
+    assert comparison_tools.NOTHING_MEASURED == answer_sentences.NOTHING_MEASURED
 
 
 def test_advice_of_an_unmeasured_benchmark_is_an_error_in_the_sites_words(reader: Agent) -> None:

@@ -21,12 +21,13 @@ from dashboard.comparisons.core.upgrade_report import CaseKernels
 from dashboard.comparisons.selectors.case_jobs import CaseJobs
 from dashboard.comparisons.selectors.model_rows import Need
 from dashboard.judgement.changes import Answer, Change, SetVerdict
-from dashboard.judgement.words import SIGNS, TONES, first_of, graded, in_words, short
+from dashboard.judgement.words import SIGNS, TONES, first_of, in_words, short
 from dashboard.language import wording
 from dashboard.language.durations import duration
 from dashboard.language.metrics import Metric
 from dashboard.language.questions import MOVE
 from dashboard.language.wording import plural, quantity
+from dashboard.ui.templatetags.compilewatch import term
 
 register = template.Library()
 register.simple_tag(mean_name)
@@ -94,9 +95,12 @@ def _pairs(of: Change) -> str:
 @register.simple_tag
 def answer(of: Answer | ModelVerdict) -> SafeString:
     """The answer of a set of changes: its verdict and grade."""
-    tone, sign = TONES.get(of.verdict, "none"), SIGNS[of.verdict]
     return format_html(
-        '<span class="word {}"><span aria-hidden="true">{}</span> {}</span>', tone, sign, graded(of)
+        '<span class="word {}"><span aria-hidden="true">{}</span> {}{}</span>',
+        TONES.get(of.verdict, "none"),
+        SIGNS[of.verdict],
+        term(of.verdict),
+        f", {of.grade}" if of.grade else "",
     )
 
 

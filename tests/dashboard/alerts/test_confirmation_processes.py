@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from dashboard.alerts.services import conclusions, confirmations, detection
-from dashboard.comparisons.core.matching import compare
+from dashboard.comparisons.core.tables import compare
 from dashboard.comparisons.selectors.versions import SideSource, sides
 from dashboard.judgement.confirmation import FEWEST
 from dashboard.language.metrics import METRICS
@@ -66,9 +66,8 @@ def test_confirmed_change_is_measured_in_turn_for_a_comparison_too() -> None:
     source = SideSource(machine=site.machine().pk)
     base, new = sides([(source, group.base.pk), (source, group.new.pk)], ["latency_ms"])
     [row] = compare(base, new, METRICS["latency_ms"]).rows
-    assert row.effect.ratio
-    assert row.effect.ratio.percent == pytest.approx(10.0, abs=1.0)
-    assert row.effect.processes == FEWEST
+    assert row.change.amount == pytest.approx(10.0, abs=1.0)
+    assert row.change.pairs == FEWEST
 
 
 def test_confirmation_decides_the_other_alerts_of_its_case() -> None:

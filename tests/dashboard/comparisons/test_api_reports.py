@@ -19,24 +19,22 @@ def caller() -> Caller:
 
 def test_stored_results_answer_whether_to_move(two_releases: None, caller: Caller) -> None:
     report = caller.get("compare", **SIDES)
-    assert report["answer"] == "Stay: new failures"
-    assert report["models"]["gpt2 inference"]["answer"] == "Move, at a cost"
+    assert report["answer"] == "mixed, certain"
+    assert report["models"]["gpt2 inference"]["answer"] == "mixed, certain"
 
 
 def test_model_narrows_what_is_shown_and_not_the_answer(two_releases: None, caller: Caller) -> None:
     report = caller.get("compare", **SIDES, model="gpt2")
-    assert report["answer"] == "Stay: new failures"
+    assert report["answer"] == "mixed, certain"
     assert {name.split()[0] for name in report["models"]} == {"gpt2"}
     assert {case["benchmark"].split(".")[0] for case in report["cases"]} == {"gpt2"}
 
 
-def test_changed_cases_have_interval_and_evidence(two_releases: None, caller: Caller) -> None:
+def test_changed_cases_have_interval_and_grade(two_releases: None, caller: Caller) -> None:
     cases = caller.get("compare", **SIDES, show="changed")["cases"]
-    assert {case["evidence"] for case in cases} <= {"significant", "suspected"}
-    certain = [case for case in cases if case["evidence"] == "significant"]
-    assert certain
-    for case in certain:
-        assert case["significant"]
+    assert {case["grade"] for case in cases} <= {"certain", "likely"}
+    assert {case["verdict"] for case in cases} == {"worse", "better"}
+    for case in cases:
         if case["low_percent"] is not None:
             assert case["low_percent"] <= case["change_percent"] <= case["high_percent"]
 

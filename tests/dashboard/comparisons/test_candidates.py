@@ -227,11 +227,12 @@ def test_candidate_of_another_flavour_is_not_installed_here() -> None:
 # --- The verdicts ---
 
 
-@pytest.mark.parametrize(("latency", "safety"), [(2.0, "safe"), (2.4, "not safe"), (1.6, "safe")])
-def test_words_are_those_of_the_judgement(latency: float, safety: str) -> None:
+@pytest.mark.parametrize(("latency", "verdict"), [(2.0, "same"), (2.4, "worse"), (1.6, "better")])
+def test_words_are_those_of_the_judgement(latency: float, verdict: str) -> None:
     verdicts = read.verdicts(ended(latency))
-    assert [(model.title, model.safety) for model in verdicts.models] == [("mlp inference", safety)]
-    assert verdicts.text == f"{safety} for 1 model"
+    [model] = verdicts.models
+    assert (model.title, model.verdict) == ("mlp inference", verdict)
+    assert verdicts.text == f"{verdict} for 1 model"
 
 
 def case(values: tuple[float, ...], config: str = "inductor", device: str = "gpu-0") -> Side:
@@ -247,32 +248,32 @@ def case(values: tuple[float, ...], config: str = "inductor", device: str = "gpu
     ],
     ids=["one process", "too few processes", "no shared session"],
 )
-def test_too_little_data_is_not_known(base: Side, new: Side) -> None:
+def test_too_little_data_is_unclear(base: Side, new: Side) -> None:
     verdicts = verdicts_of(build_report(base, new, is_complete=True))
-    assert [model.safety for model in verdicts.models] == ["not known"]
+    assert [model.verdict for model in verdicts.models] == ["unclear"]
 
 
 def test_eager_alone_says_nothing_of_compiling() -> None:
     eager = case(compared.STEADY, config="eager")
     (model,) = verdicts_of(build_report(eager, eager, is_complete=True)).models
-    assert (model.safety, model.sentences) == ("not known", (NOT_COMPILED,))
+    assert (model.verdict, model.sentences) == ("unclear", (NOT_COMPILED,))
 
 
-def test_nothing_measured_is_not_known() -> None:
+def test_nothing_measured_is_unclear() -> None:
     verdicts = verdicts_of(build_report({}, {}, is_complete=True))
-    assert verdicts.text == "not known"
+    assert verdicts.text == "unclear"
     assert verdicts.why_none
 
 
-def test_candidate_that_could_not_be_installed_is_not_known() -> None:
+def test_candidate_that_could_not_be_installed_is_unclear() -> None:
     report = build_report(case(compared.STEADY), compared.side({}, failures={"fail_to_run": 6}))
-    assert verdicts_of(report).text == "not safe for 1 model"
-    assert verdicts_of(report, why_not_installed="no wheel").text == "not known for 1 model"
+    assert verdicts_of(report).text == "worse for 1 model"
+    assert verdicts_of(report, why_not_installed="no wheel").text == "unclear for 1 model"
 
 
 def test_failed_environment_says_why_nothing_is_known() -> None:
     comparison = ended(2.0)
-    assert [model.safety for model in read.verdicts(comparison).models] == ["safe"]
+    assert [model.verdict for model in read.verdicts(comparison).models] == ["same"]
     InstalledEnvironment.objects.create(
         worker=site.worker("w2"),
         key="k",
@@ -281,7 +282,7 @@ def test_failed_environment_says_why_nothing_is_known() -> None:
         message="Hash mismatch for torch",
     )
     (model,) = read.verdicts(comparison).models
-    assert model.safety == "not known"
+    assert model.verdict == "unclear"
     assert "Hash mismatch" in model.sentences[0]
 
 
@@ -323,7 +324,7 @@ def test_listing_marks_comparisons_of_candidates(reader: Client) -> None:
 def test_api_answers_with_the_same_words(reader: Client) -> None:
     comparison = ended(2.4)
     answer = reader.get(f"/api/v1/comparisons/{comparison.uuid}/safety").json()
-    assert answer["text"] == "not safe for 1 model"
-    assert [model["safety"] for model in answer["models"]] == ["not safe"]
+    assert answer["text"] == "worse for 1 model"
+    assert [model["verdict"] for model in answer["models"]] == ["worse"]
     (listed,) = reader.get("/api/v1/comparisons?track=test").json()["results"]
     assert listed["track"] == "test"

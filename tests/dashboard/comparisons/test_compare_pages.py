@@ -28,14 +28,14 @@ def test_page_answers_2_11_or_2_13_with_a_word_and_a_sentence(
     two_releases: None, reader: Client
 ) -> None:
     shown = text(reader, COMPARE)
-    assert "Stay: new failures" in shown
-    assert "2 cases that passed now fail: captioning" in shown
+    assert "mixed</a>, certain" in shown
+    assert "Fails now: captioning" in shown
 
 
 def test_answers_lead_to_what_the_glossary_says_of_them(two_releases: None, reader: Client) -> None:
     shown = reader.get(COMPARE).text
     ids = set(re.findall(r'href="/glossary/#([^"]+)"', shown))
-    assert {"verdict", "Stay-new-failures", "Move-at-a-cost", "No-change"} <= ids
+    assert {"verdict", "mixed", "worse", "same"} <= ids
     glossary = reader.get("/glossary/").text
     assert [each for each in ids if f'id="{each}"' not in glossary] == []
 
@@ -54,14 +54,10 @@ def test_page_links_to_the_commits_and_to_the_two_jobs_of_a_case(
 @pytest.mark.parametrize(
     ("model", "word", "words"),
     [
-        ("gpt2", "Move, at a cost", "faster"),
-        ("llama", "Move", "4.0% faster"),
-        (
-            "resnet50",
-            "No change",
-            "Nothing that counts towards the verdict got significantly worse",
-        ),
-        ("sd_unet", "Stay", "slower"),
+        ("gpt2", "mixed, certain", "faster"),
+        ("llama", "better, certain", "faster"),
+        ("resnet50", "same", "No step is more than"),
+        ("sd_unet", "worse, certain", "slower"),
     ],
 )
 def test_every_model_has_its_own_answer(
@@ -134,12 +130,12 @@ def test_answer_names_the_cases_that_changed_for_certain(
 ) -> None:
     page = text(reader, COMPARE)
     answer = page.partition('aria-label="The answer"')[2].partition("</section>")[0]
-    changed = r"Significant: <a .*?gpt2.* in inductor, cold start .*% longer \(.* more\."
+    changed = r"Certain: <a .*?gpt2.* in inductor, latency .* more\."
     assert re.search(changed, answer)
 
 
-def test_filter_for_significant_excludes_the_unchanged(two_releases: None, reader: Client) -> None:
-    shown = text(reader, COMPARE + "&show=significant")
+def test_filter_for_changes_excludes_the_unchanged(two_releases: None, reader: Client) -> None:
+    shown = text(reader, COMPARE + "&show=changed")
     assert 'metric=latency_ms&amp;axis=release" >vit_<wbr>b16' in shown
     assert 'metric=latency_ms&amp;axis=release">resnet50' not in shown
 
@@ -231,7 +227,7 @@ def test_markdown_is_a_report_for_a_pull_request(two_releases: None, reader: Cli
     response = reader.get(COMPARE.replace("/?", "/export.md?"))
     shown = response.content.decode()
     assert shown.startswith(
-        "# Move from 2.11.0+cu130 to 2.13.0+cu130? On h100\n\n**Stay: new failures.** "
+        "# Move from 2.11.0+cu130 to 2.13.0+cu130? On h100\n\n**Mixed, certain.** "
     )
-    assert "| gpt2 inference | Move, at a cost |" in shown
+    assert "| gpt2 inference | mixed, certain |" in shown
     assert "/compare/?base=2.11.0" in shown

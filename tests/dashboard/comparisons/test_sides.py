@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from dashboard.comparisons.core.matching import Side, compare, compare_latency
+from dashboard.comparisons.core.matching import Side
 from dashboard.comparisons.core.sides import side_from_results
+from dashboard.comparisons.core.tables import compare
 from dashboard.comparisons.selectors import versions
 from dashboard.language.metrics import METRICS
 from dashboard.models import Machine, TorchBuild
@@ -45,32 +46,15 @@ def from_rows(bodies: list[bytes]) -> list[Side]:
 @pytest.mark.django_db
 def test_files_and_rows_give_the_same_comparison() -> None:
     base, new = documents(releases.BASE, 1), documents(releases.NEW, 2)
-    rows = compare_latency(*from_rows([*base, *new])).rows
-    files = compare_latency(from_files(base), from_files(new)).rows
+    metric = METRICS["latency_ms"]
+    old, fresh = from_rows([*base, *new])
+    rows = compare(old, fresh, metric).rows
+    files = compare(from_files(base), from_files(new), metric).rows
     assert len(rows) == len(files) == 2
     for row, file in zip(rows, files, strict=True):
-        assert row.effect.ratio is not None
-        assert file.effect.ratio is not None
-        assert row.effect.ratio.log == pytest.approx(file.effect.ratio.log, abs=1e-12)
-        assert row.effect.ratio.reach == pytest.approx(file.effect.ratio.reach, rel=1e-9)
-
-
-@pytest.mark.django_db
-def test_compile_calls_compare_between_gpus_of_a_kind_and_times_do_not() -> None:
-    base = [counted(body, "GPU-1", 9e6) for body in documents(releases.BASE, 1)]
-    new = [counted(body, "GPU-2", 12e6) for body in documents(releases.NEW, 2)]
-    for old, fresh in (from_rows([*base, *new]), (from_files(base), from_files(new))):
-        calls, _ = compare(old, fresh, METRICS["compile_calls"]).rows
-        assert calls.effect.verdict == "worse"
-        step, *_ = compare(old, fresh, METRICS["latency_ms"]).rows
-        assert step.effect.lacks == "not measured in turn on one device"
-
-
-def counted(body: bytes, gpu: str, calls: float) -> bytes:
-    document = json.loads(body)
-    document["environment"]["machine"]["device_id"] = gpu
-    document["metrics"]["compile_calls"] = {"value": calls, "low": None, "high": None, "n": 1}
-    return json.dumps(document).encode()
+        assert row.change.pairs == file.change.pairs == 3
+        assert row.change.effect == pytest.approx(file.change.effect, abs=1e-12)
+        assert row.change.high == pytest.approx(file.change.high, rel=1e-9)
 
 
 def test_failure_is_counted_by_status_and_has_no_samples() -> None:

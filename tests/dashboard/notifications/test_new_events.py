@@ -65,7 +65,7 @@ def test_ended_candidate_is_one_message_with_its_verdicts(hook: Receiver) -> Non
     send_all()
     posted = document(hook)
     assert posted["subject"] == f"PyTorch {comparison.new} on cpu-2c: not safe for 1 model"
-    assert posted["candidate"]["models"][0]["safety"] == "not safe"
+    assert posted["candidate"]["models"][0]["verdict"] == "worse"
 
 
 def test_mail_says_what_is_not_safe_and_what_the_words_mean(inbox: Mailbox, settings: Any) -> None:

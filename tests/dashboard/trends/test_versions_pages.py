@@ -11,10 +11,9 @@ from django.test import Client
 from dashboard.alerts.services import triage
 from dashboard.catalog.services.builds import add_variant
 from dashboard.comparisons.core.levels import level_of
-from dashboard.comparisons.core.matching import compare
-from dashboard.comparisons.core.upgrade_groups import build_report
+from dashboard.comparisons.core.tables import compare
 from dashboard.comparisons.selectors.versions import SideSource
-from dashboard.comparisons.templatetags.comparisons import leading
+from dashboard.judgement.changes import Change
 from dashboard.language.metrics import METRICS
 from dashboard.models import BuildLevel, Job, Run, Series, TorchBuild
 from dashboard.trends.core.release_charts import release_figure
@@ -74,7 +73,7 @@ def test_failure_of_the_base_is_not_shown_under_other_builds(
     ("metric", "values", "factor", "heat"),
     [
         ("device_ms", (93.30, 93.34) * 3, 1.015, -1),  # its threshold is 1%
-        ("latency_ms", (93.30, 93.34) * 3, 1.015, 0),
+        ("latency_ms", (93.30, 93.34) * 3, 1.01, 0),
         ("latency_ms", (93.30, 93.34) * 3, 0.97, 1),
         ("graph_breaks", (1.0,) * 6, 3.0, -1),
     ],
@@ -90,16 +89,16 @@ def test_certain_change_is_coloured_from_its_metrics_threshold_on(
     assert cell.heat == heat
 
 
-def test_uncertain_slowdown_leans_and_stands_before_what_is_the_same() -> None:
-    metric, two = METRICS["latency_ms"], (100.0, 100.1)
-    base = {**latency(), **side({"latency_ms": samples(two)}, "regional")}
-    new = {**latency(), **side({"latency_ms": samples(two, 1.4)}, "regional")}
+def test_change_stands_before_what_is_the_same() -> None:
+    metric = METRICS["latency_ms"]
+    base = {**latency(), **side({"latency_ms": samples()}, "regional")}
+    new = {**latency(), **side({"latency_ms": samples(factor=1.4)}, "regional")}
     table = compare(base, new, metric)
     cases = [new[key].case for key in sorted(new, key=lambda key: key.config)]
     rows, changed = changed_first(version_rows(cases, [(new, table)], metric))
     first, second = [cell for _, (cell,) in rows if cell]
-    assert (first.text, first.leaning, first.heat) == ("? 40.0% slower", -1, 0)
-    assert second.leaning == 0
+    assert first.text == "▼ 40.0% slower"
+    assert second.text.startswith("= ")
     assert changed == 1
 
 
@@ -111,56 +110,38 @@ def test_certain_drift_from_nothing_is_coloured() -> None:
     assert cell.heat == -1
 
 
-def test_change_between_single_processes_has_a_question_mark(reader: Client) -> None:
+def test_change_between_single_processes_is_unclear(reader: Client) -> None:
     releases.import_two_releases(models=["gpt2"], repeats=1, machine="a100")
     page = reader.get("/versions/", {"machine": "a100"}).context
     cells = [cell for _, of_case in page["rows"] for cell in of_case if cell]
-    single = [cell.text for cell in cells if "one process on a side" in cell.about]
+    single = [cell.text for cell in cells if "not measured in turn" in cell.about]
     assert single
-    assert all(shown.startswith("? ") for shown in single)
+    assert all(shown.startswith("↔ ") for shown in single)
 
 
 def test_change_within_the_threshold_has_an_equals_sign(reader: Client, two_releases: None) -> None:
     page = reader.get("/versions/", {"machine": "h100"}).context
     cells = [cell for _, of_case in page["rows"] for cell in of_case if cell]
-    same = [cell.text for cell in cells if "the same within the threshold" in cell.about]
+    same = [cell.text for cell in cells if "; same;" in cell.about]
     assert same
     assert all(shown.startswith("= ") for shown in same)
-
-
-def test_line_of_the_newest_release_says_what_is_certain_first() -> None:
-    two = (100.0, 100.1)
-    base = {
-        **side({"latency_ms": samples()}),
-        **side({"latency_ms": samples(two)}, "regional"),
-    }
-    new = {
-        **side({"latency_ms": samples(factor=0.9)}),
-        **side({"latency_ms": samples(two, factor=1.4)}, "regional"),
-    }
-    sentences = build_report(base, new).overall.answer.sentences
-    assert sentences[0].startswith(
-        "Suspected, not certain: gpt2.training regional latency 40.0% slower"
-    )
-    certain, suspected = leading(sentences)
-    assert certain.startswith("Better: gpt2.training inductor latency 10.0% faster (")
-    assert suspected == sentences[0]
 
 
 def test_builds_of_the_page_are_judged_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """One change that may be chance, next to nine builds without one."""
     noisy = (100.0, 104.0, 97.0, 102.0, 96.0, 101.0)
-    sides = {0: latency(values=noisy), 1: latency(values=noisy, factor=1.045)}
-    sides |= {build: latency(values=noisy) for build in range(2, 11)}
-    monkeypatch.setattr(versions, "by_build", lambda *_: sides)
+    sides = {0: latency(values=noisy), 1: latency(values=noisy[::-1], factor=1.1)}
+    sides |= {build: latency(values=noisy[::-1]) for build in range(2, 11)}
+    monkeypatch.setattr(versions, "by_build", lambda *_, **__: sides)
     metric = METRICS["latency_ms"]
 
-    def verdict(builds: tuple[int, ...]) -> str:
+    def judged(builds: tuple[int, ...]) -> Change:
         compared = versions._compare("", SideSource(1), builds, 0, metric)
-        return compared.tables[1].rows[0].effect.verdict
+        return compared.tables[1].rows[0].change
 
-    assert verdict((0, 1)) == "worse"
-    assert verdict(tuple(sides)) == "unknown"
+    alone, together = judged((0, 1)), judged(tuple(sides))
+    assert alone.verdict == "worse"
+    assert together.verdict == "unclear"
 
 
 def test_value_is_shown_although_the_base_lacks_it(two_releases: None, reader: Client) -> None:
