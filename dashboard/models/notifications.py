@@ -12,7 +12,7 @@ class Subject(models.TextChoices):
 
     ALERTS = "alerts", "Alerts: what changed"
     HAND_OVERS = "hand_overs", "Hand-overs from one person to another"
-    CANDIDATES = "candidates", "Release candidates: safe, not safe, not known"
+    CANDIDATES = "candidates", "Release candidates: worse, better or the same"
 
 
 class Channel(models.Model):

@@ -37,7 +37,7 @@ def page(context: BrowserContext) -> Page:
 @pytest.fixture
 def comparison(page: Page) -> Comparison:
     """At work: the first repeat of one case is in."""
-    found = started_comparison()
+    found = started_comparison(repeats=3)
     for job in comparison_jobs(found)[:2]:
         deliver_result(job, 2.0 if job.run.build == found.base else 1.8)
     return found
@@ -61,12 +61,12 @@ def test_every_page_keeps_to_the_security_policy_and_fits_a_phone(
     assert phone_problems(page, addresses) == []
 
 
-def test_only_what_is_significant_is_in_the_address_and_back_undoes_it(page: Page) -> None:
+def test_only_what_changed_is_in_the_address_and_back_undoes_it(page: Page) -> None:
     page.goto(COMPARE)
     cases = page.locator("#cases-section tbody tr")
     expect(cases).to_have_count(22)
-    page.get_by_label("Show").select_option("significant")
-    page.wait_for_url(re.compile("show=significant"))
+    page.get_by_label("Show").select_option("changed")
+    page.wait_for_url(re.compile("show=changed"))
     expect(cases).to_have_count(12)
     page.go_back()
     expect(cases).to_have_count(22)
@@ -129,14 +129,14 @@ def test_a_click_on_a_release_opens_its_newest_job(page: Page) -> None:
 
 def test_a_comparison_is_followed_until_its_report(page: Page, comparison: Comparison) -> None:
     page.goto(comparison.get_absolute_url())
-    expect(page.locator("#live")).to_contain_text("2 of 8")
+    expect(page.locator("#live")).to_contain_text("2 of 12")
     for job in comparison_jobs(comparison)[2:]:
         deliver_result(job, 2.0 if job.run.build == comparison.base else 1.8)
-    settle(comparison_id=comparison.pk)  # it is suspected to be faster: measured again
-    for job in comparison_jobs(comparison)[8:]:
+    settle(comparison_id=comparison.pk)  # it is likely faster: measured again
+    for job in comparison_jobs(comparison)[12:]:
         deliver_result(job, 2.0 if job.run.build == comparison.base else 1.8)
     answer = page.locator("#report .answer")
-    expect(answer).to_have_text("Move, cold start not known", timeout=15_000)
+    expect(answer).to_contain_text("better, certain", timeout=15_000)
     expect(page.locator("#live")).not_to_have_attribute("hx-trigger", re.compile(".*"))
     expect(page.get_by_role("button", name="Measure more …")).to_be_visible()
 

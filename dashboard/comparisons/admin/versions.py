@@ -59,8 +59,8 @@ class CompareForm(WithoutHiddenForm):
         model = Comparison
         fields = ("base", "new", "machine", "repeats", "label")
         help_texts = {
-            "repeats": "Processes of each case on each build: with two or more, the spread "
-            "between them is known.",
+            "repeats": "Processes of each case on each build: from three on a change has an "
+            "interval, from six on it can be certain.",
             "label": "Shown as the title; may be empty.",
         }
 

@@ -100,13 +100,14 @@ class Judgement:
     @property
     def step_bound(self) -> float:
         """Percent by which no step that did not get worse can be slower; of those that the GPU's
-        own time decides, that time. Infinite where it is not known.
+        own time decides, that time. Infinite where it is not known, or of no such step.
         """
         by_device = {finding.row.case.key for finding in self.findings if finding.device_decides}
         changes = []
         for finding in self.findings:
             is_needed = finding.row.case.key in by_device or finding.metric.key == "latency_ms"
-            if is_needed and finding.metric.key in STEP_TIMES and finding.counts:
+            is_step = finding.metric.key in STEP_TIMES and finding.counts
+            if is_needed and is_step and finding.change.verdict != "worse":
                 changes.append(finding.change)
         return answer(changes).bound if changes else math.inf
 

@@ -120,7 +120,7 @@ def _comparison(
 
 
 def measure_more(*, comparison: Comparison, repeats: int) -> None:
-    """Measure every case again on both builds, so that what is not known yet becomes known. Raises
+    """Measure every case again on both builds, so that what is unclear is decided. Raises
     PlanError.
     """
     _require_repeats(repeats)

@@ -27,23 +27,20 @@ class OldestToNewest:
 def oldest_to_newest(
     selection: SeriesSelection, lines: Iterable[ChartLine]
 ) -> OldestToNewest | None:
-    """The newest version of the lines against the oldest one, as a comparison of the two judges
-    this benchmark alone; None where there is one version alone, or the metric is of no process.
-    Five queries.
+    """The newest version of the lines against the oldest one, with the intervals that a comparison
+    of the two has; None where there is one version alone, or the metric is of no process. Seven
+    queries.
     """
     builds = _plain_builds(lines)
     if selection.place is None or len(builds) < 2 or selection.metric.key == TOOLCHAIN:
         return None
     (base, oldest), (new, newest) = builds[0], builds[-1]
-    source = SideSource(
-        selection.place.machine.pk,
-        track=selection.place.track.pk,
-        benchmark=selection.benchmark.pk,
-    )
+    source = SideSource(selection.place.machine.pk)
     sides = by_build(source, [base, new], [selection.metric.key], to_pair=True)
     changes = {}
     for row in compare(sides[base], sides[new], selection.metric).rows:
-        if row.case.config in selection.configs and row.change.has_interval:
+        is_shown = row.case.benchmark == selection.benchmark.name
+        if is_shown and row.case.config in selection.configs and row.change.has_interval:
             changes[row.case.config] = row.change
     return OldestToNewest(oldest, newest, changes)
 

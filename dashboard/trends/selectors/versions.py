@@ -7,8 +7,8 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
-from dashboard.comparisons.core.matching import ComparedCase, Side, match_cases
-from dashboard.comparisons.core.tables import Table, judge_together
+from dashboard.comparisons.core.matching import ComparedCase, Side
+from dashboard.comparisons.core.tables import Table, compare
 from dashboard.comparisons.selectors.measured_builds import MeasuredBuild
 from dashboard.comparisons.selectors.versions import SideSource, by_build, data_fingerprint
 from dashboard.language.metrics import Metric
@@ -140,11 +140,10 @@ def _compare(
 ) -> VersionComparison:
     """fingerprint: of the data, as a part of the cache's key alone."""
     sides = by_build(source, builds, [metric.key], to_pair=True)
-    matches = {}
+    tables = {}
     for build in builds:
         if build != base:
-            matches[build] = match_cases(sides[base], sides[build], metric)
-    tables, _ = judge_together(matches)
+            tables[build] = compare(sides[base], sides[build], metric)
     return VersionComparison(sides, _ordered_cases(sides.values()), tables)
 
 

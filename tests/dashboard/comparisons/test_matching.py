@@ -2,14 +2,14 @@
 
 import pytest
 
-from dashboard.comparisons.core.case_samples import pairs_of
+from dashboard.comparisons.core.case_samples import pairs_of, pool_samples
 from dashboard.comparisons.core.libraries import Libraries
 from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Side
 from dashboard.comparisons.core.tables import compare, with_controls
 from dashboard.judgement.changes import Change
 from dashboard.judgement.words import in_words
 from dashboard.language.metrics import METRICS, comparable_metrics
-from tests.builders.compared import SHIFTED, latency, samples, side
+from tests.builders.compared import SHIFTED, STEADY, latency, samples, side
 
 LATENCY = METRICS["latency_ms"]
 
@@ -75,6 +75,16 @@ def test_results_that_were_imported_one_side_after_the_other_make_no_pairs() -> 
     base, new = samples(), samples(SHIFTED)
     later = tuple(each._replace(start=each.start + 100) for each in new.processes)
     assert pairs_of(base, new._replace(processes=later)) == []
+
+
+def test_pairs_of_two_devices_are_in_the_order_of_their_starts() -> None:
+    both = []
+    for factor in (1.0, 1.1):
+        parts = [samples(STEADY, factor, device=device) for device in ("gpu-0", "gpu-1")]
+        both.append(pool_samples(parts))
+    starts = [pair.start for pair in pairs_of(*both)]
+    assert len(starts) == 12
+    assert starts == sorted(starts)
 
 
 def test_one_round_of_a_session_that_was_planned_in_turn_is_a_pair() -> None:

@@ -37,6 +37,19 @@ def test_answer_has_the_bound_of_what_did_not_get_worse() -> None:
     assert bound == pytest.approx(1.3, abs=0.01)
 
 
+def test_case_that_fails_makes_an_answer_worse_and_certain() -> None:
+    total = answer([change("same")], others=["worse"])
+    assert (total.verdict, total.grade, total.counts) == (
+        "worse",
+        "certain",
+        {"same": 1, "worse": 1},
+    )
+
+
+def test_change_without_an_interval_has_no_bound() -> None:
+    assert change("unclear", -math.inf, math.inf).worst == math.inf
+
+
 def test_trend_is_likely_at_most() -> None:
     assert of_trend("case", LATENCY, 0.4, 0.39, 0.41).grade == "likely"
 
@@ -59,6 +72,11 @@ def test_change_that_no_look_decides_says_which_bound_would() -> None:
 def test_likely_change_needs_six_pairs() -> None:
     likely = Change("case", LATENCY, 0.05, 0.03, 0.07, 3, "worse", "likely")
     assert outlook(likely).pairs == 6
+
+
+def test_change_that_stays_likely_needs_the_next_look() -> None:
+    likely = Change("case", LATENCY, 0.05, 0.03, 0.07, 7, "worse", "likely")
+    assert outlook(likely).pairs == 12
 
 
 def test_drift_between_rounds_leaves_a_step_of_a_search_decided() -> None:

@@ -162,6 +162,19 @@ def test_sessions_that_agree_are_pooled() -> None:
     assert judge(drawn(3, [0.0] * 20, 6, sessions=3)).contradicting == set()
 
 
+def test_case_that_is_not_averaged_has_no_part_in_the_mean() -> None:
+    cases = drawn(1, [0.0] * 4, 6, noise=0.001) + drawn(2, [0.5], 6)
+    with_it = judge(cases).means["latency_ms"]
+    without = judge([*cases[:4], replace(cases[4], is_averaged=False)]).means["latency_ms"]
+    assert with_it.effect > 0.05
+    assert abs(without.effect) < 0.01
+
+
+def test_counts_have_no_mean() -> None:
+    breaks = [repeated([(0.0, 1.0)] * 2, METRICS["graph_breaks"]) for _ in range(3)]
+    assert judge(breaks).means == {}
+
+
 def test_mean_of_one_session_has_no_verdict() -> None:
     mean = judge(drawn(1, [0.05] * 20, 6)).means["latency_ms"]
     assert (mean.case, mean.verdict, mean.high) == (MEAN, "unclear", np.inf)

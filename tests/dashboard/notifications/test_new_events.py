@@ -64,7 +64,7 @@ def test_ended_candidate_is_one_message_with_its_verdicts(hook: Receiver) -> Non
     assert enqueue_candidates(now=NOW) == 0
     send_all()
     posted = document(hook)
-    assert posted["subject"] == f"PyTorch {comparison.new} on cpu-2c: not safe for 1 model"
+    assert posted["subject"] == f"PyTorch {comparison.new} on cpu-2c: worse for 1 model"
     assert posted["candidate"]["models"][0]["verdict"] == "worse"
 
 
@@ -75,7 +75,7 @@ def test_mail_says_what_is_not_safe_and_what_the_words_mean(inbox: Mailbox, sett
     enqueue_candidates(now=NOW)
     send_all()
     (mail,) = inbox.mails
-    assert "not safe for 1 model" in mail["Subject"]
+    assert "worse for 1 model" in mail["Subject"]
     (part,) = inbox.parts("text/html")
     html = part.get_content()
     assert "mlp inference" in html

@@ -12,14 +12,12 @@ from dashboard.alerts.services import triage
 from dashboard.catalog.services.builds import add_variant
 from dashboard.comparisons.core.levels import level_of
 from dashboard.comparisons.core.tables import compare
-from dashboard.comparisons.selectors.versions import SideSource
-from dashboard.judgement.changes import Change
+from dashboard.judgement.words import in_words
 from dashboard.language.metrics import METRICS
 from dashboard.models import BuildLevel, Job, Run, Series, TorchBuild
 from dashboard.trends.core.release_charts import release_figure
 from dashboard.trends.core.release_lines import Release, ReleaseLine, short_names
 from dashboard.trends.core.version_matrix import VersionCell, changed_first, version_rows
-from dashboard.trends.selectors import versions
 from dashboard.ui.config_looks import SLOTS
 from tests.builders import releases
 from tests.builders.compared import latency, samples, side
@@ -127,21 +125,16 @@ def test_change_within_the_threshold_has_an_equals_sign(reader: Client, two_rele
     assert all(shown.startswith("= ") for shown in same)
 
 
-def test_builds_of_the_page_are_judged_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One change that may be chance, next to nine builds without one."""
-    noisy = (100.0, 104.0, 97.0, 102.0, 96.0, 101.0)
-    sides = {0: latency(values=noisy), 1: latency(values=noisy[::-1], factor=1.1)}
-    sides |= {build: latency(values=noisy[::-1]) for build in range(2, 11)}
-    monkeypatch.setattr(versions, "by_build", lambda *_, **__: sides)
-    metric = METRICS["latency_ms"]
-
-    def judged(builds: tuple[int, ...]) -> Change:
-        compared = versions._compare("", SideSource(1), builds, 0, metric)
-        return compared.tables[1].rows[0].change
-
-    alone, together = judged((0, 1)), judged(tuple(sides))
-    assert alone.verdict == "worse"
-    assert together.verdict == "unclear"
+def test_cell_has_the_interval_of_the_comparison_of_its_two_builds(
+    two_releases: None, reader: Client
+) -> None:
+    page = reader.get("/versions/", {"machine": "h100", "base": releases.BASE}).context
+    compared = reader.get(COMPARE).context["report"].latency.rows
+    texts = {row.case.key: in_words(row.change).text for row in compared}
+    for case, cells in page["rows"]:
+        newest = cells[-1]
+        if case.key in texts and newest:
+            assert newest.about.startswith(texts[case.key])
 
 
 def test_value_is_shown_although_the_base_lacks_it(two_releases: None, reader: Client) -> None:
