@@ -402,6 +402,8 @@ class GateDocument(TypedDict):
     sentence: str
     # What would decide what is open; empty where nothing is.
     advice: str
+    # How much slower any step can be that did not get worse; null: not known.
+    step_bound_percent: float | None
     # Pairs of each case that should decide it; null: nothing is open, or no affordable number
     # decides.
     pairs_needed: int | None

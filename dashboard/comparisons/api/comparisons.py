@@ -204,6 +204,9 @@ class GateOut(Schema):
     )
     sentence: str = Field(description="The answer in a line.")
     advice: str = Field(description="What would decide what is open; empty where nothing is.")
+    step_bound_percent: float | None = Field(
+        description="How much slower any step can be that did not get worse; null: not known."
+    )
     pairs_needed: int | None = Field(
         description="Pairs of each case that should decide it; null: nothing is open, or no "
         "affordable number decides."

@@ -1,5 +1,6 @@
 """A judgement in short sentences: what changed, what may have, and by how much at most. Pure."""
 
+import math
 from collections.abc import Iterator
 
 from dashboard.comparisons.core.judgement import Finding, Judgement
@@ -63,17 +64,24 @@ def brief(finding: Finding) -> str:
     return wording.named(finding.metric, short(finding.change))
 
 
+def bound_sentence(judgement: Judgement) -> str:
+    """How much slower any step can be; empty where that is not known."""
+    if not math.isfinite(judgement.step_bound):
+        return ""
+    bound = max(judgement.step_bound, _LEAST_SHOWN_PERCENT)
+    others = "No other step" if judgement.of_verdict("worse") else "No step"
+    return f"{others} is more than {bound:.2g}% slower."
+
+
 def _open(judgement: Judgement) -> Iterator[str]:
-    """How many are unclear, else how much worse anything can be."""
+    """How many are unclear, and how much slower steps can be."""
     unclear = judgement.of_verdict("unclear")
     if unclear:
         counted = sum(finding.counts for finding in judgement.findings)
         be = "is" if len(unclear) == 1 else "are"
         yield f"{len(unclear)} of {plural(counted, 'result')} {be} unclear."
-    elif judgement.step_bound < float("inf"):
-        bound = max(judgement.step_bound, _LEAST_SHOWN_PERCENT)
-        others = "No other step" if judgement.of_verdict("worse") else "No step"
-        yield f"{others} is more than {bound:.2g}% slower."
+    if bound := bound_sentence(judgement):
+        yield bound
 
 
 def _slower_than_eager(judgement: Judgement) -> Iterator[str]:

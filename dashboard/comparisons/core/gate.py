@@ -5,11 +5,13 @@ gated. What is unclear, or likely worse, is neither a regression nor a pass: the
 pairs should decide it.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import shorten
 from typing import Any, TypedDict
 
+from dashboard.comparisons.core.answer_sentences import bound_sentence
 from dashboard.comparisons.core.failures import not_measured
 from dashboard.comparisons.core.judgement import JUDGED_METRICS, Finding, Judgement, judge_sides
 from dashboard.comparisons.core.matching import Key, Side
@@ -148,7 +150,8 @@ def _more_pairs(gate: Gate) -> str:
 def sentence(gate: Gate) -> str:
     """The answer in a line."""
     counts = counted(gate.judgement.answer)
-    return f"{_TITLES[gate.exit_code].capitalize()}: {counts or 'nothing was compared'}."
+    answer = f"{_TITLES[gate.exit_code].capitalize()}: {counts or 'nothing was compared'}."
+    return f"{answer} {bound_sentence(gate.judgement)}".rstrip()
 
 
 def markdown(
@@ -216,7 +219,7 @@ def _cells(finding: Finding) -> tuple[str, ...]:
 
 def document(gate: Gate) -> dict[str, Any]:
     """The answer for programs."""
-    answer = gate.judgement.answer
+    answer, bound = gate.judgement.answer, gate.judgement.step_bound
     not_compared = [
         {"benchmark": out.case.benchmark, "config": out.case.config, "why": out.text}
         for out in gate.judgement.absent
@@ -228,6 +231,7 @@ def document(gate: Gate) -> dict[str, Any]:
         "exit_code": gate.exit_code,
         "sentence": sentence(gate),
         "advice": advice(gate),
+        "step_bound_percent": bound if math.isfinite(bound) else None,
         "pairs_needed": gate.pairs_needed,
         "worse": list(map(_finding_document, of_verdict("worse"))),
         "unclear": list(map(_finding_document, of_verdict("unclear"))),
