@@ -45,9 +45,9 @@ OF_PLACE = """
                coalesce(result.device, '') AS device
     ) AS place"""
 
-# What was measured in turn with this: a run says so. Result files do not, and there a day counts,
-# or the one before (core/sessions.py). Empty: measured by itself, as the schedule's runs are, or
-# to warm up only.
+# What may have been measured in turn with this: a run says so. Result files do not, and there a day
+# counts, or the one before (core/sessions.py). Empty: measured by itself, as the schedule's runs
+# are, or to warm up only.
 SESSION = f"""
     CASE WHEN run.purpose = 'import' AND run.session = ''
          THEN to_char(datum.planned_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')

@@ -1,8 +1,9 @@
-"""Which imported results were measured in turn, which their files do not say.
+"""Sessions of imported results, which their files do not say.
 
-What a device measured on one day, in UTC, counts as a session. What it went on to measure over
-midnight, without a break of more than an hour, belongs to the day on which it began, for twelve
-hours at most. What has a name keeps it: results that are added later do not change it.
+What a device measured on one day, in UTC, counts as a session; whether builds took turns in it,
+their start times have to show (judgement/pairs.py). What it went on to measure over midnight,
+without a break of more than an hour, belongs to the day on which it began, for twelve hours at
+most. What has a name keeps it: results that are added later do not change it.
 """
 
 from collections import defaultdict
