@@ -88,6 +88,18 @@ class ModelTable:
     tally: dict[SetVerdict, int]
     left_out: list[str]
 
+    @property
+    def measurable(self) -> int:
+        """Rows that more pairs would decide."""
+        return sum(row.is_measurable for row in self.rows)
+
+    @property
+    def seconds(self) -> float | None:
+        """To measure these; None where that is not known."""
+        needs = [row.need for row in self.rows if row.need and row.is_measurable]
+        known = [need.seconds for need in needs if need.seconds is not None]
+        return sum(known) if len(known) == len(needs) else None
+
 
 def model_table(
     report: UpgradeReport, kernels: Iterable[CaseKernels], machine: int, starred: Collection[str]

@@ -19,7 +19,7 @@ from dashboard.comparisons.core.tables import ComparisonRow
 from dashboard.comparisons.core.upgrade_groups import CaseGroup
 from dashboard.comparisons.core.upgrade_report import CaseKernels
 from dashboard.comparisons.selectors.case_jobs import CaseJobs
-from dashboard.comparisons.selectors.model_rows import Need
+from dashboard.comparisons.selectors.model_rows import ModelTable, Need
 from dashboard.judgement.changes import Answer, Change, SetVerdict
 from dashboard.judgement.words import SIGNS, TONES, first_of, in_words, short
 from dashboard.language import wording
@@ -165,11 +165,21 @@ def need(of: Need) -> str:
     """What to measure until there is a verdict: "3 more pairs, about 6 min"."""
     if not of.shortfall.cases:
         return f"{MAX_REPEATS} pairs leave up to {of.shortfall.bound:.1f}% worse"
-    text = plural(of.shortfall.pairs, "more pair")
-    if of.seconds is None:
-        return text
-    minutes = round(of.seconds / 60)
-    return f"{text}, about {duration(60 * minutes) if minutes > 1 else '1 min'}"
+    return plural(of.shortfall.pairs, "more pair") + _about(of.seconds)
+
+
+@register.simple_tag
+def needs(of: ModelTable) -> str:
+    """How many rows need more pairs: "3 need more pairs, about 32 min"; empty where none does."""
+    need_more = "needs" if of.measurable == 1 else "need"
+    return f"{of.measurable} {need_more} more pairs{_about(of.seconds)}" if of.measurable else ""
+
+
+def _about(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    minutes = round(seconds / 60)
+    return f", about {duration(60 * minutes) if minutes > 1 else '1 min'}"
 
 
 @register.filter
