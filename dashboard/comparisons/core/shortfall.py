@@ -1,9 +1,8 @@
 """What to measure next: the pairs that each open case needs, from its own interval. Pure."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dashboard.comparisons.core.judgement import Finding, Judgement
+from dashboard.comparisons.core.judgement import Judgement
 from dashboard.comparisons.core.matching import Key
 from dashboard.judgement.looks import LOOKS
 from dashboard.judgement.planning import outlook
@@ -29,14 +28,10 @@ class Shortfall:
 
 def shortfall(judgement: Judgement) -> Shortfall | None:
     """None where nothing is open, or nothing can be measured."""
-    return shortfall_of(judgement.open, [failure.case.key for failure in judgement.undecided])
-
-
-def shortfall_of(findings: Sequence[Finding], failed: Sequence[Key] = ()) -> Shortfall | None:
-    """failed: cases that may have failed by accident, which one more pair shows."""
-    pairs = dict.fromkeys(failed, 1)
+    # What may have failed by accident, one more pair shows
+    pairs = dict.fromkeys((failure.case.key for failure in judgement.undecided), 1)
     bounds: dict[Key, float] = {}
-    for finding in findings:
+    for finding in judgement.open:
         key, change = finding.row.case.key, finding.change
         expected = outlook(change)
         if expected.pairs is None:
@@ -45,6 +40,5 @@ def shortfall_of(findings: Sequence[Finding], failed: Sequence[Key] = ()) -> Sho
             pairs[key] = max(pairs.get(key, 1), expected.pairs - change.pairs)
     if not pairs and not bounds:
         return None
-    return Shortfall(
-        [*pairs], max(pairs.values(), default=0), [*bounds], max(bounds.values(), default=0.0)
-    )
+    most, bound = max(pairs.values(), default=0), max(bounds.values(), default=0.0)
+    return Shortfall([*pairs], most, [*bounds], bound)
