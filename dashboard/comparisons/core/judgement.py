@@ -7,7 +7,6 @@ different things.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 from dashboard.comparisons.core.eager_memory import EAGER_MEMORY, eager_changed_as_much
 from dashboard.comparisons.core.failures import Failure, newly_failing
@@ -22,7 +21,7 @@ from dashboard.comparisons.core.matching import (
 )
 from dashboard.comparisons.core.means import MetricMean, means_of
 from dashboard.comparisons.core.tables import ComparisonRow, Table, judge_together, with_controls
-from dashboard.judgement.changes import DECIDED, Answer, Change, Verdict, answer
+from dashboard.judgement.changes import Answer, Change, Verdict, answer
 from dashboard.language.metrics import EAGER, METRICS, Metric, is_grain
 
 # What people are notified of, too: steps, start, memory, exactness and graphs
@@ -87,15 +86,17 @@ class Judgement:
 
     @property
     def answer(self) -> Answer:
-        """What all that counts says together."""
+        """What all that counts says together; a mean counts where no case says as much."""
         others: list[Verdict] = ["worse" for _ in self.breaks]
         others += ["better" for _ in self.repairs]
         others += ["unclear" for _ in self.undecided]
         others += ["unclear" for out in self.absent if out.lacks_data]
         changes = [finding.change for finding in self.findings if finding.counts]
-        means = [mean.mean for mean in self.means if mean.counts and mean.matched > 1]
-        decided = (mean for mean in means if mean.verdict in DECIDED)
-        return answer(chain(changes, decided), others)
+        said = {(change.verdict, change.grade) for change in changes}
+        for mean in self.means_of("worse") + self.means_of("better"):
+            if (mean.mean.verdict, mean.mean.grade) not in said:
+                changes.append(mean.mean)
+        return answer(changes, others)
 
     @property
     def step_bound(self) -> float:

@@ -47,6 +47,11 @@ class MetricMean:
         return len(self.changes)
 
     @property
+    def averaged(self) -> int:
+        """Of how many of the cases it is the mean: of those with pairs, where any has."""
+        return sum(change.pairs > 0 for change in self.changes) or self.matched
+
+    @property
     def name(self) -> str:
         return mean_name(self.key)
 
