@@ -13,6 +13,7 @@ from dashboard.judgement.looks import Look, looks_at
 from dashboard.judgement.moderation import Floats
 
 CONTRADICTION_P = 0.01
+_ROUNDING = 1e-20  # of squares: values that repeat differ by it
 MEAN_LOOKS = (2, 3, 6, 12)
 """Sessions at which a mean over cases is judged."""
 BySession = Mapping[str, Sequence[float]]
@@ -31,8 +32,9 @@ def contradict(cases: Sequence[BySession]) -> bool:
         count = sum(map(len, groups))
         if len(groups) < 2 or count == len(groups):
             continue
-        total = float(np.concatenate(groups).var() * count)
-        if total > 0:
+        values = np.concatenate(groups)
+        total = float(values.var() * count)
+        if total > _ROUNDING * float(values @ values):
             within = sum(float(group.var() * len(group)) for group in groups)
             shares.append(1 - within / total)
             freedom.append((len(groups) - 1, count - len(groups)))

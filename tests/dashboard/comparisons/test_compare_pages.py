@@ -130,7 +130,7 @@ def test_answer_names_the_cases_that_changed_for_certain(
 ) -> None:
     page = text(reader, COMPARE)
     answer = page.partition('aria-label="The answer"')[2].partition("</section>")[0]
-    changed = r"Certain: <a .*?gpt2.* in inductor, latency .* more\."
+    changed = r"Certain: <a .*?sd_unet.* in inductor, latency .* more\."
     assert re.search(changed, answer)
 
 

@@ -158,6 +158,11 @@ def test_memory_that_repeats_contradicts_nothing() -> None:
     assert judge(cases).contradicting == set()
 
 
+def test_rounding_contradicts_nothing() -> None:
+    pairs = [Pair(2.0, 1.8 + at % 2 * 2e-16, str(at // 3)) for at in range(6)]
+    assert judge([Measured("case", LATENCY, pairs)]).contradicting == set()
+
+
 def test_sessions_that_agree_are_pooled() -> None:
     assert judge(drawn(3, [0.0] * 20, 6, sessions=3)).contradicting == set()
 
