@@ -6,13 +6,20 @@ differ by whatever changed in between.
 """
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Literal, NamedTuple, TypeVar
+
+Place = TypeVar("Place", bound=Hashable)
 
 FEWEST_RUNS = 3
 """Runs of alternating sides, before a block that nobody planned counts as measured in turn."""
-ENOUGH_HISTORY = 7
-"""Degrees of freedom between processes of one build: those of eight."""
+NEXT_TO_S = 3600.0
+"""Between the starts of two processes that ran next to each other without a plan."""
+ENOUGH_HISTORY = 6
+"""Processes of builds that have several, before they say how far apart such may be: as few false
+pages as by eight (python -m tests.lab.verdicts --cell large).
+"""
 
 
 class Pair(NamedTuple):
@@ -35,22 +42,30 @@ class Process(NamedTuple):
     value: float
 
 
-def pairs_in_turn(
-    processes: Iterable[Process], session: str = "", fewest_runs: int = FEWEST_RUNS
-) -> list[Pair]:
-    """Pair the processes of one block in the order of their starts; none where the sides did not
-    take turns.
+def in_turn(blocks: Mapping[Place, Sequence[Process]]) -> set[Place]:
+    """Find the blocks in which the sides took turns.
 
-    fewest_runs: 2 where both sides were planned in turn, so that one pair is one.
+    One process a side within the hour is a turn too where other blocks hold more of them: the sides
+    alternate over these. A single such block says only what ran first.
     """
-    ordered = sorted(processes)
-    runs = 0
-    last_side = ""
-    for process in ordered:
-        runs += process.side != last_side
-        last_side = process.side
-    if runs < fewest_runs:
-        return []
+    alternating = {place for place, block in blocks.items() if runs_of(block) >= FEWEST_RUNS}
+    lone = set()
+    for place, block in blocks.items():
+        starts = [process.start for process in block]
+        is_both = sorted(process.side for process in block) == ["base", "new"]
+        if is_both and max(starts) - min(starts) <= NEXT_TO_S:
+            lone.add(place)
+    return alternating | lone if len(alternating | lone) > 1 else alternating
+
+
+def runs_of(block: Iterable[Process]) -> int:
+    """Count the runs of processes of one side, in the order of their starts."""
+    return sum(1 for _ in groupby(sorted(block), key=lambda process: process.side))
+
+
+def pairs_of_block(block: Iterable[Process], session: str = "") -> list[Pair]:
+    """Pair the processes of a block in which the sides took turns, in the order of their starts."""
+    ordered = sorted(block)
     bases = [process for process in ordered if process.side == "base"]
     news = [process for process in ordered if process.side == "new"]
     pairs = []
@@ -64,10 +79,10 @@ def widest_difference(builds: Iterable[Sequence[float]]) -> float:
 
     builds: the values of the processes of each, of one case on one machine.
     """
-    freedom = 0
+    processes = 0
     widest = 0.0
     for values in builds:
         if len(values) > 1:
-            freedom += len(values) - 1
+            processes += len(values)
             widest = max(widest, math.log(max(values) / min(values)))
-    return widest if freedom >= ENOUGH_HISTORY else math.inf
+    return widest if processes >= ENOUGH_HISTORY else math.inf

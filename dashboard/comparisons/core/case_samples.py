@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from dashboard.comparisons.core.levels import Block, Level, merge_levels
 from dashboard.comparisons.core.libraries import Libraries
-from dashboard.judgement.pairs import FEWEST_RUNS, Pair, Process, pairs_in_turn
+from dashboard.judgement.pairs import Pair, Process, in_turn, pairs_of_block
 
 
 class ProcessValue(NamedTuple):
@@ -80,7 +80,6 @@ def pairs_of(base: CaseSamples, new: CaseSamples) -> list[Pair]:
     every = (*base.processes, *new.processes)
     planned = {process.block for process in every if process.is_planned}
     pairs = []
-    for place, processes in blocks.items():
-        fewest_runs = 2 if place in planned else FEWEST_RUNS
-        pairs += pairs_in_turn(processes, place.session, fewest_runs)
+    for place in in_turn(blocks) | planned & blocks.keys():
+        pairs += pairs_of_block(blocks[place], place.session)
     return sorted(pairs, key=lambda pair: pair.start)

@@ -75,7 +75,7 @@ _PROCESSES = f"""
 """  # noqa: S608 - made of constants
 # By how much processes of one build ever differed on the machine, and how many say so
 _WIDEST = """
-    SELECT benchmark_id, config_id, metric, ln(max(most / least)), sum(processes - 1)
+    SELECT benchmark_id, config_id, metric, ln(max(most / least))
     FROM (
         SELECT benchmark_id, config_id, metric, sum(count) AS processes, max(most) AS most,
                min(least) AS least
@@ -84,8 +84,9 @@ _WIDEST = """
               AND (%(benchmark)s::bigint IS NULL OR benchmark_id = %(benchmark)s)
         GROUP BY benchmark_id, config_id, metric, build_id, benchmark_version, libraries
     ) AS builds
+    WHERE processes > 1
     GROUP BY 1, 2, 3
-    HAVING sum(processes - 1) >= %(history)s
+    HAVING sum(processes) >= %(history)s
 """
 _FAILED = f"""
     SELECT run.build_id, job.benchmark_id, job.config_id, job.status, count(*),
@@ -222,7 +223,7 @@ def _add_processes(
             if (each.version, each.libraries) == software:
                 samples[at] = each._replace(processes=(*each.processes, *processes))
     cursor.execute(_WIDEST, {**given, "history": ENOUGH_HISTORY})
-    for benchmark, config, metric, widest, _ in cursor:
+    for benchmark, config, metric, widest in cursor:
         for cases in by_ids.values():
             if (benchmark, config) in cases:
                 cases[benchmark, config].widest[metric] = widest

@@ -13,23 +13,41 @@ from tests.builders.golden_files import GOLDEN
 from tests.builders.reading import page_text
 
 pytestmark = pytest.mark.django_db
-RECORDED = GOLDEN.parent / "releases_h100"
 GPT2 = Key("gpt2.standard.training.autocast_bf16.static.b16", "inductor")
 COMPARE = "/compare/?base=2.11.0%2Bcu130&new=2.13.0%2Bcu130&metric=device_ms"
 
 
-def import_recorded() -> None:
-    for path in sorted(RECORDED.glob("*.jsonl.gz")):
+def import_recorded(folder: str = "releases_h100") -> None:
+    for path in sorted((GOLDEN.parent / folder).glob("**/*.jsonl.gz")):
         call_command("import_results", str(path))
 
 
-def test_large_change_is_certain_with_two_pairs_and_the_kernels_explain_it(reader: Client) -> None:
-    """Eight processes or more know how far those of one build are apart."""
+@pytest.mark.parametrize(
+    ("folder", "new", "metric", "percent", "pairs"),
+    [
+        ("releases_h100", "2.15.0%2Bcu132", "device_ms", 45.7, 2),
+        ("releases_h100", "2.13.0%2Bcu130", "latency_ms", 42.4, 4),
+        ("releases_h200", "2.14.1%2Bcu130", "device_ms", 49.0, 3),
+        ("releases_h200", "2.14.1%2Bcu130", "latency_ms", 47.5, 3),
+    ],
+)
+def test_attention_that_left_cudnn_is_certain(
+    reader: Client, folder: str, new: str, metric: str, percent: float, pairs: int
+) -> None:
+    import_recorded(folder)
+    page = reader.get(f"/compare/?base=2.11.0%2Bcu130&new={new}&metric={metric}")
+    rows = page.context["report"].tables[metric].rows
+    [training] = [row for row in rows if row.case.key == GPT2]
+    assert (graded(training.change), training.change.pairs) == ("worse, certain", pairs)
+    assert training.change.amount == pytest.approx(percent, abs=0.5)
+
+
+def test_kernels_explain_a_large_change(reader: Client) -> None:
     import_recorded()
     page = reader.get(COMPARE)
     report = page.context["report"]
     [training] = [row for row in report.latency.rows if row.case.key == GPT2]
-    assert (graded(training.change), training.change.pairs) == ("worse, certain", 2)
+    assert (graded(training.change), training.change.pairs) == ("worse, certain", 4)
     assert training.change.amount == pytest.approx(42.4, abs=0.5)
 
     pairs = re.findall(r'href="(/jobs/pair/[^"]*chosen=device_ms)', page.content.decode())

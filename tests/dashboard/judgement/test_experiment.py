@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dashboard.judgement.changes import Change
 from dashboard.judgement.experiment import MEAN, Measured, judge
-from dashboard.judgement.pairs import Pair, Process, pairs_in_turn, widest_difference
+from dashboard.judgement.pairs import Pair, Process, in_turn, pairs_of_block, widest_difference
 from dashboard.language.metrics import METRICS
 from tests.dashboard.judgement.measured import LATENCY, drawn, repeated
 
@@ -122,20 +122,30 @@ def test_change_beyond_all_that_is_known_of_the_case_needs_two_pairs() -> None:
     assert change_of(Measured("case", LATENCY, pairs)).verdict == "unclear"
 
 
-def test_seven_processes_are_too_little_history() -> None:
-    assert widest_difference([[1.0, 1.1, 1.2, 1.0, 1.1, 1.0, 1.2]]) == np.inf
+def test_history_counts_processes_of_builds_that_have_several() -> None:
+    assert widest_difference([[1.0, 1.1, 1.2], [1.0, 1.1], [2.0]]) == np.inf
+    assert widest_difference([[1.0, 1.1, 1.2], [1.0, 1.1, 1.0], [2.0]]) == np.log(1.2)
 
 
 def test_sides_that_ran_one_after_the_other_make_no_pairs() -> None:
     base = [Process(hour, "base", 1.0) for hour in range(5)]
     new = [Process(20 + hour, "new", 1.1) for hour in range(5)]
-    assert pairs_in_turn(base + new) == []
+    assert in_turn({"day": base + new}) == set()
+
+
+def test_one_process_a_side_within_the_hour_is_a_turn_where_other_blocks_are() -> None:
+    lone = [Process(0, "base", 1.0), Process(60, "new", 1.1)]
+    far = [Process(0, "base", 1.0), Process(20_000, "new", 1.1)]
+    assert in_turn({"first": lone}) == set()
+    assert in_turn({"first": lone, "second": lone, "third": far}) == {"first", "second"}
+    more = [Process(90, "base", 1.0), Process(120, "new", 1.1)]
+    assert in_turn({"first": lone, "second": [*lone, *more]}) == {"first", "second"}
 
 
 def test_processes_that_take_turns_are_paired_by_their_starts() -> None:
     new = [Process(3, "new", 2.2), Process(1, "new", 1.1)]
     processes = [*new, Process(0, "base", 1.0), Process(2, "base", 2.0)]
-    assert pairs_in_turn(processes, "day") == [Pair(1.0, 1.1, "day", 1), Pair(2.0, 2.2, "day", 3)]
+    assert pairs_of_block(processes, "day") == [Pair(1.0, 1.1, "day", 1), Pair(2.0, 2.2, "day", 3)]
 
 
 def test_sessions_that_contradict_each_other_are_said_and_become_the_values() -> None:
