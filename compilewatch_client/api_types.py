@@ -286,7 +286,7 @@ class ReportedCaseDocument(TypedDict):
     grade: Literal["certain", "likely"] | None
     # pairs: measured in turn on one device. none: a difference without a verdict.
     basis: Literal["pairs", "trend", "none"] | None
-    # Processes of both builds that ran next to each other.
+    # Number of pairs: processes of both builds that ran next to each other.
     pairs: int | None
     # Number of processes of the older build.
     base_processes: int | None
@@ -362,7 +362,7 @@ class GateFindingDocument(TypedDict):
     low_percent: float | None
     # Upper end of it, in percent.
     high_percent: float | None
-    # Processes of both builds that ran next to each other.
+    # Number of pairs: processes of both builds that ran next to each other.
     pairs: int
     # Number of processes of the older build.
     base_processes: int

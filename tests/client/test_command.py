@@ -116,7 +116,7 @@ def test_compare_reports_what_changed(compilewatch: RunCommand) -> None:
     with measured_meanwhile({comparisons.BASE: 2.0, comparisons.NEW: 1.8}):
         result = compilewatch(*COMPARE, "--repeats", "3")
     assert result.code == 0
-    assert "Move, cold start not known. Better: " in result.out
+    assert "Better, certain. Better: " in result.out
     assert "10.0% faster" in result.out
     assert "-10.0%" in result.out
 
@@ -130,7 +130,7 @@ def test_upgrade_report_is_printed_as_markdown(compilewatch: RunCommand) -> None
 
 
 @pytest.mark.parametrize(
-    ("latency", "code", "title"), [(2.0, 0, "no regression found"), (2.2, 1, "regression")]
+    ("latency", "code", "title"), [(2.0, 0, "nothing got worse"), (2.2, 1, "worse")]
 )
 def test_exit_code_of_the_gate_is_the_sites_answer(
     compilewatch: RunCommand, latency: float, code: int, title: str
@@ -149,8 +149,8 @@ def test_gate_of_one_process_is_unknown_and_says_how_many_it_needs(
     with measured_meanwhile({comparisons.BASE: 2.0, comparisons.NEW: 2.2}):
         result = compilewatch(*GATE, "--repeats", "1", "--json")
     assert result.code == 3
-    assert result.json["state"] == "unknown"
-    assert result.json["processes_needed"] == 6
+    assert result.json["verdict"] == "unclear"
+    assert result.json["pairs_needed"] == 3
 
 
 # --- series, alerts

@@ -174,7 +174,9 @@ class GateFinding(Schema):
         description="Lower end of the 95% interval, in percent; null: there is none."
     )
     high_percent: float | None = Field(description="Upper end of it, in percent.")
-    pairs: int = Field(description="Processes of both builds that ran next to each other.")
+    pairs: int = Field(
+        description="Number of pairs: processes of both builds that ran next to each other."
+    )
     base_processes: int = Field(description="Number of processes of the older build.")
     new_processes: int = Field(description="Number of processes of the newer build.")
     which_part: str = Field(description="Whether eager moved as well, or the compiled part alone.")

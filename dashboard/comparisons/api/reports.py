@@ -94,7 +94,9 @@ class ReportedCase(Schema):
     basis: Basis | None = Field(
         description="pairs: measured in turn on one device. none: a difference without a verdict."
     )
-    pairs: int | None = Field(description="Processes of both builds that ran next to each other.")
+    pairs: int | None = Field(
+        description="Number of pairs: processes of both builds that ran next to each other."
+    )
     base_processes: int | None = Field(description="Number of processes of the older build.")
     new_processes: int | None = Field(description="Number of processes of the newer build.")
     in_eager_percent: float | None = Field(

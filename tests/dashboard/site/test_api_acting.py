@@ -150,16 +150,16 @@ def finished(*latencies: float) -> str:
 def test_comparison_is_followed_to_its_report(caller: Caller) -> None:
     pk = finished()
     assert caller.get(f"comparisons/{pk}")["state"] == "completed"
-    assert caller.get(f"comparisons/{pk}/report")["answer"] == "Stay"
+    assert caller.get(f"comparisons/{pk}/report")["answer"] == "worse, certain"
     text = caller.client.get(f"{API}comparisons/{pk}/report.md").content.decode()
     assert text.startswith(f"# Move from {comparisons.BASE} to {comparisons.NEW}? On cpu-2c")
 
 
 def test_gate_of_a_comparison_finds_the_regression(caller: Caller) -> None:
     gate = caller.get(f"comparisons/{finished()}/gate")
-    assert gate["state"] == "regression"
+    assert gate["verdict"] == "worse"
     assert gate["exit_code"] == 1
-    assert len(gate["regressions"]) == 2
+    assert len(gate["worse"]) == 2
     assert "10.0% slower" in gate["markdown"]
 
 
