@@ -12,6 +12,8 @@ Aggregate = Literal["geomean", "median", "sum", "share"]
 
 STATUS_METRIC = "passed"  # every job that ended has this datum, whatever its status
 TOOLCHAIN = "toolchain_s"  # measured once for a build and a machine: its results repeat one value
+# Numbers of other tools that are none of ours, by their direction
+HIGHER, LOWER = "higher_value", "lower_value"
 EAGER = "eager"  # the config that every other one is compared with
 COMPILE_CALLS = "compile_calls"
 # Measured to learn something (does it compile again? break the graph? what do other shapes cost?):
@@ -169,6 +171,8 @@ METRICS: dict[str, Metric] = {
         Metric("bandwidth_share_percent", "Share of bandwidth ceiling", "%", False, 2, "median", False, "Achieved bytes/s / this machine's measured copy bandwidth."),
         Metric("matmul_ceiling_tflops", "Matmul ceiling", "TFLOP/s", False, 2, "median", False, "The machine's own matmul rate: the canary."),
         Metric("bandwidth_ceiling_gb_s", "Bandwidth ceiling", "GB/s", False, 2, "median", False, "The machine's own copy bandwidth: the canary."),
+        Metric("lower_value", "Value, lower is better", "", True, 2, "geomean", True, "An imported number for which this site has no metric, and of which less is better; the benchmark's name says what it is."),
+        Metric("higher_value", "Value, higher is better", "", False, 2, "geomean", True, "An imported number for which this site has no metric, and of which more is better; the benchmark's name says what it is."),
         Metric("passed", "Passed", "", False, 0, "share", True, "1 when the job ran and nothing failed, also where its accuracy was not judged; 0 when something did; no value where the case is not supported: the pass rate's source."),
     )
 }

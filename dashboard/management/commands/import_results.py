@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from dashboard.language.wording import plural
 from dashboard.management.site_command import SiteCommand
-from dashboard.results.formats import OURS, Hints, parse_metric_mapping
+from dashboard.results.formats import OURS, Hints, Table, parse_metric_mapping, parse_table
 from dashboard.results.services.import_existing import ImportReport
 from dashboard.results.services.import_files import IN_ARCHIVES, UnreadableFile, sources_in
 from dashboard.results.services.imports import import_results
@@ -55,8 +55,11 @@ class Command(SiteCommand):
             action="append",
             default=[],
             metavar="THEIRS=OURS*FACTOR",
-            help="which of our metrics one of theirs is, as 'Fwd Time (us)=latency_ms*0.001'; "
-            "repeatable",
+            help="which of our metrics one of theirs is, by name, pattern or unit, as "
+            "'Fwd Time (us)=latency_ms*0.001' or '*/compile_s=cold_start_s'; repeatable",
+        )
+        parser.add_argument(
+            "--map", type=table, metavar="FILE", help="the mapping of any other CSV or JSON"
         )
         parser.add_argument("--judge", action="store_true", help="ignored: each import is judged")
         parser.add_argument(
@@ -75,6 +78,7 @@ class Command(SiteCommand):
                     options["at"],
                     config=options["config"],
                     metrics=dict(options["metric"]),
+                    table=options["map"],
                 ),
                 **{key: options[key] for key in PASSED_ON},
             )
@@ -109,6 +113,13 @@ def in_words(report: ImportReport) -> Iterator[str]:
     if report.left_out:
         names = ", ".join(f"{name} ({count})" for name, count in report.left_out.most_common())
         yield f"left out, because nobody said which of our metrics it is (--metric): {names}"
+
+
+def table(path: str) -> Table:
+    try:
+        return parse_table(Path(path).read_text())
+    except (OSError, ValueError) as error:
+        raise ArgumentTypeError(f"{path}: {error}") from None
 
 
 def metric(text: str) -> tuple[str, tuple[str, float]]:

@@ -28,7 +28,7 @@ from unfold.widgets import (
 from dashboard.language.wording import plural
 from dashboard.models import Machine, Purpose, Run
 from dashboard.models.catalog import TRACK_KEY
-from dashboard.results.formats import Hints, parse_metric_mapping
+from dashboard.results.formats import Hints, Table, parse_metric_mapping, parse_table
 from dashboard.results.services.delete_import import delete_import
 from dashboard.results.services.import_existing import ImportReport
 from dashboard.results.services.import_files import IN_ARCHIVES, UnreadableFile, sources_in
@@ -81,10 +81,22 @@ class ImportForm(forms.Form):
         help_text="Which of our metrics one of another tool's is, one a line: Fwd Time "
         "(us)=latency_ms*0.001.",
     )
+    mapping = forms.CharField(
+        required=False,
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 6}),
+        help_text="Of any other CSV or JSON: which columns are what (documentation, Import).",
+    )
     label = forms.CharField(required=False, max_length=200, widget=UnfoldAdminTextInputWidget)
     dry_run = forms.BooleanField(
         required=False, widget=UnfoldBooleanWidget, label="Only check, change nothing"
     )
+
+    def clean_mapping(self) -> Table | None:
+        text = self.cleaned_data["mapping"]
+        try:
+            return parse_table(text) if text.strip() else None
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from None
 
     def clean_metrics(self) -> dict[str, tuple[str, float]]:
         lines = self.cleaned_data["metrics"].splitlines()
@@ -157,6 +169,7 @@ def import_upload(
         options.pop("at"),
         config=options.pop("config"),
         metrics=options.pop("metrics"),
+        table=options.pop("mapping"),
     )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / Path(file.name or "results.json").name

@@ -5,10 +5,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dashboard.language.metrics import STATUS_METRIC
 from dashboard.results.formats.fields import Malformed
+
+if TYPE_CHECKING:
+    from dashboard.results.formats.mapping import Table
 
 Document = dict[str, Any]
 CONFIG = "imported"  # where the file names no way to execute
@@ -37,8 +40,8 @@ STATUSES = {
 class Hints:
     """What the person who imports says, where a file does not.
 
-    build: its label; at: when it was measured. metrics: name of theirs -> (our key, factor to our
-    unit).
+    build: its label; at: when it was measured. metrics: name of theirs, pattern of names or unit ->
+    (our key, factor to our unit). table: the mapping by which each file is read.
     """
 
     build: str = ""
@@ -46,6 +49,7 @@ class Hints:
     machine: str = ""
     config: str = ""
     metrics: Mapping[str, tuple[str, float]] = field(default_factory=dict)
+    table: "Table | None" = None
 
 
 NO_HINTS = Hints()

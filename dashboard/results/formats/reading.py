@@ -1,35 +1,34 @@
 """Finds the format of a file, and has it read."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import orjson
 
-from dashboard.results.formats import (
-    asv,
-    dynamo_csv,
-    github_action_benchmark,
-    pytest_benchmark,
-    v3,
-)
+from dashboard.results.formats import asv, dynamo_csv, mapping, v3
 from dashboard.results.formats.common import NO_HINTS, Hints, ParsedFile, RefusedPart
 from dashboard.results.formats.documents import ImportedNames
+from dashboard.results.formats.tables import TABLES
 
 FORMATS = (
     "result files of benchmarks_suite",
     "PyTorch benchmark records, v3 (JSON, or one a line)",
     "CSV files of PyTorch's benchmarks/dynamo (performance, accuracy)",
-    "pytest-benchmark's JSON",
     "asv's results",
-    "the data.js of github-action-benchmark",
+    *(table.title for table in TABLES),
 )
 OURS = "benchmarks_suite"
-UNKNOWN = f"it is none of what can be imported: {'; '.join(FORMATS)}"
+UNKNOWN = (
+    f"it is none of what can be imported: {'; '.join(FORMATS)}. A mapping (--map) reads any other"
+)
+ASSIGNMENT = re.compile(rb"\s*window\.BENCHMARK_DATA\s*=")  # data.js
 
 OTHER_CSV = (
     "it is not a CSV file of PyTorch's benchmarks/dynamo as its runs write them, with the columns "
-    "name, batch_size, and speedup or accuracy. (Its lists of expected accuracy are not results.)"
+    "name, batch_size, and speedup or accuracy. (Its lists of expected accuracy are not results.) "
+    "A mapping (--map) reads any other"
 )
 
 
@@ -44,12 +43,17 @@ def parse_file(
 
 
 def _parse(name: str, body: bytes, hints: Hints) -> ParsedFile:
+    is_csv = name.endswith((".csv", ".csv.gz"))
+    if hints.table and (is_csv or body.lstrip()[:1] not in (b"{", b"[")):
+        return mapping.read(name, body.decode("utf-8-sig", errors="replace"), hints.table, hints)
     if dynamo_csv.matches(body):
         return dynamo_csv.read(name, body, hints)
-    if name.endswith((".csv", ".csv.gz")):
+    if is_csv:
         return ParsedFile(refused=[RefusedPart(name, OTHER_CSV)])
+    assignment = ASSIGNMENT.match(body)
+    script = body[assignment.end() :].strip().removesuffix(b";") if assignment else body
     try:
-        records = list(_decoded(name, github_action_benchmark.plain_json(body)))
+        records = list(_decoded(name, script))
     except ValueError as error:
         return ParsedFile(refused=[RefusedPart(name, str(error))])
     if not records:
@@ -59,18 +63,20 @@ def _parse(name: str, body: bytes, hints: Hints) -> ParsedFile:
 
 def _parse_json(name: str, records: list[tuple[str, Any]], hints: Hints) -> ParsedFile:
     value = records[0][1]
+    if hints.table:
+        lines = [record for _, record in records]
+        return mapping.read(name, lines if len(lines) > 1 else value, hints.table, hints)
     if v3.matches(value):
         if isinstance(value, list) and len(records) == 1:
             records = [(f"{name}, record {place}", each) for place, each in enumerate(value, 1)]
         return v3.read(name, records, hints)
-    if len(records) == 1 and pytest_benchmark.matches(value):
-        return pytest_benchmark.read(name, value, hints)
-    if len(records) == 1 and asv.matches(value):
-        return asv.read(name, value, hints)
-    if len(records) == 1 and github_action_benchmark.matches(value):
-        return github_action_benchmark.read(name, value, hints)
     if isinstance(value, dict) and "schema" in value:
         return ParsedFile(OURS, documents=records)
+    if len(records) == 1 and asv.matches(value):
+        return asv.read(name, value, hints)
+    for table in TABLES:
+        if len(records) == 1 and isinstance(value, dict) and table.needs <= value.keys():
+            return mapping.read(name, value, table, hints)
     return ParsedFile(refused=[RefusedPart(name, UNKNOWN)])
 
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
+from django.db.models import F
+
 from dashboard.catalog.core.hardware import Hardware, hardware, machine_key
 from dashboard.catalog.services.builds import settings_name, variant_label
 from dashboard.catalog.services.machines import ensure_machine
@@ -22,6 +24,7 @@ from dashboard.models import (
 )
 from dashboard.results.core.result_format import ResultDocument
 from dashboard.results.core.sessions import Sessions, day_of
+from dashboard.results.formats.documents import plain_word
 
 
 class ImportCatalog:
@@ -51,7 +54,11 @@ class ImportCatalog:
             Config(name=name, label=labels[name], retired=True) for name in sorted(labels)
         ]
         Config.objects.bulk_create(new_configs, ignore_conflicts=True)
-        self.configs = {config.name: config for config in Config.objects.filter(name__in=labels)}
+        configs = Config.objects.filter(name__in=labels)
+        for config in configs.filter(retired=True, label=F("name")):
+            if plain_word(labels[config.name]) == config.name != labels[config.name]:
+                Config.objects.filter(pk=config.pk).update(label=labels[config.name])
+        self.configs = {config.name: config for config in configs}
 
     def _keep_names(self, benchmark: Benchmark, config: str, theirs: Mapping[str, str]) -> None:
         """Store what their file calls a benchmark and its config, once."""

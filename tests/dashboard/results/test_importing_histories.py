@@ -68,11 +68,11 @@ def test_the_same_as_json_is_read_alike() -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"commit": {}}, "commit.id is missing: expected a text"),
-        ({"date": "yesterday"}, "date is 'yesterday', not a number"),
-        ({"date": 12}, "date is 12: expected seconds since 1970"),
-        ({"benches": {}}, "benches is {}: expected a list"),
-        ({"benches": [{"value": 1, "unit": "s"}]}, "name is missing: expected a text"),
+        ({"commit": {}}, "commit.id names no commit"),
+        ({"date": "yesterday"}, "date is 'yesterday', not a time"),
+        ({"date": 12}, "date is '12': expected seconds since 1970"),
+        ({"benches": {}}, "it is {}: expected a list"),
+        ({"benches": [{"value": 1, "unit": "s"}]}, "name is '': expected a text"),
         ({"benches": [{"name": "a", "value": -1, "unit": "s"}]}, "it cannot be negative"),
         ({"benches": [{"name": "a", "value": 0, "unit": "iter/sec"}]}, "value is 0 a second"),
     ],

@@ -1,0 +1,74 @@
+"""Records of a CSV or JSON file, each flat: column -> value."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from dashboard.results.formats.common import Document
+from dashboard.results.formats.fields import Malformed, shown
+
+EXPECTED = {"*": "an object", "[]": "a list"}
+Records = Iterator[tuple[str, Document | Malformed]]  # each with its place
+
+
+def csv_records(where: str, text: str) -> Records:
+    """One record a line; its fields are separated by commas, semicolons or tabs."""
+    first = text.partition("\n")[0]
+    rows = csv.DictReader(io.StringIO(text), delimiter=max(",;\t", key=first.count), strict=True)
+    try:
+        for row in rows:
+            is_whole = None not in row and None not in row.values()
+            record = {str(key).strip(): value for key, value in row.items()}
+            line = f"{where}, line {rows.line_num}"
+            yield line, record if is_whole else Malformed("it has another number of fields")
+    except csv.Error as error:
+        yield where, Malformed(f"it is not a CSV file: {error}")
+
+
+def json_records(
+    where: str, value: Any, steps: Sequence[str], around: Mapping[str, Any] | None = None
+) -> Records:
+    """Each record at the end of the steps, with the plain fields of the objects around it.
+
+    A step is a key, [] for each of a list, or * for each of an object, whose keys become {key1},
+    {key2}, …
+    """
+    known = dict(around or {})
+    if isinstance(value, dict):
+        if not steps or steps[0] != "*":
+            inner = {key: each for key, each in value.items() if not steps or key != steps[0]}
+            known |= _flat(inner)
+    elif not steps:
+        known["value"] = value
+    if not steps:
+        yield where, known
+        return
+
+    step, rest = steps[0], steps[1:]
+    if step not in ("*", "[]"):
+        below = value.get(step) if isinstance(value, dict) else None
+        if not isinstance(below, dict | list):
+            yield where, Malformed(f"{step} is {shown(below)}: expected a list")
+            return
+        joint = "." if ", " in where or "[" in where else ", "
+        yield from json_records(f"{where}{joint}{step}", below, rest, known)
+    elif isinstance(value, dict) and step == "*":
+        number = sum(key.startswith("key") for key in known) + 1
+        for key, each in value.items():
+            yield from json_records(f"{where}.{key}", each, rest, {**known, f"key{number}": key})
+    elif isinstance(value, list) and step == "[]":
+        for place, each in enumerate(value):
+            yield from json_records(f"{where}[{place}]", each, rest, known)
+    else:
+        yield where, Malformed(f"it is {shown(value)}: expected {EXPECTED[step]}")
+
+
+def _flat(value: Mapping[str, Any], prefix: str = "") -> Document:
+    flat: Document = {}
+    for key, each in value.items():
+        if isinstance(each, dict):
+            flat |= _flat(each, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = each
+    return flat

@@ -1,0 +1,92 @@
+"""Mappings of the formats that need no code. A file is of the first whose keys it has."""
+
+from dashboard.results.formats.mapping import Rule, Table
+
+MACHINE = "github-actions"  # github-action-benchmark's file does not say which
+
+TABLES = (
+    Table(
+        [Rule(metric="latency_ms", unit="s", samples="stats.data")],
+        {
+            "tool": "pytest-benchmark",
+            "name": "{fullname|name}",
+            "value": "stats.median",
+            "family": "{group}",
+            "commit": "{commit_info.id}",
+            "time": "{datetime}",
+            "cpu": "{machine_info.cpu.brand_raw|machine_info.machine}",
+            "cores": "{machine_info.cpu.count}",
+            "python": "{machine_info.python_version}",
+        },
+        title="pytest-benchmark",
+        needs=frozenset({"machine_info", "commit_info", "benchmarks"}),
+        rows="benchmarks.[]",
+    ),
+    Table(
+        [
+            Rule(metric="latency_ms", unit="{unit}"),
+            Rule(higher_is_better=True, only={"tool": "customBiggerIsBetter"}),
+            Rule(only={"tool": "customSmallerIsBetter"}),
+        ],
+        {
+            "tool": "github-action-benchmark",
+            "name": "{name}",
+            "family": "github-action-benchmark",
+            "config": "{key1}",
+            "commit": "{commit.id}",
+            "time": "{date}",
+            "machine": MACHINE,
+        },
+        title="github-action-benchmark",
+        needs=frozenset({"lastUpdate", "entries"}),
+        rows="entries.*.[].benches.[]",
+    ),
+    Table(
+        [Rule(metric="latency_ms", unit="{time_unit}")],
+        {
+            "tool": "Google Benchmark",
+            "name": "{name}",
+            "value": "real_time",
+            "time": "{context.date}",
+            "machine": "{context.host_name}",
+            "cores": "{context.num_cpus}",
+        },
+        title="Google Benchmark",
+        needs=frozenset({"context", "benchmarks"}),
+        rows="benchmarks.[]",
+        only={"run_type": "iteration"},
+        repeats=True,
+    ),
+    Table(
+        [Rule(metric="latency_ms", unit="s", samples="times")],
+        {"tool": "hyperfine", "name": "{command}", "value": "median"},
+        title="hyperfine",
+        needs=frozenset({"results"}),
+        rows="results.[]",
+    ),
+    Table(
+        [Rule("*latenc*", "latency_ms", unit="ms")],
+        {
+            "tool": "TorchBench",
+            "name": "{key1}",
+            "suite": "{name}",
+            "build": "{environ.pytorch_version}",
+            "commit": "{environ.pytorch_git_version}",
+        },
+        title="userbenchmark of TorchBench",
+        needs=frozenset({"environ", "metrics"}),
+        rows="metrics.*",
+    ),
+    Table(
+        [Rule("*_ms"), Rule("*_throughput", higher_is_better=True)],
+        {
+            "tool": "vLLM serving",
+            "benchmark": "{model_id}",
+            "config": "{backend}",
+            "time": "{date}",
+        },
+        title="vLLM's serving benchmark",
+        needs=frozenset({"model_id", "request_throughput"}),
+        parameters=("request_rate", "max_concurrency", "num_prompts"),
+    ),
+)

@@ -1,0 +1,229 @@
+"""Any CSV or JSON by a mapping, and the formats that are mappings themselves."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from dashboard.results.formats import Hints, parse_file, parse_table
+from tests.builders.foreign_files import documents
+
+AT = datetime(2026, 11, 1, tzinfo=UTC)
+Case = tuple[str, str, dict[str, float]]
+
+OWN = """
+benchmark = "{model}"
+config = "{config}"
+build = "{build}"
+time = "{date}"
+metrics = [{name = "latency_ms", metric = "latency_ms"}]
+"""
+TRITONBENCH = """
+benchmark = "softmax {x_val}"
+metrics = [
+    {name = "{config}-latency", metric = "latency_ms"},
+    {name = "{config}-speedup", metric = "speedup"},
+]
+"""
+OTAVA = """
+benchmark = "tigerbeetle"
+commit = "{commit}"
+time = "{time}"
+metrics = [{name = "load_tps", higher_is_better = true}, {name = "p100_ms"}]
+"""
+HUD = """
+benchmark = "{model}"
+suite = "{suite}"
+config = "{backend}"
+mode = "{mode}"
+dtype = "{dtype}"
+build = "{commit}"
+time = "{granularity_bucket}"
+machine = "{device}"
+name = "{metric}"
+metrics = [
+    {name = "abs_latency", metric = "latency_ms"},
+    {name = "compilation_latency", metric = "cold_start_s"},
+]
+rows = "[]"
+"""
+SERVING = """
+rows = "[]"
+benchmark = "{model.name}"
+commit = "{head_sha}"
+time = "{timestamp}"
+machine = "h100"
+name = "{metric.name}"
+value = "metric.benchmark_values"
+metrics = [{name = "mean_*_ms"}, {name = "requests_per_second", higher_is_better = true}]
+"""
+
+
+def cases(name: str, body: Any, mapping: str = "", **hints: Any) -> list[Case]:
+    """(benchmark, config, values) of what is read."""
+    text = body if isinstance(body, str) else json.dumps(body)
+    table = parse_table(mapping) if mapping else None
+    file = parse_file(name, text.encode(), Hints("2.13.0", AT, table=table, **hints))
+    assert not file.refused
+    read = []
+    for document in documents(file):
+        values = {key: metric["value"] for key, metric in document["metrics"].items()}
+        read.append((*document["job"]["imported"].values(), values))
+    return read
+
+
+def test_own_numbers() -> None:
+    body = "date,build,model,config,latency_ms\n2026-11-20,2.13.0,llama_8b,inductor,20.1\n"
+    assert cases("own.csv", body, OWN) == [("llama_8b", "inductor", {"latency_ms": 20.1})]
+
+
+def test_tritonbench() -> None:
+    body = "x_val;triton-latency;triton-speedup;eager-latency\n(8, 64);0.5 (±1%);2.0;1.0\n"
+    assert cases("softmax.csv", body, TRITONBENCH) == [
+        ("softmax (8, 64)", "triton", {"latency_ms": 0.5}),
+        ("softmax (8, 64)", "triton", {"speedup": 2.0}),
+        ("softmax (8, 64)", "eager", {"latency_ms": 1.0}),
+    ]
+
+
+def test_otava() -> None:
+    body = "time,commit,load_tps,p100_ms\n2026-11-20 10:00:00 +0200,ab12,900,30\n"
+    assert cases("tigerbeetle.csv", body, OTAVA) == [
+        ("tigerbeetle [metric=load_tps]", "imported", {"higher_value": 900.0}),
+        ("tigerbeetle [metric=p100_ms]", "imported", {"lower_value": 30.0}),
+    ]
+
+
+def test_rows_of_the_hud() -> None:
+    row = {
+        "granularity_bucket": "2026-11-20T00:00:00.000Z",
+        "suite": "torchbench",
+        "model": "resnet50",
+        "backend": "inductor",
+        "mode": "training",
+        "dtype": "amp",
+        "device": "cuda",
+        "commit": "ab12",
+    }
+    rows = [
+        row | {"metric": "abs_latency", "value": 41.9},
+        row | {"metric": "compilation_latency", "value": "29.2"},
+    ]
+    assert cases("rows.json", rows, HUD) == [
+        ("resnet50 (torchbench)", "inductor", {"latency_ms": 41.9}),
+        ("resnet50 (torchbench)", "inductor", {"cold_start_s": 29.2}),
+    ]
+
+
+def test_several_metrics_of_a_serving_record_keep_names_and_directions() -> None:
+    records = [
+        {
+            "model": {"name": "llama"},
+            "head_sha": "ab12",
+            "timestamp": AT.timestamp(),
+            "metric": {"name": name, "benchmark_values": [value]},
+        }
+        for name, value in (
+            ("mean_ttft_ms", 35.2),
+            ("mean_tpot_ms", 7.9),
+            ("requests_per_second", 12.3),
+        )
+    ]
+    assert cases("serving.json", records, SERVING) == [
+        ("llama [metric=mean_ttft_ms]", "imported", {"lower_value": 35.2}),
+        ("llama [metric=mean_tpot_ms]", "imported", {"lower_value": 7.9}),
+        ("llama [metric=requests_per_second]", "imported", {"higher_value": 12.3}),
+    ]
+
+
+def test_google_benchmark() -> None:
+    row = {"name": "BM_sum/8", "run_type": "iteration", "real_time": 2.5, "time_unit": "us"}
+    file = {
+        "context": {"date": "2026-11-20T10:00:00+01:00", "host_name": "box", "num_cpus": 8},
+        "benchmarks": [row, row | {"real_time": 3.5}, row | {"run_type": "aggregate"}],
+    }
+    assert cases("gb.json", file) == [
+        ("BM_sum/8", "imported", {"latency_ms": 0.0025}),
+        ("BM_sum/8", "imported", {"latency_ms": 0.0035}),
+    ]
+
+
+def test_hyperfine() -> None:
+    file = {"results": [{"command": "sleep 1", "mean": 1.1, "median": 1.0, "times": [0.9, 1.0]}]}
+    assert cases("h.json", file) == [("sleep 1", "imported", {"latency_ms": 1000.0})]
+
+
+def test_userbenchmark_of_torchbench() -> None:
+    file = {
+        "name": "torch-nightly",
+        "environ": {"pytorch_git_version": "ab12"},
+        "metrics": {"resnet50[eager]-latency": 12.5, "resnet50[eager]-flops": 3},
+    }
+    assert cases("metrics-2026.json", file) == [
+        ("resnet50[eager]-latency (torch-nightly)", "imported", {"latency_ms": 12.5})
+    ]
+
+
+def test_serving_benchmark_of_vllm() -> None:
+    file = {
+        "date": "20261120-100000",
+        "backend": "vllm",
+        "model_id": "llama",
+        "request_throughput": 12.3,
+        "mean_ttft_ms": 35.2,
+        "num_prompts": 100,
+    }
+    assert cases("serving.json", file) == [
+        ("llama [metric=request_throughput, num_prompts=100]", "vllm", {"higher_value": 12.3}),
+        ("llama [metric=mean_ttft_ms, num_prompts=100]", "vllm", {"lower_value": 35.2}),
+    ]
+
+
+def test_pattern_of_names_says_what_a_history_measures() -> None:
+    benches = [
+        {"name": "scale/npu_us", "value": 107.5, "unit": "us"},
+        {"name": "scale/compile_s", "value": 2.14, "unit": "s"},
+        {"name": "scale/core_elf_bytes", "value": 4168, "unit": "bytes"},
+    ]
+    commit = {"commit": {"id": "ab12"}, "date": 1792500000000, "tool": "customSmallerIsBetter"}
+    file = {"lastUpdate": 0, "entries": {"npu": [commit | {"benches": benches}]}}
+    metrics = {"*/compile_s": ("cold_start_s", 1.0)}
+    assert cases("data.json", file, metrics=metrics) == [
+        ("scale/npu_us", "npu", {"latency_ms": pytest.approx(0.1075)}),
+        ("scale/compile_s", "npu", {"cold_start_s": 2.14}),
+        ("scale/core_elf_bytes", "npu", {"lower_value": 4168.0}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mapping", "why"),
+    [
+        ("benchmark =", "cannot be read"),
+        ('bencmark = "a"\nmetrics = [{}]', "bencmark"),
+        ('benchmark = "a"', "has no [[metrics]]"),
+        ('metrics = [{metric = "latency"}]', "Did you mean latency_ms"),
+    ],
+)
+def test_mapping_that_cannot_be_used_is_refused(mapping: str, why: str) -> None:
+    with pytest.raises(ValueError, match=r".") as refused:
+        parse_table(mapping)
+    assert why in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "2026-11-20T10:00:00Z",
+        "2026-11-20 12:00:00 +0200",
+        "2026-11-20 10:00",
+        "20261120-100000",
+        "1795168800",
+        "1795168800000",
+    ],
+)
+def test_times_are_read_as_tools_write_them(written: str) -> None:
+    body = f"date,build,model,config,latency_ms\n{written},2.13.0,llama,eager,20.1\n"
+    file = parse_file("own.csv", body.encode(), Hints(table=parse_table(OWN)))
+    [document] = documents(file)
+    assert document["started_at"] == "2026-11-20T10:00:00.000+00:00"
