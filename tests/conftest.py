@@ -28,6 +28,8 @@ VAR = Path(tempfile.mkdtemp(prefix="compilewatch-tests-"))
 VAR.chmod(0o711)  # under root, Postgres runs as another account, which has to get in
 os.environ["VAR_DIR"] = str(VAR)  # never the developer's own data, nor its local.env
 os.environ["TIME_ZONE"] = "UTC"
+# torch's threads sleep while they wait for each other: those that spin keep a core from other tests
+os.environ["OMP_WAIT_POLICY"] = "passive"
 # Down, until a test asks for `broker`
 os.environ["BROKER_URL"] = EmbeddedBroker(VAR / "broker").url
 
