@@ -80,7 +80,7 @@ OF_A_START = {
         "compression_ratio",
         *COUNTS,
     ),
-    "warm": ("warm_start_s", "cache_hits"),
+    "warm": ("warm_start_s", "cache_hits", "cached_step_ratio"),
     "restored": ("restored_start_s", "artifact_size_mb"),
     "counted": ("compile_calls", *COUNTS_OF_CALLS),
     "startup_cold": ("startup_cold_s",),

@@ -22,6 +22,7 @@ from benchmarks_suite.harness import (
     kernel_traffic,
     observing,
     outcome,
+    perf_hints,
     profiling,
     report,
     report_device,
@@ -57,6 +58,7 @@ class Comparison:
         backend = warm_imports.compiler(job)
         if backend is not None:
             torch_versions.import_compiler(backend)
+        self._limits = perf_hints.recompile_limits()
         self._eager: Arm | None = None
         self._compiled: Arm | None = None
         self._eager_run: observing.Observed | None = None
@@ -214,6 +216,8 @@ class Comparison:
         report.percentiles(self._result, measured.name, own, single, measure)
         report.interference(self._result, watch)
         self._samples = samples
+        for text in self._limits.texts:
+            self._result.mark("recompile_limit", text)
 
     def profile(self) -> None:
         """10. Launching times, then the profiled pass of each arm: it would disturb any other."""

@@ -48,6 +48,7 @@ from benchmarks_suite.harness import (
     ranks,
     records,
     report,
+    report_cached,
     start,
     starts,
     warm_imports,
@@ -203,6 +204,8 @@ def _run_starts(
     for kind in starts.in_order(job.measure.starts):
         answers[kind] = processes.run(kind)
         report.start(result, kind, answers[kind])
+        if kind == "warm":
+            report_cached.warm(result, answers["cold"], answers[kind])
         if kind == "cold" and answers[kind]["status"] != "pass":
             break
     return answers

@@ -146,6 +146,10 @@ def compiler_facts(result: Result, facts: Document) -> None:
     code_bytes = facts.get("code_bytes")
     code_kb = None if code_bytes is None else code_bytes / 1e3
     _measured_or_missing(result, "generated_code_kb", code_kb, "the compiler wrote no code")
+    for text in facts.get("recompile_limits", ()):
+        result.mark("recompile_limit", text)
+    for text in facts.get("cudagraph_skips", ())[:5]:
+        result.mark("no_cuda_graphs", text)
     section = {key: facts[key] for key in _KEPT if key in facts}
     section["recompiles"] = (recompiles or [])[:1000]
     result.sections["compile"] = section

@@ -74,8 +74,10 @@ class Result:
             self.absent.setdefault(key, whole_sentences(reason, 500))
 
     def mark(self, kind: str, detail: str) -> None:
-        """Interference that was seen while measuring."""
-        self.marks.append({"kind": kind, "detail": detail[:500]})
+        """Interference that was seen while measuring, or what the compiler did not do."""
+        mark = {"kind": kind, "detail": detail[:500]}
+        if mark not in self.marks:
+            self.marks.append(mark)
 
     def failed(self, outcome: CaseOutcome, error: BaseException | None = None) -> None:
         """The case did not pass. The first such status stays."""

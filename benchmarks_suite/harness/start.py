@@ -12,7 +12,8 @@ and restored; only the contents of the private Inductor and Triton caches differ
 4. Time zero: the first step, until the device is idle. CPU seconds with those of the compilers it
    started.
 5. More steps, each timed: when is it steady? Every batch comes twice, so that each recompilation
-   has happened. In the cold start of a config that walks through shapes: that walk (sweep.py).
+   has happened. Then later ones, where a warm start's are compared with the cold one's. In the cold
+   start of a config that walks through shapes: that walk (sweep.py).
 6. Steady peak memory of this arm alone.
 7. What the compiler did: breaks, recompiles, phases, counters, generated code, artifacts.
 
@@ -23,6 +24,7 @@ too.
 from __future__ import annotations
 
 import json
+import math
 import os
 import resource
 import statistics
@@ -32,6 +34,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks_suite.harness import (
+    cache_keys,
     counted_start,
     diagnostic_start,
     forks,
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
     from benchmarks_suite.harness.timing import Stopwatch
 
 STEADY_STEPS, STEADY_S, STEADY_FACTOR = 10, 5.0, 1.5
+LATER_PASSES, LATER_S = 50, 0.5
 MEMORY_STEPS = 3
 
 
@@ -103,7 +107,8 @@ def measure(job: jobs.Job, spec: Document) -> Document:
 
     settle_process(job)
     torch_versions.start_compile_workers()
-    hints = perf_hints.collect()
+    hints, limits = perf_hints.collect(), perf_hints.recompile_limits()
+    keys = cache_keys.collect(job)
     device = torch.device(job.device)
     memory = PeakMemory(device)
     workload = loading.load(job.benchmark)
@@ -125,11 +130,16 @@ def measure(job: jobs.Job, spec: Document) -> Document:
     if job.config.sweep and spec.get("kind") == "cold":
         findings |= sweep.walk(working_copy, arm, job.config.sweep, first_ms)
     else:
-        findings |= _until_steady(stopwatch, arm, first_ms, 2 * len(working_copy.batches))
+        findings |= _more_steps(job, stopwatch, arm, first_ms, len(working_copy.batches))
     memory.reset()
     stopwatch.time(arm, max(MEMORY_STEPS, len(working_copy.batches)))
     findings |= _memory_of_steps(memory, suites_own_gb)
-    findings["compile"] = facts(hints.texts) | _facts_of(code)
+    findings["compile"] = {
+        **facts(hints.texts),
+        **_facts_of(code),
+        "recompile_limits": limits.texts,
+        "cache": keys.document(),
+    }
     if "code_out" in spec:
         code.save(Path(spec["code_out"]))
     return findings | _saved_artifacts(spec.get("artifacts_out"))
@@ -178,19 +188,39 @@ def _first_step(job: jobs.Job, stopwatch: Stopwatch, arm: Arm) -> Document:
     return {"first_step_s": first_ms / 1000, "cpu_s": _cpu_s() - cpu_before}
 
 
-def _until_steady(stopwatch: Stopwatch, arm: Arm, first_ms: float, least: int) -> Document:
-    """Step 5. least: how many steps there must be, however long they take."""
+def _more_steps(
+    job: jobs.Job, stopwatch: Stopwatch, arm: Arm, first_ms: float, batches: int
+) -> Document:
+    """Step 5."""
     steps_ms = [first_ms]
     deadline = time.perf_counter() + STEADY_S
-    while len(steps_ms) < least or (
+    while len(steps_ms) < 2 * batches or (
         len(steps_ms) < STEADY_STEPS and ranks.agreed(time.perf_counter() < deadline)
     ):
         ms, _ = stopwatch.time(arm, 1, first=len(steps_ms))
         steps_ms.append(ms)
-    return {
+    findings: Document = {
         "steps_ms": [round(ms, 4) for ms in steps_ms],
         "steady_after_s": steady_after_s(steps_ms),
     }
+    if "warm" in job.measure.starts:
+        findings["later_step_ms"] = _later_step_ms(stopwatch, arm, batches)
+    return findings
+
+
+def _later_step_ms(stopwatch: Stopwatch, arm: Arm, batches: int) -> Document:
+    """Milliseconds per step of passes over the batches, with their interval."""
+    from benchmarks_suite.harness.statistics import median_interval
+
+    passes_ms: list[float] = []
+    deadline = time.perf_counter() + LATER_S
+    while not passes_ms or (
+        len(passes_ms) < LATER_PASSES and ranks.agreed(time.perf_counter() < deadline)
+    ):
+        passes_ms.append(stopwatch.time(arm, batches)[0])
+    median = median_interval(passes_ms)
+    low, high = (end if math.isfinite(end) else None for end in (median.low, median.high))
+    return {"value": median.value, "low": low, "high": high, "n": median.n}
 
 
 def _saved_artifacts(path: str | None) -> Document:

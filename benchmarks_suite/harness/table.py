@@ -16,7 +16,7 @@ _UNITS = (
     ("_mhz", "MHz"),
     ("_steps", "steps"),
     ("speedup", "×"),
-    ("compression_ratio", "×"),
+    ("_ratio", "×"),
 )
 
 

@@ -147,6 +147,7 @@ METRICS: dict[str, Metric] = {
         Metric("sweep_recompile_s", "Time lost in recompiles", "s", True, 10, "median", True, "What slow steps took longer than later steps at the same shape, over all shapes of a walk at which something was compiled; without the first."),
         Metric("sweep_slow_percent", "Slow steps in a sweep", "%", True, 20, "median", False, "Share of the steps of a walk through shapes (ten at each) that took more than three times the median of later steps at the same shape; without the very first step."),
         Metric("cache_hits", "Cache hits", "", False, 0, "sum", False, "FX graph and AOTAutograd cache hits of the warm start."),
+        Metric("cached_step_ratio", "Step after a cached compile", "×", True, 10, "geomean", True, "Median step in the warm start's process / in the cold start's: 1 where code from the caches is as fast as code just compiled."),
         Metric("overhead_us", "Call overhead", "µs", True, 20, "median", True, "Host time per step from calling compiled code until its graphs run: wrapper, cache look-up with all guards, bytecode before the graph.", least=5),
         Metric("compile_calls", "Compile calls", "", True, 1, "geomean", True, "Python calls of a cold first step, counted in a start of their own: compile work that does not depend on what else the machine does.", hurts_percent=10),  # as the cold start
         Metric("guards", "Guards", "", True, 0, "sum", False, "Conditions that dynamo checks before it runs a compiled graph, over all graphs."),

@@ -32,6 +32,9 @@ LABELS: dict[str, str] = {
     "context_switches": "interrupted by other processes",
     "clock_changed": "GPU clock changed",
     "fingerprint_unstable": "generated code differs between starts",
+    "recompile_limit": "dynamo gave up compiling a function",
+    "cache_missed": "caches not used",
+    "no_cuda_graphs": "CUDA graphs not recorded",
     # what ended a job's sampling
     "budget": "the time budget",
     "target": "the precision aimed at",

@@ -326,3 +326,36 @@ def test_code_that_differs_between_two_cold_starts_is_marked_unstable(
     report.start(result, "cold_again", {"status": "pass", "compile": {"fingerprints": second}})
     assert [mark["kind"] for mark in result.marks] == marks
     assert all("(kernels)" in mark["detail"] for mark in result.marks)
+
+
+GIVES_UP = """
+import json, torch
+from benchmarks_suite.harness import perf_hints
+limits = perf_hints.recompile_limits()
+@torch.compile(backend='eager', dynamic=False)
+def twice(x):
+    return x * 2
+for size in range(2, 14):
+    twice(torch.ones(size))
+print(json.dumps(limits.texts))
+"""
+
+
+def test_function_that_dynamo_gives_up_is_named_with_its_limit_and_guard() -> None:
+    (text,) = in_fresh_process(GIVES_UP)
+    assert text.startswith("'twice' (<string>:5) was compiled 8 times (recompile_limit)")
+    assert "runs in eager since. The last guard that failed: " in text
+    assert "size mismatch" in text
+
+
+def test_what_the_compiler_did_not_do_is_marked(job: Job) -> None:
+    result = Result(job)
+    facts: dict[str, Any] = {"graph_breaks": [], "recompiles": [], "counters": {}}
+    given_up = {"recompile_limits": ["'twice' runs in eager since"], "cudagraph_skips": ["cpu"]}
+    for _ in range(2):
+        report.compiler_facts(result, facts | given_up)
+    marks = [(mark["kind"], mark["detail"]) for mark in result.marks]
+    assert marks == [
+        ("recompile_limit", "'twice' runs in eager since"),
+        ("no_cuda_graphs", "cpu"),
+    ]

@@ -43,6 +43,7 @@ _GROUPS = {
         "cold_start_s",
         "warm_start_s",
         "restored_start_s",
+        "cached_step_ratio",
         "startup_cold_s",
         "startup_warm_s",
         "break_even_steps",

@@ -48,6 +48,13 @@ def test_wrong_outputs_are_named(reader: Client) -> None:
     assert "Wrong outputs</b> (1 of 3): <code>outputs[1]</code>" in page
 
 
+def test_what_the_compiler_did_not_do_is_no_pressure_of_the_machine(reader: Client) -> None:
+    gave_up = {"kind": "recompile_limit", "detail": "'forward' runs in eager since."}
+    page = job_page(reader, {"recompiles": 8.0}, marks=[gave_up])
+    assert "Dynamo gave up compiling a function: </strong> &#x27;forward&#x27; runs" in page
+    assert "The machine did other work" not in page
+
+
 def test_accuracy_without_a_reference_is_not_against_one(reader: Client) -> None:
     page = job_page(reader, accuracy=NO_REFERENCE)
     assert "Float64 could not be had." in page
