@@ -6,11 +6,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from dashboard.language.wording import plural
 from dashboard.management.site_command import SiteCommand
+from dashboard.models.catalog import TRACK_KEY
 from dashboard.results.formats import OURS, Hints, Table, parse_metric_mapping, parse_table
 from dashboard.results.services.import_existing import ImportReport
 from dashboard.results.services.import_files import IN_ARCHIVES, UnreadableFile, sources_in
@@ -34,10 +36,16 @@ class Command(SiteCommand):
             help=f"files ({READS}), or folders with them",
         )
         parser.add_argument(
-            "--machine", default="", help="key of the machine; else from the GPU's or CPU's name"
+            "--machine",
+            type=key,
+            default="",
+            help="key of the machine; else from the GPU's or CPU's name",
         )
         parser.add_argument(
-            "--track", default="import", help="key of the track of their series (import)"
+            "--track",
+            type=key,
+            default="import",
+            help="key of the track of their series (import)",
         )
         parser.add_argument("--label", default="", help="shown with the runs")
         parser.add_argument(
@@ -113,6 +121,16 @@ def in_words(report: ImportReport) -> Iterator[str]:
     if report.left_out:
         names = ", ".join(f"{name} ({count})" for name, count in report.left_out.most_common())
         yield f"left out, because nobody said which of our metrics it is (--metric): {names}"
+
+
+def key(text: str) -> str:
+    """A key of a track or a machine; another text would lose letters."""
+    try:
+        if text:  # the default is checked as well
+            TRACK_KEY(text)
+    except ValidationError as error:
+        raise ArgumentTypeError(f"{text!r}: {' '.join(error.messages)}") from None
+    return text
 
 
 def table(path: str) -> Table:

@@ -3,12 +3,14 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
@@ -160,6 +162,12 @@ def test_machines_that_differ_in_signs_are_two(names: tuple[str, str], tmp_path:
     assert Machine.objects.count() == 2
 
 
+@pytest.mark.parametrize("option", ["--track=My track", "--machine=Büchse"])
+def test_key_that_would_lose_letters_is_refused(option: str, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="Use lower-case letters"):
+        imported(write(tmp_path, "a-b.json", asv("py", 0.01)), option)
+
+
 # --- Units, zeros, times
 def test_memory_of_a_cpu_is_left_out() -> None:
     row = "cpu,BERT_pytorch,2,2.01,58.9,38.5,0.92,250.866893,271.536947"
@@ -252,12 +260,20 @@ def test_deleting_one_import_keeps_the_results_of_another(tmp_path: Path) -> Non
 
 
 def as_before_names_were_kept() -> None:
-    """The rows as earlier versions left them: keys alone."""
-    Benchmark.objects.update(original="")
-    for benchmark in Benchmark.objects.all():
-        configs = benchmark.jobs.values_list("config__name", flat=True)
-        benchmark.imported_configs = dict.fromkeys(configs, "")
-        benchmark.save()
+    """The rows as the upgrade makes them of what earlier versions left: keys alone."""
+    Benchmark.objects.update(original="", imported_configs={})
+    with connection.cursor() as cursor:
+        cursor.execute(import_module("dashboard.migrations.0044_imported_names").CLAIMABLE)
+
+
+def test_series_into_which_two_environments_went_does_not_go_on(tmp_path: Path) -> None:
+    imported(write(tmp_path, "a-py.json", asv("imported", 0.010)))
+    imported(write(tmp_path, "b-py.json", asv("py3.12", 0.005)))
+    Job.objects.update(config=Config.objects.get(name="imported"))
+    as_before_names_were_kept()
+    assert Benchmark.objects.get().imported_configs == {}
+    imported(write(tmp_path, "c-py.json", asv("py3.9", 0.011, day=1)))
+    assert latencies()["suite.time_sum", "py3.9"] == [11.0]
 
 
 def test_series_of_an_environment_goes_on_under_its_old_config(tmp_path: Path) -> None:
@@ -285,7 +301,8 @@ def test_series_of_a_suite_goes_on_under_its_old_config(tmp_path: Path) -> None:
 def test_original_names_are_shown_searched_and_exported(tmp_path: Path, reader: Client) -> None:
     imported(write(tmp_path, "data.json", data_js({"C++ Benchmark": [("t.py::pow[-3]", 1, "s")]})))
     benchmark = Benchmark.objects.get()
-    for address in (benchmark.jobs.get().get_absolute_url(), f"/search/?q={quote('pow[-3]')}"):
+    job = benchmark.jobs.get().get_absolute_url()
+    for address in (job, f"/search/?q={quote('pow[-3]')}", reverse("benchmarks")):
         assert "pow[-3]" in reader.get(address).text
     page = reader.get(reverse("series", args=[benchmark.name])).text
     assert "pow[-3]" in page
