@@ -140,6 +140,9 @@ class own_draws(TorchFunctionMode):
         dtype, device = kwargs.pop("dtype", None), kwargs.pop("device", None)
         with torch.device(self._device):
             drawn = _DRAWS[name](key("draw", *self._seed, self._calls), *args, **kwargs)
+            if dtype is not None and dtype.is_complex:
+                stream = key("draw", *self._seed, self._calls, "imaginary")
+                drawn = torch.complex(drawn, _DRAWS[name](stream, *args, **kwargs))
         return drawn.to(device=device or "cpu", dtype=dtype)
 
 

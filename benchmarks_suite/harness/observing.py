@@ -127,11 +127,17 @@ def _named(tensors: Iterable[tuple[str, Tensor]]) -> Iterator[tuple[str, Tensor]
 
 
 def _whole(tensor: Tensor) -> Tensor:
-    """It is whole where the ranks hold parts."""
+    """With all its numbers: ranks may hold parts of it, and a sparse one leaves out zeros."""
+    whole = tensor
     if hasattr(tensor, "full_tensor"):
-        whole: Tensor = tensor.full_tensor()
-        return whole
-    return tensor
+        whole = tensor.full_tensor()
+    elif tensor.is_nested:
+        whole = tensor.to_padded_tensor(0.0)
+    elif tensor.is_quantized:
+        whole = tensor.dequantize()
+    elif tensor.layout != torch.strided:
+        whole = tensor.to_dense()
+    return whole
 
 
 def observe_reference(

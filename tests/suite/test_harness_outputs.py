@@ -14,6 +14,7 @@ from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.harness import accuracy, observing, tolerances
 from benchmarks_suite.harness.accuracy import AccuracyVerdict
 from benchmarks_suite.harness.arms import eager_arm
+from benchmarks_suite.harness.generator import own_draws
 from benchmarks_suite.harness.observing import Observed
 from benchmarks_suite.harness.working_copies import WorkingCopy
 from benchmarks_suite.loading import load
@@ -184,6 +185,26 @@ class Spectral(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         spectrum: Tensor = torch.fft.rfft(x).unsqueeze(1) * self.weight * self.turn
         return spectrum
+
+
+def test_drawn_complex_inputs_have_imaginary_parts() -> None:
+    with own_draws("inputs"):
+        drawn = torch.randn(4, dtype=torch.complex64)
+    assert bool(drawn.imag.any())
+
+
+@pytest.mark.parametrize("form", [Tensor.to_sparse, lambda t: t.to(torch.float8_e4m3fn)])
+def test_output_of_another_form_is_judged(form: Callable[[Tensor], Tensor]) -> None:
+    class Formed(nn.Linear):
+        def forward(self, x: Tensor) -> Any:
+            y = super().forward(x)
+            return y, form(torch.relu(y))
+
+    subject = working_copy(a_workload(Formed(WIDTH, WIDTH)), mode="inference")
+    assert verdict_on(subject, lambda outputs: outputs).outputs == {
+        "outputs": True,
+        "outputs[1]": True,
+    }
 
 
 class Tokens(nn.Module):
