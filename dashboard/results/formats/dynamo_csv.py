@@ -4,16 +4,17 @@ The file's name says how it was run, as their CI writes it:
 CONFIG_SUITE_DTYPE_MODE_DEVICE_performance.csv.
 """
 
-import csv
-import io
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 from dashboard.results.formats import fields
 from dashboard.results.formats.common import STATUSES, ForeignMeasurement, Hints, ParsedFile
+from dashboard.results.formats.mapping import MOST_RECORDS
 from dashboard.results.formats.naming import our_metric
+from dashboard.results.formats.records import csv_records
 
 TOOL = "benchmarks/dynamo"
 NEEDED = {"name", "batch_size"}
@@ -23,7 +24,6 @@ NAME = re.compile(
     r"(?P<device>cuda|cpu|xpu|rocm)(?:[_-][a-z0-9_-]+?)??"
     r"[_-](?P<kind>performance|accuracy)(?:[_-][a-z0-9_-]+)?\.csv(?:\.gz)?$"
 )
-MOST_ROWS, MOST_FIELD = 100_000, 10_000
 NEWLINE = b"\n"
 CACHED_SHARE = 0.25  # of the longest compile of the same case in a file: what took less was cached
 
@@ -60,10 +60,16 @@ def read(name: str, body: bytes, hints: Hints) -> ParsedFile:
     if cut:
         last_line = ended.count(NEWLINE) + 2
         file.refuse(f"{name}, line {last_line}", "it has no end: the file was cut")
-    try:
-        _read_rows(file, name, ended.decode(), run, hints)
-    except (csv.Error, UnicodeDecodeError) as error:
-        file.refuse(name, f"it is not a CSV file in UTF-8: {error}")
+    rows = csv_records(name, ended.decode(errors="replace"))
+    for where, row in islice(rows, MOST_RECORDS):
+        with file.part(where):
+            if isinstance(row, fields.Malformed):
+                raise row
+            case = _case(where, row, run, hints)
+            _fill(case, row, hints, file)
+            file.cases.append(case)
+    if next(rows, None):
+        file.refuse(name, f"more than {MOST_RECORDS} lines: split it")
     _part_cached(file.cases)
     return file
 
@@ -79,31 +85,6 @@ def _part_cached(cases: Iterable[ForeignMeasurement]) -> None:
         if start and start.value < longest[case.identity] * CACHED_SHARE:
             case.metrics["warm_start_s"] = case.metrics.pop("cold_start_s")
             case.config = f"{case.config}_cached"
-
-
-def _read_rows(file: ParsedFile, name: str, text: str, run: re.Match[str], hints: Hints) -> None:
-    rows = csv.DictReader(io.StringIO(text), strict=True)
-    for row in rows:
-        where = f"{name}, line {rows.line_num}"
-        if rows.line_num > MOST_ROWS:
-            file.refuse(where, f"more than {MOST_ROWS} lines: split it")
-            return
-        with file.part(where):
-            _check_row(row)
-            case = _case(where, row, run, hints)
-            _fill(case, row, hints, file)
-            file.cases.append(case)
-
-
-def _check_row(row: Mapping[str | None, str | None]) -> None:
-    """Raise Malformed for a row that has another number of fields, or a field without end."""
-    values = row.values()
-    if None in row or None in values:
-        raise fields.Malformed(
-            "it has another number of fields than the first line: was the file cut?"
-        )
-    if any(value and len(value) > MOST_FIELD for value in values):
-        raise fields.Malformed(f"a field is longer than {MOST_FIELD} characters")
 
 
 def _case(

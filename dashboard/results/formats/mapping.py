@@ -24,7 +24,7 @@ from dashboard.results.formats.records import csv_records, json_records
 from dashboard.results.formats.units import converts, in_our_unit
 
 UNVERSIONED = {"", "unversioned", "unknown"}
-MOST_RECORDS, MOST_SAMPLES = 100_000, 10_000
+MOST_RECORDS = 100_000
 # fmt: off
 TEXTS = frozenset((
     "benchmark", "suite", "config", "build", "commit", "time", "machine", "mode", "dtype",
@@ -120,36 +120,39 @@ def _has(record: Document, only: Mapping[str, str]) -> bool:
 def _read_record(
     where: str, record: Document, table: Table, hints: Hints, file: ParsedFile
 ) -> None:
+    """Add the cases of a record; several of its values may be of one case."""
     values = list(_values(record, table, hints, file))
     keys = [(rule.key, captured) for rule, _, _, captured in values]
+    cases: dict[tuple[Any, ...], ForeignMeasurement] = {}
     for rule, column, name, captured in values:
         known = record | captured
-        case = _case(
-            where, known, {**table.texts, **{key: f"{{{key}}}" for key in captured}}, hints
-        )
+        texts = {**table.texts, **{key: f"{{{key}}}" for key in captured}}
+        case = _case(where, known, texts, hints)
         for parameter in table.parameters:
             if record.get(parameter) not in (None, ""):
                 case.parameters[parameter] = str(record[parameter])
-        if name != case.model and (rule.metric == "" or keys.count((rule.key, captured)) > 1):
+        if name != case.model and (not rule.metric or keys.count((rule.key, captured)) > 1):
             case.parameters["metric"] = name  # several of theirs are one of ours
-        unit = text_of(rule.unit, known)
-        number = known.get(column)
-        amounts = [
-            _amount(each, rule, unit, column)
-            for each in (number if isinstance(number, list) else [number])
-        ]
-        if not amounts:
-            raise Malformed(f"{column} is empty")
-        samples = known.get(rule.samples) or (amounts if len(amounts) > 1 else [])
-        case.metrics[rule.key] = MetricValue(
-            sorted(amounts)[len(amounts) // 2], n=len(samples) or 1
-        )
-        if rule.key == "latency_ms" and samples is amounts:
-            case.samples_ms = amounts
-        elif rule.key == "latency_ms":
-            for place, sample in enumerate(fields.items(samples, rule.samples)[:MOST_SAMPLES]):
-                case.samples_ms.append(_amount(sample, rule, unit, f"{rule.samples}[{place}]"))
-        file.cases.append(case)
+        case = cases.setdefault(case.identity, case)
+        file.add_metric(case, where, name, rule.key, _value(case, rule, column, known))
+    file.cases += cases.values()
+
+
+def _value(case: ForeignMeasurement, rule: Rule, column: str, record: Document) -> MetricValue:
+    """The median of a column's numbers; single times become samples of the case."""
+    unit = text_of(rule.unit, record)
+    numbers = record.get(column)
+    amounts = []
+    for number in numbers if isinstance(numbers, list) else [numbers]:
+        amounts.append(_amount(number, rule, unit, column))
+    if not amounts:
+        raise Malformed(f"{column} is empty")
+    samples = amounts if len(amounts) > 1 else []
+    for place, sample in enumerate(fields.items(record.get(rule.samples) or [], rule.samples)):
+        samples.append(_amount(sample, rule, unit, f"{rule.samples}[{place}]"))
+    if rule.key == "latency_ms":
+        case.samples_ms = samples
+    return MetricValue(sorted(amounts)[len(amounts) // 2], n=len(samples) or 1)
 
 
 def _values(

@@ -8,6 +8,7 @@ from typing import Any
 from dashboard.results.formats.common import Document
 from dashboard.results.formats.fields import Malformed, shown
 
+MOST_FIELD = 10_000
 EXPECTED = {"*": "an object", "[]": "a list"}
 Records = Iterator[tuple[str, Document | Malformed]]  # each with its place
 
@@ -18,10 +19,13 @@ def csv_records(where: str, text: str) -> Records:
     rows = csv.DictReader(io.StringIO(text), delimiter=max(",;\t", key=first.count), strict=True)
     try:
         for row in rows:
-            is_whole = None not in row and None not in row.values()
-            record = {str(key).strip(): value for key, value in row.items()}
             line = f"{where}, line {rows.line_num}"
-            yield line, record if is_whole else Malformed("it has another number of fields")
+            if None in row or None in row.values():
+                yield line, Malformed("it has another number of fields than the first line")
+            elif max(map(len, row.values())) > MOST_FIELD:
+                yield line, Malformed(f"a field is longer than {MOST_FIELD} characters")
+            else:
+                yield line, {str(key).strip(): value for key, value in row.items()}
     except csv.Error as error:
         yield where, Malformed(f"it is not a CSV file: {error}")
 
@@ -38,7 +42,7 @@ def json_records(
     if isinstance(value, dict):
         if not steps or steps[0] != "*":
             inner = {key: each for key, each in value.items() if not steps or key != steps[0]}
-            known |= _flat(inner)
+            known |= flat_of(inner)
     elif not steps:
         known["value"] = value
     if not steps:
@@ -64,11 +68,11 @@ def json_records(
         yield where, Malformed(f"it is {shown(value)}: expected {EXPECTED[step]}")
 
 
-def _flat(value: Mapping[str, Any], prefix: str = "") -> Document:
+def flat_of(value: Mapping[str, Any], prefix: str = "") -> Document:
     flat: Document = {}
     for key, each in value.items():
         if isinstance(each, dict):
-            flat |= _flat(each, f"{prefix}{key}.")
+            flat |= flat_of(each, f"{prefix}{key}.")
         else:
             flat[f"{prefix}{key}"] = each
     return flat

@@ -5,6 +5,7 @@ dtype, backend, runner, commit, time) make one result. Where a record has a list
 values, each of them is a case.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import islice
@@ -15,11 +16,14 @@ from dashboard.results.formats import fields
 from dashboard.results.formats.common import CONFIG, STATUSES, ForeignMeasurement, Hints, ParsedFile
 from dashboard.results.formats.fields import Record, mapping
 from dashboard.results.formats.naming import our_metric
+from dashboard.results.formats.records import flat_of
 
 TOOL, DYNAMO = "v3 record", "TorchInductor"
-MOST_RECORDS, MOST_VALUES, MOST_SETTINGS = 100_000, 10_000, 50
+MOST_RECORDS, MOST_VALUES, MOST_PARAMETERS = 100_000, 10_000, 50
 # Of extra_info: what has a field of its own
 ELSEWHERE = {"batch_size", "device", "arch", "compiler", "backend"}
+# Of it: where and when a run wrote its files
+VOLATILE = re.compile(r"output|(^|[._])(path|dir|file|filename|date|timestamp|run_id|job_id)$")
 
 
 def matches(value: Any) -> bool:
@@ -73,6 +77,7 @@ def _case(where: str, record: Record, hints: Hints) -> ForeignMeasurement:
     benchmark = mapping(record.get("benchmark"), "benchmark")
     model = mapping(record.get("model"), "model")
     extra = mapping(benchmark.get("extra_info"), "benchmark.extra_info")
+    of_model = mapping(model.get("extra_info"), "model.extra_info")
     suite = fields.text(benchmark.get("name"), "benchmark.name")
     version, sha = _torch(mapping(record.get("dependencies"), "dependencies"))
     sha = sha or str(record.get("head_sha") or "")
@@ -93,11 +98,13 @@ def _case(where: str, record: Record, hints: Hints) -> ForeignMeasurement:
         suite=origin or (suite if model.get("name") else ""),
         # Of the same runners are the CSV files, whose suite is the origin
         parameters=_parameters(
-            suite if origin and suite != DYNAMO else "", backend if hints.config else "", extra
+            suite if origin and suite != DYNAMO else "",
+            backend if hints.config else "",
+            {**of_model, **extra},
         ),
         version=version,
         git_sha=sha,
-        settings=_settings(suite, extra),
+        settings={"benchmark": suite[:200], "device": str(extra.get("device") or "")[:80]},
         **_machine(record, extra, hints),
     )
 
@@ -131,12 +138,11 @@ def _torch(dependencies: Record) -> tuple[str, str]:
 
 def _parameters(suite: str, backend: Any, extra: Record) -> dict[str, str]:
     """Suite, backend and extra_info, where they tell two records of one model apart."""
+    known = {"benchmark": suite, "backend": backend}
+    known |= {key: value for key, value in flat_of(extra).items() if key not in ELSEWHERE}
     parameters = {}
-    for key, value in {"benchmark": suite, "backend": backend}.items():
-        if value:
-            parameters[key] = str(value)
-    for key, value in islice(extra.items(), MOST_SETTINGS):
-        if key not in ELSEWHERE and value not in (None, "None", "", {}, []):
+    for key, value in islice(known.items(), MOST_PARAMETERS):
+        if value not in (None, "None", "", [], {}) and not VOLATILE.search(key):
             parameters[key] = str(value)
     return parameters
 
@@ -180,14 +186,6 @@ def _first_runner(record: Record) -> Record:
 def _first_text(values: Record, *keys: str) -> str:
     """The first of these values that is not empty, as text."""
     return next((str(values[key]) for key in keys if values.get(key)), "")
-
-
-def _settings(suite: str, extra: Record) -> dict[str, Any]:
-    settings: dict[str, Any] = {"benchmark": suite[:200]}
-    for key, value in islice(extra.items(), MOST_SETTINGS):
-        if key != "batch_size":
-            settings[key[:80]] = str(value)[:200]
-    return settings
 
 
 def _add_metric(

@@ -123,6 +123,8 @@ def test_two_metrics_onto_one_are_both_refused() -> None:
         {"benchmark": {"name": "vLLM benchmark", "extra_info": {"request_rate": 4}}},
         {"benchmark": {"name": "vLLM benchmark", "mode": "training"}},
         {"benchmark": {"name": "vLLM benchmark", "dtype": "float8 e4m3"}},
+        {"benchmark": {"name": "vLLM benchmark", "extra_info": {"args": {"tp": 2}}}},
+        {"model": {"name": "example/model-8b", "extra_info": {"quantization": "int8"}}},
         {"model": {"name": "example/model_8b"}},
         {"model": {"name": "example/model-8b", "backend": "eager+1"}},
     ],
@@ -132,6 +134,16 @@ def test_records_that_differ_in_a_field_are_two_cases(changed: dict[str, Any]) -
     results = documents(parse_file("records.json", json.dumps(records).encode()))
     cases = {(each["benchmark"]["name"], each["job"]["config"]) for each in results}
     assert len(cases) == 2
+
+
+def test_paths_and_times_of_a_record_do_not_tell_cases_apart() -> None:
+    names = set()
+    for night in range(2):
+        extra = {"args": {"output_json": f"/tmp/{night}.json"}, "run_id": night}
+        changed = record("latency_ms", 1.0, benchmark={"name": "suite", "extra_info": extra})
+        [result] = documents(parse_file("record.json", json.dumps(changed).encode()))
+        names.add(result["benchmark"]["name"])
+    assert len(names) == 1
 
 
 def test_build_of_a_serving_record_is_its_torch() -> None:
