@@ -843,6 +843,8 @@ class ReceiptDocument(TypedDict):
     added: int
     # Number of results that were here already.
     known: int
+    # Where those of them are that are on another track or machine.
+    elsewhere: list[str]
     # Results that were not taken.
     refused: list[RefusalDocument]
     # Unknown metrics: number of values of each.

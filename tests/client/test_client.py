@@ -130,7 +130,13 @@ def test_results_are_posted_once(client: Client) -> None:
     first = client.post_results(results, machine="lab")
     second = client.post_results(results, dry_run=True)
     assert first["added"] == 2
-    assert second == {"added": 0, "known": 2, "refused": [], "left_out": {}}
+    assert second == {
+        "added": 0,
+        "known": 2,
+        "elsewhere": [],
+        "refused": [],
+        "left_out": {},
+    }
 
 
 def test_refusal_carries_the_sites_own_words(client: Client) -> None:

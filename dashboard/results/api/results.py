@@ -10,7 +10,7 @@ from pydantic import AfterValidator
 
 from dashboard.accounts.access import POST_RESULTS
 from dashboard.results.api.worker import read_body
-from dashboard.results.formats import Hints, parse_metric_mapping
+from dashboard.results.formats import Hints, parse_metric_mapping, parse_table
 from dashboard.results.services.import_existing import ImportSource
 from dashboard.results.services.imports import import_results
 from dashboard.ui.api.parameters import Moment, Name, Text
@@ -20,6 +20,12 @@ router = Router(tags=["results"])
 
 def _checked(text: str) -> str:
     parse_metric_mapping(text)
+    return text
+
+
+def _checked_table(text: str) -> str:
+    if text:
+        parse_table(text)
     return text
 
 
@@ -49,6 +55,10 @@ class ImportTarget(Schema):
         description="Which of our metrics one of theirs is: `Fwd Time (us)=latency_ms*0.001`.",
     )
 
+    map: Annotated[str, AfterValidator(_checked_table)] = Field(
+        "", max_length=4000, description="Of any other CSV or JSON: the mapping, as TOML."
+    )
+
 
 class Refusal(Schema):
     source: str = Field(description="Which file or line.")
@@ -60,6 +70,9 @@ class Taken(Schema):
 
     added: int = Field(description="Number of results that are new.")
     known: int = Field(description="Number of results that were here already.")
+    elsewhere: list[str] = Field(
+        description="Where those of them are that are on another track or machine."
+    )
     refused: list[Refusal] = Field(description="Results that were not taken.")
     left_out: dict[str, int] = Field(description="Unknown metrics: number of values of each.")
 
@@ -75,7 +88,13 @@ def post(request: HttpRequest, where: Query[ImportTarget]) -> dict[str, Any]:
         track=where.track,
         label=where.label,
         dry_run=where.dry_run,
-        hints=Hints(where.build, where.at, config=where.config, metrics=metrics),
+        hints=Hints(
+            where.build,
+            where.at,
+            config=where.config,
+            metrics=metrics,
+            table=parse_table(where.map) if where.map else None,
+        ),
     )
     if report.refused and not report.added and not report.existing:
         reasons = "; ".join(f"{source}: {reason}" for source, reason in report.refused[:5])
@@ -83,6 +102,10 @@ def post(request: HttpRequest, where: Query[ImportTarget]) -> dict[str, Any]:
     return {
         "added": report.added,
         "known": report.existing,
+        "elsewhere": [
+            f"{count} on track {track}, machine {machine}"
+            for (track, machine), count in report.elsewhere.items()
+        ],
         "refused": [{"source": source, "reason": reason} for source, reason in report.refused],
         "left_out": report.left_out,
     }

@@ -250,12 +250,14 @@ def test_result_is_imported_once(caller: Caller) -> None:
     assert posted(caller, body, "?machine=lab&judge=true").json() == {
         "added": 1,
         "known": 0,
+        "elsewhere": [],
         "refused": [],
         "left_out": {},
     }
     assert posted(caller, gzip.compress(body)).json() == {
         "added": 0,
         "known": 1,
+        "elsewhere": [],
         "refused": [],
         "left_out": {},
     }
@@ -289,6 +291,16 @@ def test_file_of_another_tool_is_imported_with_the_missing_fields(caller: Caller
     assert set(Job.objects.values_list("config__name", "run__build__label")) == {
         ("inductor", "2.13.0")
     }
+
+
+def test_own_numbers_are_imported_by_a_mapping_and_said_where_they_are(caller: Caller) -> None:
+    mapping = 'benchmark = "{model}"\nmetrics = [{name = "ms", metric = "latency_ms"}]'
+    query = {"file": "own.csv", "build": "2.13.0", "at": "2026-11-20", "map": mapping}
+    body = b"model,ms\nllama,20.1\n"
+    assert posted(caller, body, f"?{urlencode(query)}&machine=lab").json()["added"] == 1
+    again = posted(caller, body, f"?{urlencode(query)}&machine=lab&track=other").json()
+    assert again["elsewhere"] == ["1 on track import, machine lab"]
+    assert posted(caller, body, "?map=metrics").status_code == 422
 
 
 def test_csv_of_pytorch_is_imported_under_its_name(caller: Caller) -> None:
