@@ -69,12 +69,14 @@ class AccuracyVerdict:
     failures: what broke the rule.
     unjudged: what could not be decided, and why.
     outputs: name -> whether it is right; without those that are unjudged.
+    strides: outputs that lie in memory otherwise than eager's, which is no failure.
     """
 
     tensors: dict[str, dict[str, Any]]
     failures: list[str]
     unjudged: list[str] = field(default_factory=list)
     outputs: dict[str, bool] = field(default_factory=dict)
+    strides: list[str] = field(default_factory=list)
 
 
 def assess(
@@ -191,6 +193,8 @@ class _Assessment:
             self._fail(f"{name}: shape {tuple(output.shape)}, not {tuple(expected.shape)}")
         if eager is not None and output.dtype != eager.dtype:
             self._fail(f"{name}: {output.dtype}, not {eager.dtype}")
+        if eager is not None and _strides(output) != _strides(eager):
+            self.verdict.strides.append(f"{name}: {output.stride()}, eager's {eager.stride()}")
         if not is_continuous(expected):
             shares = [share_unequal(other, expected) for other in others]
             eager_share = max(shares, default=None)
@@ -304,6 +308,12 @@ class _Assessment:
         eager_drift = _loss_distance(self._eager, self._reference) if self._eager else None
         steps = len(self._reference.losses)
         self._compare("loss", drift, eager_drift, self._tolerance.loss, steps=steps)
+
+
+def _strides(tensor: Tensor) -> list[int]:
+    """Those that lead anywhere."""
+    sizes = zip(tensor.shape, tensor.stride(), strict=True)
+    return [stride for size, stride in sizes if size > 1]
 
 
 def _moves(moved: Tensor) -> bool:

@@ -78,9 +78,9 @@ def why_missed(cold: Document, warm: Document, counters: Mapping[str, float]) ->
         return "; ".join(warm["bypasses"])
     misses = [int(counters.get(name, 0)) for name in _MISSES]
     if misses[0]:
-        return f"misses: {misses[0]}; {_differing(cold['keys'], warm['keys'])}"
+        return f"{_differing(cold['keys'], warm['keys'])} (misses: {misses[0]})"
     if misses[1]:
-        return f"misses of AOTAutograd's cache: {misses[1]}; of Inductor's none"
+        return f"AOTAutograd's cache missed, Inductor's did not (misses: {misses[1]})"
     looked_up = any("cache_hit" in name for name in counters)
     return _OFF if warm["has_caches"] and not looked_up else ""
 
@@ -92,7 +92,7 @@ def _differing(cold: Sequence[Mapping[str, str]], warm: Sequence[Mapping[str, st
         differing = [{part for part, _ in key.items() ^ other.items()} for other in cold]
         parts |= min(differing, key=len, default=set())
     if not parts:
-        return "nothing was saved under these keys"
+        return "nothing was saved under its keys"
     more = f" and {len(parts) - _MOST_PARTS} more" if len(parts) > _MOST_PARTS else ""
     return (
         f"the key differs from the cold start's in {', '.join(sorted(parts)[:_MOST_PARTS])}{more}"

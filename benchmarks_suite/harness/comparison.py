@@ -163,6 +163,8 @@ class Comparison:
         if self._working_copy.has_dropout and not verdict.failures:
             self._check_dropout(verdict)
         report.verdict(self._result, verdict, self._reference_name, self._working_copy.training)
+        for text in verdict.strides[:5]:
+            self._result.mark("other_strides", text)
         self._reference = self._eager_run = None
         self._free()
 

@@ -35,6 +35,7 @@ LABELS: dict[str, str] = {
     "recompile_limit": "dynamo gave up compiling a function",
     "cache_missed": "caches not used",
     "no_cuda_graphs": "CUDA graphs not recorded",
+    "other_strides": "output with other strides than eager's",
     # what ended a job's sampling
     "budget": "the time budget",
     "target": "the precision aimed at",

@@ -32,7 +32,7 @@ def test_key_of_a_real_graph_differs_in_the_part_that_changed() -> None:
     first, second = collected["keys"]
     cold, warm = collected | {"keys": [first]}, collected | {"keys": [second]}
     why = cache_keys.why_missed(cold, warm, MISS)
-    assert why.startswith("misses: 1; the key differs from the cold start's in example_inputs[0]")
+    assert why.startswith("the key differs from the cold start's in example_inputs[0]")
 
 
 def cache(*keys: dict[str, str], bypasses: Sequence[str] = ()) -> dict[str, Any]:
@@ -53,9 +53,9 @@ FIRST, SECOND = {"gm": "a", "config": "c"}, {"gm": "b", "config": "d"}
         (
             cache(SECOND | {"config": "e"}),
             MISS,
-            "misses: 1; the key differs from the cold start's in config",
+            "the key differs from the cold start's in config (misses: 1)",
         ),
-        (cache(FIRST), MISS, "misses: 1; nothing was saved under these keys"),
+        (cache(FIRST), MISS, "nothing was saved under its keys (misses: 1)"),
         (cache(bypasses=[BYPASS]), {}, BYPASS),
     ],
 )

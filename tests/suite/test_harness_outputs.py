@@ -253,6 +253,14 @@ def test_wrong_second_output_is_named_next_to_a_right_first_one() -> None:
     assert verdict.failures == ["outputs[1]: 0.75, eager 0, allowed 0"]
 
 
+def test_other_strides_are_said_and_no_failure() -> None:
+    reference = Observed(torch.ones(4, 3))
+    turned = Observed(torch.ones(3, 4).T)
+    verdict = accuracy.assess(turned, reference, reference, tolerances.tolerance(torch.float32))
+    assert verdict.failures == []
+    assert verdict.strides == ["outputs: (1, 4), eager's (3, 1)"]
+
+
 @pytest.mark.parametrize("nothing", [None, (), {"count": 3}, torch.empty(0, 4)])
 def test_output_without_numbers_is_not_judged(nothing: Any) -> None:
     observed = Observed(first_tensor(nothing))

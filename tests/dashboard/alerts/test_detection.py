@@ -166,11 +166,14 @@ def test_a_case_that_brings_no_number_is_a_status_change_and_no_latency() -> Non
     assert Alert.objects.get().decision["words"] == ["pass", "timeout"]
 
 
-def test_graph_breaks_count_from_the_first_more() -> None:
-    measured([0.0] * 8, metric="graph_breaks")
-    measure({"graph_breaks": 2.0}, 8, build="2.14.0")
+@pytest.mark.parametrize(
+    ("metric", "what"), [("graph_breaks", "graph breaks"), ("outputs_wrong", "wrong outputs")]
+)
+def test_count_is_judged_from_the_first_more(metric: str, what: str) -> None:
+    measured([0.0] * 8, metric=metric)
+    measure({metric: 2.0}, 8, build="2.14.0")
     detection.detect_due()
-    expected = "mlp inference: 2 more graph breaks in inductor since 2.14.0"
+    expected = f"mlp inference: 2 more {what} in inductor since 2.14.0"
     assert Alert.objects.get().group.title == expected
 
 
