@@ -95,10 +95,11 @@ class ParsedFile:
     ) -> None:
         """Their metric `name` is our `key` of the case. Two that differ are both refused."""
         earlier = case.metrics.setdefault(key, value)
-        first = case.named.setdefault(key, f"{name} ({where})")
-        if earlier != value:
+        first, place = case.named.setdefault(key, (name, where))
+        if (first, earlier) != (name, value):
             case.unclear.add(key)
-            self.refuse(where, f"{name} would be {key} of {case.original}, as {first} is already")
+            why = f"{name} would be {key} of {case.original}, as {first} ({place}) is already"
+            self.refuse(where, why)
 
     def refuse_second_values(self) -> None:
         """Refuse cases of one identity and time that differ in a metric, with both places."""
@@ -175,7 +176,7 @@ class ForeignMeasurement:
     metrics: dict[str, MetricValue] = field(default_factory=dict)
     samples_ms: list[float] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
-    named: dict[str, str] = field(default_factory=dict)
+    named: dict[str, tuple[str, str]] = field(default_factory=dict)
     unclear: set[str] = field(default_factory=set)
 
     @property

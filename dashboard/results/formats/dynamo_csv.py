@@ -21,7 +21,7 @@ NEEDED = {"name", "batch_size"}
 NAME = re.compile(
     r"(?P<config>.+?)[_-](?P<suite>torchbench|huggingface|timm_models|timm)[_-]"
     r"(?P<dtype>(?:amp_)?[a-z0-9]+)[_-](?P<mode>training|inference)[_-]"
-    r"(?P<device>cuda|cpu|xpu|rocm)(?:[_-][a-z0-9_-]+?)??"
+    r"(?P<device>cuda|cpu|xpu|rocm)(?:[_-](?P<variant>[a-z0-9_-]+?))??"
     r"[_-](?P<kind>performance|accuracy)(?:[_-][a-z0-9_-]+)?\.csv(?:\.gz)?$"
 )
 NEWLINE = b"\n"
@@ -107,6 +107,7 @@ def _case(
         gpu=(hints.machine or run["device"]) if on_gpu else None,
         cpu=hints.machine or "unknown CPU",
         suite=run["suite"],
+        parameters={"variant": run["variant"]} if run["variant"] else {},
         settings={"suite": run["suite"]},
     )
 

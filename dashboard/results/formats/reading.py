@@ -44,28 +44,33 @@ def parse_file(
 
 def _parse(name: str, body: bytes, hints: Hints) -> ParsedFile:
     is_csv = name.endswith((".csv", ".csv.gz"))
-    if hints.table and (is_csv or body.lstrip()[:1] not in (b"{", b"[")):
+    assignment = ASSIGNMENT.match(body)
+    is_json = assignment or body.lstrip()[:1] in (b"{", b"[")
+    if hints.table and (is_csv or not is_json):
         return mapping.read(name, body.decode("utf-8-sig", errors="replace"), hints.table, hints)
     if dynamo_csv.matches(body):
         return dynamo_csv.read(name, body, hints)
     if is_csv:
         return ParsedFile(refused=[RefusedPart(name, OTHER_CSV)])
-    assignment = ASSIGNMENT.match(body)
     script = body[assignment.end() :].strip().removesuffix(b";") if assignment else body
     try:
         records = list(_decoded(name, script))
     except ValueError as error:
         return ParsedFile(refused=[RefusedPart(name, str(error))])
-    if not records:
-        return ParsedFile(refused=[RefusedPart(name, "it is empty")])
+    if hints.table:
+        return mapping.read(name, _value(records, hints.table), hints.table, hints)
     return _parse_json(name, records, hints)
+
+
+def _value(records: list[tuple[str, Any]], table: mapping.Table) -> Any:
+    """The value of a file; of JSON Lines their list, also of a single line."""
+    value = records[0][1]
+    is_line = table.rows.startswith("[]") and not isinstance(value, list)
+    return [each for _, each in records] if len(records) > 1 or is_line else value
 
 
 def _parse_json(name: str, records: list[tuple[str, Any]], hints: Hints) -> ParsedFile:
     value = records[0][1]
-    if hints.table:
-        lines = [record for _, record in records]
-        return mapping.read(name, lines if len(lines) > 1 else value, hints.table, hints)
     if v3.matches(value):
         if isinstance(value, list) and len(records) == 1:
             records = [(f"{name}, record {place}", each) for place, each in enumerate(value, 1)]

@@ -236,5 +236,5 @@ def _set_status(case: ForeignMeasurement, name: str, status: str, file: ParsedFi
             f"metric.extra_info.benchmark_values[0] is {status!r}: expected {', '.join(STATUSES)}"
         )
     case.status = STATUSES.get(status, status)
-    case.named[STATUS_METRIC] = name
+    case.named[STATUS_METRIC] = name, case.where
     case.message = "" if case.status == "pass" else f"the record says {status}"

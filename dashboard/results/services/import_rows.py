@@ -16,6 +16,7 @@ from dashboard.models import (
     Config,
     Environment,
     Job,
+    Machine,
     Purpose,
     Run,
     RunState,
@@ -24,6 +25,7 @@ from dashboard.models import (
 )
 from dashboard.results.core.result_format import ResultDocument
 from dashboard.results.core.sessions import Sessions, day_of
+from dashboard.results.formats import v3
 from dashboard.results.formats.documents import plain_word
 
 
@@ -81,14 +83,21 @@ class ImportRuns:
         self.place = track, machine
         self._machine, self._track, self._label = machine, track, label
         self._runs: dict[tuple[str, str, str], Run] = {}
+        self._machines: dict[str, Hardware] = {}
         self.sessions = Sessions()
 
     def run_of(self, result: ResultDocument) -> Run:
         name = self.sessions.name(result)
         session = "" if name == day_of(result.planned_at).isoformat() else name
-        key = build_label(result), self._machine or machine_of(result).key, session
+        described = str(result.environment["machine"])
+        if described not in self._machines:
+            self._machines[described] = machine_of(result)
+        machine = self._machines[described]
+        if self._machine:
+            machine = replace(machine, key=self._machine)
+        key = build_label(result), machine.key, session
         if key not in self._runs:
-            self._runs[key] = self._make(result, session)
+            self._runs[key] = self._make(result, machine, session)
         return self._runs[key]
 
     def clear(self) -> None:
@@ -105,10 +114,8 @@ class ImportRuns:
         runs = {job.run.pk: job.run for job in jobs}
         Run.objects.bulk_update(runs.values(), ["created_at", "finished_at"])
 
-    def _make(self, result: ResultDocument, session: str) -> Run:
-        build, machine = build_of(result), machine_of(result)
-        if self._machine:
-            machine = replace(machine, key=self._machine)
+    def _make(self, result: ResultDocument, machine: Hardware, session: str) -> Run:
+        build = build_of(result)
         # In one series with plain builds, variants would mislead
         track_key = f"{self._track}-variants" if build.variant else self._track
         new = {"label": "Imported results", "kind": Track.Kind.VERSIONS}
@@ -125,7 +132,11 @@ class ImportRuns:
 
 
 def machine_of(result: ResultDocument) -> Hardware:
-    """Named after its hardware; or as another tool's file names it."""
+    """Named after its hardware; or as another tool's file names it.
+
+    A name that loses letters as a key gets a digest, unless earlier imports know it without one; so
+    does the name of a runner, unless its results were filed under its hardware.
+    """
     machine = result.environment["machine"]
     of_hardware = hardware(gpu=machine.get("gpu"), cpu=machine["cpu"], cores=machine["cores"])
     name = machine.get("name", "")
@@ -134,23 +145,24 @@ def machine_of(result: ResultDocument) -> Hardware:
     key = own_key = machine_key(name)
     if own_key != name:
         own_key = f"{own_key[:51]}-{sha256(name.encode()).hexdigest()[:8]}"
-    for former in (key, of_hardware.key):
-        if former != own_key and goes_on(former, name, machine):
-            return replace(of_hardware, key=former)
-    return replace(of_hardware, key=own_key, label=name)
+    label = of_hardware.label if machine["cores"] > 1 else name
+    if Machine.objects.filter(key=own_key).exists():
+        return replace(of_hardware, key=own_key, label=label)
+    if own_key != key and _names(key) == {name}:
+        own_key = key
+    elif result.suite_version == v3.TOOL and _names(of_hardware.key, machine) - {name} == {None}:
+        own_key = of_hardware.key
+    return replace(of_hardware, key=own_key, label=label)
 
 
-def goes_on(key: str, name: str, described: Mapping[str, Any]) -> bool:
-    """Whether a machine named so is the one that earlier imports know under a key of fewer letters.
-
-    It is where its results name it, or where they have its hardware and no name at all.
-    """
-    names = Environment.objects.filter(
-        results__job__run__machine__key=key,
-        results__job__run__purpose=Purpose.IMPORT,
-        **{f"document__machine__{fact}": described.get(fact) for fact in ("cpu", "cores")},
-    ).values_list("document__machine__name", flat=True)
-    return set(names.distinct()) in ({name}, {None}, {name, None})
+def _names(key: str, described: Mapping[str, Any] | None = None) -> set[str | None]:
+    """Names that imported results of a machine, and of this hardware, have for it."""
+    where = {f"document__machine__{fact}": value for fact, value in (described or {}).items()}
+    environments = Environment.objects.filter(
+        results__job__run__machine__key=key, results__job__run__purpose=Purpose.IMPORT
+    )
+    same = environments.filter(**{fact: where[fact] for fact in where if "name" not in fact})
+    return set(same.values_list("document__machine__name", flat=True).distinct())
 
 
 def build_label(result: ResultDocument) -> str:

@@ -14,7 +14,7 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from dashboard.models import Benchmark, Config, Datum, Job, Machine, Series
+from dashboard.models import Benchmark, Config, Datum, Environment, Job, Machine, Series
 from dashboard.results.formats import Hints, parse_file
 from tests.builders.foreign_files import documents, reasons
 from tests.builders.importing import imported
@@ -159,6 +159,31 @@ def test_machine_is_the_runners_name(tmp_path: Path) -> None:
     assert Machine.objects.get().key == "gpu-box-1"
 
 
+def test_runner_goes_on_where_its_hardware_was_the_machine(tmp_path: Path) -> None:
+    runners = [{"name": "gpu-box-1", "type": "h100"}]
+    first, second, other = (
+        record("latency_ms", 1.0 + night, runners=runners, timestamp=DAY.timestamp() + night)
+        for night in range(3)
+    )
+    other["runners"] = [{"name": "gpu-box-2", "type": "h100"}]
+    imported(write(tmp_path, "a.json", first), "--machine=cpu-1c")
+    for environment in Environment.objects.all():
+        del environment.document["machine"]["name"]
+        environment.fingerprint = "0" * 16
+        environment.save()
+    for night in (second, other):
+        imported(write(tmp_path, "b.json", night))
+    machines = Series.objects.filter(metric="latency_ms").values_list("machine__key", "count")
+    assert set(machines) == {("cpu-1c", 2), ("gpu-box-2", 1)}
+
+
+def test_named_machine_is_not_that_of_its_hardware(tmp_path: Path) -> None:
+    runners = [{"type": "", "cpu_info": "CPU", "cpu_count": 4}]
+    imported(write(tmp_path, "a.json", record("latency_ms", 1.0, runners=runners)))
+    imported(write(tmp_path, "a-b.json", asv("py", 0.01)))
+    assert set(Machine.objects.values_list("key", flat=True)) == {"cpu-4c", "runner"}
+
+
 def test_record_without_a_runner_asks_for_the_machine() -> None:
     assert "give its key with the import (--machine)" in reasons(
         "r.json", json.dumps(record("latency_ms", 1.0, runners=[])), Hints()
@@ -172,6 +197,16 @@ def test_machines_that_differ_in_signs_are_two(names: tuple[str, str], tmp_path:
         file["params"]["machine"] = name
         imported(write(tmp_path, "a-b.json", file))
     assert Machine.objects.count() == 2
+
+
+def test_variant_in_a_csvs_name_tells_apart() -> None:
+    names = set()
+    for variant in ("", "_x86_zen", "_x86_spr"):
+        body = f"{HEADER}\ncpu,T5,2,2.01,58.9,38.5,0.92,1,1\n".encode()
+        name = CSV.replace("_performance", f"{variant}_performance")
+        [result] = documents(parse_file(name, body, Hints("2.12.0", DAY, "xeon")))
+        names.add(result["benchmark"]["name"])
+    assert len(names) == 3
 
 
 @pytest.mark.parametrize("option", ["--track=My track", "--machine=Büchse"])
