@@ -74,6 +74,12 @@ class CaseMeasurements:
     messages: dict[str, str] = field(default_factory=dict)
     widest: dict[str, float] = field(default_factory=dict)
 
+    def newest(self, metric: str) -> CaseSamples | None:
+        """All samples of the newest benchmark version; None where there are none."""
+        parts = self.samples.get(metric, [])
+        newest = max((part.version for part in parts), default=0)
+        return pool_samples([part for part in parts if part.version == newest]) if parts else None
+
 
 Side = Mapping[Key, CaseMeasurements]
 

@@ -10,13 +10,10 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from dashboard.comparisons.core import answer_sentences
 from dashboard.comparisons.core.candidate_verdicts import CandidateVerdicts, ModelVerdict
-from dashboard.comparisons.core.judgement import Finding
-from dashboard.comparisons.core.means import MetricMean, mean_name
+from dashboard.comparisons.core.means import mean_name
 from dashboard.comparisons.core.shortfall import MAX_REPEATS
 from dashboard.comparisons.core.tables import ComparisonRow
-from dashboard.comparisons.core.upgrade_groups import CaseGroup
 from dashboard.comparisons.core.upgrade_report import CaseKernels
 from dashboard.comparisons.selectors.case_jobs import CaseJobs
 from dashboard.comparisons.selectors.model_rows import ModelTable, Need
@@ -116,21 +113,6 @@ def models_of(of: CandidateVerdicts, word: SetVerdict) -> SafeString | str:
 
 
 @register.simple_tag
-def brief(of: MetricMean | None) -> SafeString | str:
-    """As `change`, in as few words as a table of many metrics bears."""
-    if of is None:
-        return "–"
-    number, _, ends = in_words(of.mean).text.partition(" (")
-    return format_html(
-        '<span class="change {}" title="{}"><span aria-hidden="true">{}</span> {}</span>',
-        TONES.get(of.verdict, "none"),
-        ends.rstrip(")") or of.verdict,
-        SIGNS[of.verdict],
-        number,
-    )
-
-
-@register.simple_tag
 def move(base: object, new: object) -> SafeString:
     """The question of a comparison, as a heading in which the two sides stand out."""
     before, between, after = (format_html('<span class="sides">{}</span>', words) for words in MOVE)
@@ -183,21 +165,9 @@ def _about(seconds: float | None) -> str:
 
 
 @register.filter
-def mean_of(group: CaseGroup, key: str) -> MetricMean | None:
-    """A group's mean in one metric."""
-    return group.mean_of(key)
-
-
-@register.filter
 def bare(of: Change | None) -> str:
     """A change in words without its interval, for columns that explain another one."""
     return short(of) if of else "–"
-
-
-@register.filter
-def named_briefly(finding: Finding) -> str:
-    """ "latency 3.1% slower"."""
-    return answer_sentences.brief(finding)
 
 
 @register.simple_tag

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
+from dashboard.accounts.selectors import starred_models
 from dashboard.comparisons.selectors.newest_release import newest_release
 from dashboard.language.metrics import METRICS, SUMMARY
 from dashboard.notifications.selectors import channels
@@ -14,6 +15,7 @@ from dashboard.overview.pages.last_look import last_look, remember
 from dashboard.overview.selectors import families, overview
 from dashboard.overview.selectors.attention import attention
 from dashboard.overview.selectors.changes import drawn_change, listed_alerts
+from dashboard.overview.selectors.release_map import release_map
 from dashboard.results.selectors import rollup
 from dashboard.results.selectors.build_order import newest_first
 from dashboard.runs.selectors import runs
@@ -72,6 +74,7 @@ def _results(request: HttpRequest, place: SeriesLocation) -> dict[str, Any]:
     config = parameters.one_of(request, "config", configs)
     return {
         "release": newest_release(place.machine.key),
+        "map": release_map(place.machine.key, starred_models.of_user(request.user.pk)),
         "configs": configs,
         "config": config,
         "families": families.read(place, builds, config),

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dashboard.comparisons.core.case_samples import CaseSamples, pool_samples
-from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key, Side
+from dashboard.comparisons.core.case_samples import CaseSamples
+from dashboard.comparisons.core.matching import ComparedCase, Key, Side
 from dashboard.comparisons.core.tables import ComparisonRow, Table
 from dashboard.judgement.changes import DECIDED
 from dashboard.judgement.words import SIGNS, graded, in_words
@@ -46,15 +46,6 @@ def version_rows(
     return rows
 
 
-def newest_samples(measured: CaseMeasurements, metric: str) -> CaseSamples | None:
-    """All samples of the newest benchmark version; None where there are none."""
-    parts = measured.samples.get(metric, [])
-    if not parts:
-        return None
-    newest = max(part.version for part in parts)
-    return pool_samples([part for part in parts if part.version == newest])
-
-
 def _column(side: Side, table: Table | None, metric: Metric) -> dict[Key, VersionCell]:
     """Of each case of the build its change, else its value, else how the build itself failed."""
     changes, reasons = {}, {}
@@ -65,7 +56,7 @@ def _column(side: Side, table: Table | None, metric: Metric) -> dict[Key, Versio
     for key, measured in side.items():
         statuses = sorted(measured.failures)
         failures, words = ", ".join(statuses), ", ".join(map(label, statuses))
-        samples = newest_samples(measured, metric.key)
+        samples = measured.newest(metric.key)
         if key in changes:
             cells[key] = _change_cell(changes[key], failures)
         elif samples:

@@ -9,7 +9,6 @@ from dashboard.comparisons.core.matching import CaseMeasurements, Side
 from dashboard.comparisons.selectors.versions import SideSource, by_build
 from dashboard.models import Benchmark, Run, TorchBuild
 from dashboard.trends.core.release_lines import Release, ReleaseLine, measured_labels
-from dashboard.trends.core.version_matrix import newest_samples
 
 
 def release_lines(
@@ -32,7 +31,7 @@ def release_lines(
 
 def _release(build: str, measured: CaseMeasurements, metric: str) -> Release:
     status = ", ".join(sorted(measured.failures))
-    samples = newest_samples(measured, metric)
+    samples = measured.newest(metric)
     if samples is None:
         return Release(build, None, status=status)
     return Release(build, samples.level, samples.job, status, samples.version)

@@ -1,0 +1,59 @@
+"""The map of a machine's releases: each cell is what the comparison of the two builds says."""
+
+import re
+from html import unescape
+
+import pytest
+from django.test import Client
+
+from dashboard.comparisons.core.upgrade_groups import build_report
+from dashboard.overview.core.release_map import FIRST, MapCell, map_rows, on_axis
+from tests.builders.compared import latency
+from tests.builders.reading import text
+
+BUILDS = ("2.11.0", "2.13.0", "2.14.1")
+SLOW = [2.2, 2.21, 2.19]
+FAST = [2.0, 2.01, 1.99]
+
+
+def test_cell_has_the_number_of_the_comparison_that_it_leads_to(
+    two_releases: None, reader: Client
+) -> None:
+    page = reader.get("/?machine=h100")
+    rows = page.context["map"].rows
+    compared = reader.get("/compare/?base=2.11.0%2Bcu130&new=2.13.0%2Bcu130&machine=h100")
+    groups = {(each.name, each.mode): each for each in compared.context["report"].models}
+    cells = [(row, cell) for row in rows for cell in row.changes]
+    assert cells
+    for row, cell in [each for each in cells if each[1].change]:
+        means = groups[row.name, row.mode].means
+        assert (cell.change, cell.verdict) in [(mean.mean, mean.verdict) for mean in means]
+    links = re.findall(r'class="cell[^"]*" href="([^"]+)#models"', page.content.decode())
+    assert len(links) == len(cells)
+    assert cells[0][0].name in text(reader, unescape(links[0]))
+
+
+def test_build_that_did_not_measure_a_model_is_passed_over_and_named() -> None:
+    sides = [latency(values=FAST), {}, latency(values=SLOW)]
+    [row], alone = map_rows(BUILDS, sides, lambda a, b: build_report(sides[a], sides[b]))
+    first, between, cell = row.cells
+    assert (first, between, alone) == (FIRST, None, 0)
+    assert isinstance(cell, MapCell)
+    assert "not measured on 2.13.0" in cell.about
+    assert row.levels[1] is None
+
+
+def test_model_of_one_build_alone_is_counted() -> None:
+    sides = [latency(values=FAST), {}]
+    assert map_rows(BUILDS[:2], sides, lambda a, b: build_report(sides[a], sides[b])) == ([], 1)
+
+
+@pytest.mark.parametrize(("percent", "place"), [(0, 0), (-50, -1), (50, 1), (400, 1)])
+def test_axis_ends_at_fifty_percent(percent: float, place: float) -> None:
+    assert on_axis(percent) == pytest.approx(place)
+
+
+def test_axis_rises_without_a_step() -> None:
+    places = [on_axis(percent / 10) for percent in range(-600, 601)]
+    assert places == sorted(places)
+    assert max(b - a for a, b in zip(places, places[1:], strict=False)) < 0.02
