@@ -1,5 +1,6 @@
 """The map of a machine's releases: each cell is what the comparison of the two builds says."""
 
+import itertools
 import re
 from html import unescape
 
@@ -56,4 +57,4 @@ def test_axis_ends_at_fifty_percent(percent: float, place: float) -> None:
 def test_axis_rises_without_a_step() -> None:
     places = [on_axis(percent / 10) for percent in range(-600, 601)]
     assert places == sorted(places)
-    assert max(b - a for a, b in zip(places, places[1:], strict=False)) < 0.02
+    assert max(b - a for a, b in itertools.pairwise(places)) < 0.02
