@@ -1,10 +1,11 @@
 """How the newest release does against an older one (side_choice.py)."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from dashboard.comparisons.core.upgrade_groups import UpgradeReport
-from dashboard.comparisons.selectors.measured_builds import measured_builds
+from dashboard.comparisons.selectors.measured_builds import MeasuredBuild
 from dashboard.comparisons.selectors.side_choice import (
     Choice,
     NotMeasuredError,
@@ -30,16 +31,25 @@ class NewestRelease:
         return urlencode({"base": base["build"], "new": new["build"], "machine": new["machine"]})
 
 
-def newest_release(machine: str) -> NewestRelease | None:
-    """On that machine; None where it measured fewer than two builds. Eleven queries at most."""
+def newest_release(
+    machine: str,
+    measured: Sequence[MeasuredBuild],
+    report_of: Callable[[Choice], UpgradeReport | None] | None = None,
+) -> NewestRelease | None:
+    """On that machine, of these builds; None where it measured fewer than two. Ten queries at most.
+
+    report_of: a report that is there already; of None it is read.
+    """
     side = RequestedSide("", machine, "", "")
     # Not release candidates, which candidates.py compares
-    released = [build for build in measured_builds() if build.channel != TorchBuild.Channel.TEST]
+    released = [build for build in measured if build.channel != TorchBuild.Channel.TEST]
     try:
         choice = choose_sides(side, side, released)
     except NotMeasuredError:
         return None
     if choice is None:
         return None
-    report = stored_report(choice, METRICS["latency_ms"], any_libraries=False).report
+    report = report_of(choice) if report_of else None
+    if report is None:
+        report = stored_report(choice, METRICS["latency_ms"], any_libraries=False).report
     return NewestRelease(choice, report)

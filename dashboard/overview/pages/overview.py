@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
-from dashboard.accounts.selectors import starred_models
+from dashboard.comparisons.selectors.measured_builds import measured_builds
 from dashboard.comparisons.selectors.newest_release import newest_release
 from dashboard.language.metrics import METRICS, SUMMARY
 from dashboard.notifications.selectors import channels
@@ -72,9 +72,11 @@ def active(request: HttpRequest) -> HttpResponse:
 def _results(request: HttpRequest, place: SeriesLocation) -> dict[str, Any]:
     configs, builds = families.configs(), newest_first(place)
     config = parameters.one_of(request, "config", configs)
+    machine, measured = place.machine.key, measured_builds()
+    shown = release_map(machine, measured, request.user.pk)
     return {
-        "release": newest_release(place.machine.key),
-        "map": release_map(place.machine.key, starred_models.of_user(request.user.pk)),
+        "release": newest_release(machine, measured, shown.report_of if shown else None),
+        "map": shown,
         "configs": configs,
         "config": config,
         "families": families.read(place, builds, config),

@@ -108,7 +108,7 @@ def show(request: HttpRequest) -> HttpResponse:
             {build.machine_key for build in [*visible(measured), selection.machine]}
         ),
         "metrics": comparable_metrics(selection.machine.device_kind),
-        "release": newest_release(selection.machine.machine_key),
+        "release": newest_release(selection.machine.machine_key, measured),
         "candidates": candidates.rows(selection.machine.machine_key),
         "candidate_meaning": WHAT_IT_MEANS,
         "query": f"machine={selection.machine.machine_key}&metric={selection.metric.key}",

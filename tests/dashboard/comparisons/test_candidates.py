@@ -25,6 +25,7 @@ from dashboard.comparisons.core.candidate_verdicts import NOT_COMPILED, verdicts
 from dashboard.comparisons.core.matching import Side
 from dashboard.comparisons.core.upgrade_groups import build_report
 from dashboard.comparisons.selectors import candidates as read
+from dashboard.comparisons.selectors.measured_builds import measured_builds
 from dashboard.comparisons.selectors.newest_release import newest_release
 from dashboard.comparisons.services import candidates
 from dashboard.comparisons.services.comparisons import measure_more
@@ -313,7 +314,7 @@ def test_candidate_that_is_being_measured_has_no_verdict_yet() -> None:
 
 def test_candidate_is_not_the_newest_release() -> None:
     ended(2.4)
-    assert newest_release("cpu-2c") is None
+    assert newest_release("cpu-2c", measured_builds()) is None
 
 
 def test_listing_marks_comparisons_of_candidates(reader: Client) -> None:

@@ -178,7 +178,7 @@ def test_overview_begins_with_the_verdict_of_the_newest_release(
 
 @pytest.mark.django_db
 def test_newest_release_of_a_machine_that_measured_nothing_is_none() -> None:
-    assert newest_release("nowhere") is None
+    assert newest_release("nowhere", []) is None
 
 
 @pytest.mark.django_db
