@@ -114,6 +114,7 @@ class DeleteForm(forms.Form):
         widget=UnfoldAdminSelectWidget,
         help_text="Its results are deleted; so are series and alerts that have no others.",
     )
+    sure = forms.BooleanField(label="Delete them for good", widget=UnfoldBooleanWidget)
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

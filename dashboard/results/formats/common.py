@@ -1,10 +1,12 @@
 """Measured cases, as every format is read into them, and what of a file was refused and why."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dashboard.language.metrics import STATUS_METRIC
@@ -36,6 +38,20 @@ STATUSES = {
 }
 
 
+@cache
+def pattern(text: str) -> re.Pattern[str]:
+    """`*` is anything, {config} too, under that name."""
+    parts = re.split(r"(\*|\{[a-z_]+\})", text)
+    for place, part in enumerate(parts):
+        if part == "*":
+            parts[place] = ".*"
+        elif place % 2:
+            parts[place] = f"(?P<{part[1:-1]}>.+)"
+        else:
+            parts[place] = re.escape(part)
+    return re.compile("".join(parts), re.DOTALL)
+
+
 @dataclass(frozen=True, slots=True)
 class Hints:
     """What the person who imports says, where a file does not.
@@ -50,6 +66,13 @@ class Hints:
     config: str = ""
     metrics: Mapping[str, tuple[str, float]] = field(default_factory=dict)
     table: "Table | None" = None
+
+    def metric_of(self, name: str) -> tuple[str, float] | None:
+        """What a person says of a metric, by its name or a pattern."""
+        for theirs, ours in self.metrics.items():
+            if theirs == name or pattern(theirs).fullmatch(name):
+                return ours
+        return None
 
 
 NO_HINTS = Hints()

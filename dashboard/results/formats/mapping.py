@@ -5,7 +5,6 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
 from typing import Any
 
 from dashboard.catalog.core.plan import require_known
@@ -18,6 +17,7 @@ from dashboard.results.formats.common import (
     Hints,
     MetricValue,
     ParsedFile,
+    pattern,
 )
 from dashboard.results.formats.fields import Malformed
 from dashboard.results.formats.records import csv_records, json_records
@@ -169,7 +169,7 @@ def _values(
     for name, column in columns:
         unit = str(record.get("unit") or "")
         for rule in [*_rules_of(hints, unit), *table.rules]:
-            match = _pattern(rule.name).fullmatch(name)
+            match = pattern(rule.name).fullmatch(name)
             is_left = "{" in rule.unit and not converts(text_of(rule.unit, record), rule.key)
             if not match or not _has(record, rule.only) or (is_left and rule.metric):
                 continue
@@ -187,20 +187,6 @@ def _rules_of(hints: Hints, unit: str) -> Iterator[Rule]:
         has_unit = converts(unit, key)
         name = "*" if theirs == unit else theirs
         yield Rule(name, key, unit=unit, factor=0.0 if factor == 1 and has_unit else factor)
-
-
-@cache
-def _pattern(text: str) -> re.Pattern[str]:
-    """`*` is anything, {config} too, under that name."""
-    parts = re.split(r"(\*|\{[a-z_]+\})", text)
-    for place, part in enumerate(parts):
-        if part == "*":
-            parts[place] = ".*"
-        elif place % 2:
-            parts[place] = f"(?P<{part[1:-1]}>.+)"
-        else:
-            parts[place] = re.escape(part)
-    return re.compile("".join(parts), re.DOTALL)
 
 
 def _amount(number: Any, rule: Rule, unit: str, field_name: str) -> float:

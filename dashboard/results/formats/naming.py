@@ -38,7 +38,7 @@ def our_metric(
     difference that compilation_latency is where it is not above 0, and for memory on a CPU: there
     the runners write percent times the machine's memory. Raises Malformed: a negative number.
     """
-    key, factor = hints.metrics.get(name) or (METRICS_OF.get(name, name), 1.0)
+    key, factor = hints.metric_of(name) or (METRICS_OF.get(name, name), 1.0)
     is_zero = value == 0 and (key in POSITIVE or name in MEMORY)
     is_difference = name == "compilation_latency" and value <= 0
     if key not in METRICS or is_zero or is_difference or (on_cpu and name in MEMORY):

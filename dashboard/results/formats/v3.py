@@ -212,7 +212,7 @@ def _add_metric(
     key, value = entry
     file.add_metric(case, where, name, key, value)
     if key == "latency_ms" and len(numbers) > 1:
-        _, factor = hints.metrics.get(name, ("", 1.0))
+        _, factor = hints.metric_of(name) or ("", 1.0)
         case.samples_ms = [number * factor for number in numbers]
 
 

@@ -362,5 +362,8 @@ def test_import_is_deleted_in_the_admin(tmp_path: Path, admin_client: Client) ->
     imported(write(tmp_path, "data.json", data_js({"Go": [("Append", 5000, "ns/op")]})))
     address = reverse("import_results")
     assert "1 result, track import, machine github-actions" in admin_client.get(address).text
-    admin_client.post(address, {"what": Job.objects.get().run_id})
+    import_run = {"what": Job.objects.get().run_id}
+    admin_client.post(address, import_run)
+    assert Job.objects.exists()
+    admin_client.post(address, {**import_run, "sure": "on"})
     assert not Job.objects.exists()

@@ -65,9 +65,8 @@ def test_unnamed_metric_is_left_out_and_named_metric_is_scaled() -> None:
     record["metric"] = {"name": "latency", "benchmark_values": [3000, 1000, 2000]}
     body = json.dumps(record).encode()
     assert parse_file("v3.json", body).left_out == {"latency": 1}
-    file = parse_file(
-        "v3.json", body, Hints(metrics=dict([parse_metric_mapping("latency=latency_ms*0.001")]))
-    )
+    hints = Hints(metrics=dict([parse_metric_mapping("lat*=latency_ms*0.001")]))
+    file = parse_file("v3.json", body, hints)
     result = parse_result(file.documents[0][1])
     assert result.metrics["latency_ms"].value == 2.0
     assert list(result.arms[0].values) == [3.0, 1.0, 2.0]
