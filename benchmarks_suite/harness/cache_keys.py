@@ -74,8 +74,8 @@ def why_missed(cold: Document, warm: Document, counters: Mapping[str, float]) ->
 
     cold, warm: their ``CacheKeys.document()``. counters: torch_versions.counters() of the warm one.
     """
-    if warm["bypasses"]:
-        return "; ".join(warm["bypasses"])
+    if warm["bypasses"]:  # the cold start has said so
+        return ""
     misses = [int(counters.get(name, 0)) for name in _MISSES]
     if misses[0]:
         return f"{_differing(cold['keys'], warm['keys'])} (misses: {misses[0]})"

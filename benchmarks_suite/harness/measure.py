@@ -48,7 +48,7 @@ from benchmarks_suite.harness import (
     ranks,
     records,
     report,
-    report_cached,
+    report_compiler,
     start,
     starts,
     warm_imports,
@@ -205,7 +205,7 @@ def _run_starts(
         answers[kind] = processes.run(kind)
         report.start(result, kind, answers[kind])
         if kind == "warm":
-            report_cached.warm(result, answers["cold"], answers[kind])
+            report_compiler.warm(result, answers["cold"], answers[kind])
         if kind == "cold" and answers[kind]["status"] != "pass":
             break
     return answers

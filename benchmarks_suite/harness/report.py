@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from benchmarks_suite.harness import (
     absence,
     diagnostic_start,
+    report_compiler,
     report_requested,
     startup,
     statistics,
@@ -146,10 +147,7 @@ def compiler_facts(result: Result, facts: Document) -> None:
     code_bytes = facts.get("code_bytes")
     code_kb = None if code_bytes is None else code_bytes / 1e3
     _measured_or_missing(result, "generated_code_kb", code_kb, "the compiler wrote no code")
-    for text in facts.get("recompile_limits", ()):
-        result.mark("recompile_limit", text)
-    for text in facts.get("cudagraph_skips", ())[:5]:
-        result.mark("no_cuda_graphs", text)
+    report_compiler.not_done(result, facts)
     section = {key: facts[key] for key in _KEPT if key in facts}
     section["recompiles"] = (recompiles or [])[:1000]
     result.sections["compile"] = section

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks_suite.harness import cache_keys, report_cached
+from benchmarks_suite.harness import cache_keys, report_compiler
 from benchmarks_suite.harness.job import parse
 from benchmarks_suite.harness.result import Result
 from tests.builders.fresh_process import in_fresh_process
@@ -56,7 +56,7 @@ FIRST, SECOND = {"gm": "a", "config": "c"}, {"gm": "b", "config": "d"}
             "the key differs from the cold start's in config (misses: 1)",
         ),
         (cache(FIRST), MISS, "nothing was saved under its keys (misses: 1)"),
-        (cache(bypasses=[BYPASS]), {}, BYPASS),
+        (cache(bypasses=[BYPASS]), {}, ""),
     ],
 )
 def test_missed_cache_has_its_reason(
@@ -73,8 +73,8 @@ def warm_answer(value: float, low: float | None, high: float | None) -> dict[str
 
 def test_step_after_a_cached_compile_is_next_to_the_one_after_a_fresh_one() -> None:
     result = Result(JOB)
-    report_cached.warm(result, warm_answer(2.0, 1.9, 2.1), warm_answer(3.0, None, None))
+    report_compiler.warm(result, warm_answer(2.0, 1.9, 2.1), warm_answer(3.0, None, None))
     assert result.metrics["cached_step_ratio"]["value"] == 1.5
-    report_cached.warm(result, warm_answer(2.0, 1.5, 2.5), warm_answer(3.0, 2.5, 3.0))
+    report_compiler.warm(result, warm_answer(2.0, 1.5, 2.5), warm_answer(3.0, 2.5, 3.0))
     assert result.metrics["cached_step_ratio"]["low"] == 1.0
     assert result.metrics["cached_step_ratio"]["high"] == 2.0

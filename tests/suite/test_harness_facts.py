@@ -351,11 +351,16 @@ def test_function_that_dynamo_gives_up_is_named_with_its_limit_and_guard() -> No
 def test_what_the_compiler_did_not_do_is_marked(job: Job) -> None:
     result = Result(job)
     facts: dict[str, Any] = {"graph_breaks": [], "recompiles": [], "counters": {}}
-    given_up = {"recompile_limits": ["'twice' runs in eager since"], "cudagraph_skips": ["cpu"]}
+    given_up = {
+        "recompile_limits": ["'twice' runs in eager since"],
+        "cudagraph_skips": ["cpu"],
+        "cache": {"bypasses": ["Bypassing FX Graph Cache"]},
+    }
     for _ in range(2):
         report.compiler_facts(result, facts | given_up)
     marks = [(mark["kind"], mark["detail"]) for mark in result.marks]
     assert marks == [
         ("recompile_limit", "'twice' runs in eager since"),
         ("no_cuda_graphs", "cpu"),
+        ("cache_missed", "Bypassing FX Graph Cache"),
     ]

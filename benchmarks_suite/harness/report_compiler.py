@@ -1,8 +1,20 @@
-"""What a warm start says next to the cold one: was anything compiled again, is its code as fast?"""
+"""What a compile did not do, and what a warm start says next to the cold one."""
 
 from benchmarks_suite.harness import cache_keys
 from benchmarks_suite.harness.contract import Document
 from benchmarks_suite.harness.result import Result
+
+
+def not_done(result: Result, facts: Document) -> None:
+    """Marks of what the compiler left undone in the cold start, or ahead. facts: its answer's."""
+    not_done = {
+        "recompile_limit": facts.get("recompile_limits", ()),
+        "no_cuda_graphs": facts.get("cudagraph_skips", ()),
+        "cache_missed": facts.get("cache", {}).get("bypasses", ()),
+    }
+    for kind, texts in not_done.items():
+        for text in texts[:5]:
+            result.mark(kind, text)
 
 
 def warm(result: Result, cold: Document, warm: Document) -> None:
