@@ -5,9 +5,13 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
+import jsonschema_rs
+
 from dashboard.catalog.core.plan import require_known
+from dashboard.language.contracts import Refused, check_schema
 from dashboard.language.metrics import HIGHER, LOWER, METRICS
 from dashboard.results.formats import fields
 from dashboard.results.formats.common import (
@@ -81,16 +85,39 @@ def parse_table(text: str) -> Table:
     """A mapping as TOML. Raises ValueError."""
     try:
         document = tomllib.loads(text)
-        rules = [Rule(**rule) for rule in document.pop("metrics", [])]
-        texts = {key: str(document.pop(key)) for key in TEXTS & document.keys()}
-        table = Table(rules, texts, **document)
-    except (TypeError, AttributeError, tomllib.TOMLDecodeError) as error:
-        known = ", ".join(sorted(TEXTS | {"rows", "parameters", "only", "repeats", "metrics"}))
-        raise ValueError(f"the mapping cannot be read: {error}. It has {known}") from None
-    if not rules:
-        raise ValueError("the mapping has no [[metrics]]: say which column is what")
+        check_schema(document, _validator(), "mapping")
+        rules = [Rule(**rule) for rule in document.pop("metrics")]
+        for rule in rules:
+            pattern(rule.name)
+    except (Refused, re.error, tomllib.TOMLDecodeError) as error:
+        raise ValueError(f"the mapping cannot be read: {error}") from None
     require_known("metric", [rule.key for rule in rules], list(METRICS))
-    return table
+    texts = {key: document.pop(key) for key in TEXTS & document.keys()}
+    return Table(rules, texts, **document)
+
+
+@cache
+def _validator() -> jsonschema_rs.Draft202012Validator:
+    text: Document = {"type": "string"}
+    columns: Document = {"type": "object", "additionalProperties": text}
+    rule = dict.fromkeys(("name", "metric", "unit", "samples"), text)
+    rule |= {"factor": {"type": "number"}, "higher_is_better": {"type": "boolean"}, "only": columns}
+    rules: Document = {"type": "object", "additionalProperties": False, "properties": rule}
+    table = dict.fromkeys((*TEXTS, "rows"), text)
+    table |= {
+        "metrics": {"type": "array", "minItems": 1, "items": rules},
+        "parameters": {"type": "array", "items": text},
+        "repeats": {"type": "boolean"},
+        "only": columns,
+    }
+    return jsonschema_rs.Draft202012Validator(
+        {
+            "type": "object",
+            "required": ["metrics"],
+            "additionalProperties": False,
+            "properties": table,
+        }
+    )
 
 
 def read(name: str, value: Any, table: Table, hints: Hints) -> ParsedFile:

@@ -271,13 +271,18 @@ def test_time_without_a_zone_is_utc_and_at_is_taken(at: datetime | None, started
     assert result["started_at"].startswith(started)
 
 
-def test_asv_of_version_1_and_of_2013_is_read() -> None:
+def test_asv_of_version_1_and_of_2013_is_imported(tmp_path: Path, reader: Client) -> None:
     file = asv("", 0.01) | {"version": 1, "date": 1386688801000}
     del file["env_name"], file["result_columns"]
     file["results"] = {"time_a": 0.5, "time_b": {"result": [0.1, 0.2], "params": [["1", "2"]]}}
-    results = documents(parse_file("runner/0a1b2c3d-py2.7.json", json.dumps(file).encode()))
-    assert len(results) == 3
-    assert {result["job"]["imported"]["config"] for result in results} == {"py2.7"}
+    imported(write(tmp_path, "0a1b2c3d-py2.7.json", file))
+    assert latencies() == {
+        ("time_a", "py2.7"): [500.0],
+        ("time_b[1]", "py2.7"): [100.0],
+        ("time_b[2]", "py2.7"): [200.0],
+    }
+    name = Benchmark.objects.get(original="time_a").name
+    assert reader.get(reverse("series", args=[name])).status_code == 200
 
 
 # --- Again

@@ -200,7 +200,9 @@ def test_pattern_of_names_says_what_a_history_measures() -> None:
     [
         ("benchmark =", "cannot be read"),
         ('bencmark = "a"\nmetrics = [{}]', "bencmark"),
-        ('benchmark = "a"', "has no [[metrics]]"),
+        ('benchmark = "a"', '"metrics" is a required property'),
+        ("metrics = [{factor = 'x'}]", "is not of type"),
+        ("metrics = [{name = '{config}{config}'}]", "redefinition of group name"),
         ('metrics = [{metric = "latency"}]', "Did you mean latency_ms"),
     ],
 )
