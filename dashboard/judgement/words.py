@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
-from dashboard.judgement.changes import Answer, Change, Grade, SetVerdict
+from dashboard.judgement.changes import Change, Grade, SetVerdict
 from dashboard.language import wording
-from dashboard.language.wording import Tone, ValueChange
+from dashboard.language.wording import Tone, ValueChange, plural
 
 ORDER: tuple[SetVerdict, ...] = ("worse", "mixed", "better", "unclear", "same")
 """What needs a decision comes first."""
@@ -34,6 +34,16 @@ def short(change: Change) -> str:
     return in_words(change).text.partition(" (")[0]
 
 
+def evidence(change: Change) -> str:
+    """The interval, where one is known, and the pairs: "45.4 to 46.0%, 2 pairs"."""
+    ends = in_words(change).text.partition(" (")[2].rstrip(")")
+    if change.basis == "pairs":
+        basis = plural(change.pairs, "pair") if change.pairs else ""
+    else:
+        basis = "by its trend" if change.basis == "trend" else "not measured in turn"
+    return ", ".join(filter(None, (ends, basis)))
+
+
 class Graded(Protocol):
     @property
     def verdict(self) -> SetVerdict: ...
@@ -46,9 +56,8 @@ def graded(of: Graded) -> str:
     return f"{of.verdict}, {of.grade}" if of.grade else of.verdict
 
 
-def counted(answer: Answer) -> str:
-    """ "1 worse, 3 better, 12 same"; empty of nothing."""
-    counts = {str(word): count for word, count in answer.counts.items()}
+def counted(counts: Mapping[Any, int]) -> str:
+    """ "1 worse, 3 better, 12 same"; empty of nothing. counts: by verdict."""
     return ", ".join(f"{counts[word]} {word}" for word in ORDER if counts.get(word))
 
 

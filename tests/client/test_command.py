@@ -116,7 +116,7 @@ def test_compare_reports_what_changed(compilewatch: RunCommand) -> None:
     with measured_meanwhile({comparisons.BASE: 2.0, comparisons.NEW: 1.8}):
         result = compilewatch(*COMPARE, "--repeats", "3")
     assert result.code == 0
-    assert "Better, certain. Better: " in result.out
+    assert "Better, certain. mlp inference: latency" in result.out
     assert "10.0% faster" in result.out
     assert "-10.0%" in result.out
 

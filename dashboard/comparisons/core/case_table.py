@@ -2,13 +2,13 @@
 Pure.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dashboard.comparisons.core.matching import Side
 from dashboard.comparisons.core.tables import ComparisonRow, Table, compare
-from dashboard.comparisons.core.upgrade_groups import UpgradeReport, build_report
+from dashboard.comparisons.core.upgrade_groups import CaseGroup, UpgradeReport, build_report
 from dashboard.judgement.changes import DECIDED, Change, Verdict
 from dashboard.language.metrics import Metric
 
@@ -119,9 +119,9 @@ def axis_reach(rows: Sequence[ComparisonRow]) -> float:
     return reach_of([row.change for row in rows])
 
 
-def model_reach(report: UpgradeReport) -> float:
-    """Percent at the ends of the axis of all models' steps."""
-    means = [group.mean_of(key) for group in report.models for key in ("latency_ms", "device_ms")]
+def model_reach(models: Iterable[CaseGroup]) -> float:
+    """Percent at the ends of the axis of these models' steps."""
+    means = [group.mean_of(key) for group in models for key in ("latency_ms", "device_ms")]
     return reach_of([mean.mean for mean in means if mean])
 
 

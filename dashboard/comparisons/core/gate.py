@@ -149,7 +149,7 @@ def _more_pairs(gate: Gate) -> str:
 
 def sentence(gate: Gate) -> str:
     """The answer in a line."""
-    counts = counted(gate.judgement.answer)
+    counts = counted(gate.judgement.answer.counts)
     answer = f"{_TITLES[gate.exit_code].capitalize()}: {counts or 'nothing was compared'}."
     return f"{answer} {bound_sentence(gate.judgement)}".rstrip()
 

@@ -5,7 +5,11 @@ family and mode. Pure.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from dashboard.comparisons.core.answer_sentences import deciding_change, sentences_of
+from dashboard.comparisons.core.answer_sentences import (
+    deciding_change,
+    headline,
+    sentences_of,
+)
 from dashboard.comparisons.core.judgement import (
     JUDGED_METRICS,
     PART_METRICS,
@@ -38,8 +42,8 @@ class CaseGroup:
     """Some of the cases: of one model in one mode, of one family in one mode, or all.
 
     Training and inference are never averaged: what helps one may cost the other.
-    sentences: what explains its answer, the weightiest first, and what changed without a part in
-        it. compile_calls: None where they were not counted.
+    sentences: what explains its answer, the weightiest first. Of a model, also what changed without
+        a part in it. compile_calls: None where they were not counted.
     """
 
     name: str
@@ -120,9 +124,14 @@ def build_report(
         unjudged[key] = compare(base, new, METRICS[key], any_libraries=any_libraries)
     cases = {measured.case for measured in (*base.values(), *new.values())}
     in_order = sorted(cases, key=lambda case: case.place)
+    models = _groups(judgement, unjudged, in_order, lambda case: (case.model, case.mode))
+    by_title = {group.title: group.judgement for group in models if group.answers}
     return UpgradeReport(
-        _group(("all", ""), judgement, unjudged),
-        models=_groups(judgement, unjudged, in_order, lambda case: (case.model, case.mode)),
+        replace(
+            _group(("all", ""), judgement, unjudged),
+            sentences=tuple(headline(by_title, judgement)),
+        ),
+        models=models,
         families=_groups(judgement, unjudged, in_order, lambda case: (case.family, case.mode)),
     )
 

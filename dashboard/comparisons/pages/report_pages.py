@@ -26,15 +26,22 @@ from dashboard.comparisons.core.upgrade_groups import UpgradeReport
 from dashboard.comparisons.core.upgrade_report import CaseKernels, ReportSubject
 from dashboard.comparisons.selectors import case_kernels
 from dashboard.comparisons.selectors.case_jobs import jobs_of_cases
-from dashboard.comparisons.selectors.model_rows import ModelRow, ModelTable, model_table
+from dashboard.comparisons.selectors.model_rows import (
+    ModelRow,
+    ModelTable,
+    MoreRuns,
+    model_table,
+    more_runs,
+)
 from dashboard.comparisons.selectors.versions import MeasuredSide
+from dashboard.judgement.changes import SetVerdict
+from dashboard.judgement.words import ORDER
 from dashboard.language.metrics import METRICS, Metric
 from dashboard.results.core.kernel_profile import EXPLAINED_METRICS
 from dashboard.ui.pages import parameters
 
 _MAX_ROWS = 40
-# Models without any interval; more of them give way to those that have one
-_MAX_WITHOUT_INTERVAL = 5
+Fold = tuple[SetVerdict, list[ModelRow], MoreRuns | None]
 _CONTENT_TYPES = {
     "csv": "text/csv; charset=utf-8",
     "md": "text/markdown; charset=utf-8",
@@ -70,14 +77,14 @@ def context(
     listed = rows if "all" in request.GET else rows[:_MAX_ROWS]
     kernels = case_kernels.sentences(report, base, new)
     models = model_table(report, kernels, new[0].machine, starred_models.of_user(request.user.pk))
-    model_rows, folded_rows = _split_by_interval(_shown_models(request, models, case_filter))
+    model_rows, folds = _folded(_shown_models(request, models, case_filter))
     return {
         "report": report,
         "models": models,
         "model_rows": model_rows,
-        "folded_rows": folded_rows,
+        "folds": folds,
+        "more": more_runs(models.rows),
         "only_starred": bool(request.GET.get("starred")),
-        "certain": [each for each in report.overall.judgement.decided if each.change.is_certain],
         "table": table,
         "metrics": offered,
         "rows": listed,
@@ -87,7 +94,7 @@ def context(
         "shown": len(rows),
         **_filter_context(case_filter, choices),
         "reach": axis_reach(table.rows),
-        "model_reach": model_reach(report),
+        "model_reach": model_reach([row.group for row in model_rows or models.rows]),
         "any_libraries": request.GET.get("libraries") == "any",
         "has_other_libraries": any(out.why == "libraries" for out in table.left_out),
     }
@@ -114,15 +121,17 @@ def _shown_models(
     return shown
 
 
-def _split_by_interval(rows: Sequence[ModelRow]) -> tuple[Sequence[ModelRow], Sequence[ModelRow]]:
-    """The rows to show at once; and those without any interval, the largest slowdown first, if
-    they are many.
+def _folded(rows: Sequence[ModelRow]) -> tuple[list[ModelRow], list[Fold]]:
+    """The rows to show at once, where anything changed; and the others by their verdict, with what
+    would decide them.
     """
-    folded = [row for row in rows if not row.has_interval]
-    if len(folded) <= _MAX_WITHOUT_INTERVAL or len(folded) == len(rows):
-        return rows, []
-    folded.sort(key=lambda row: -row.slowdown)
-    return [row for row in rows if row.has_interval], folded
+    shown = [row for row in rows if row.is_changed]
+    folds = []
+    for verdict in ORDER:
+        others = [row for row in rows if row.group.answer.verdict == verdict and not row.is_changed]
+        if others:
+            folds.append((verdict, others, more_runs(others)))
+    return shown, folds
 
 
 def _filter_context(

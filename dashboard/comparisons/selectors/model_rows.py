@@ -5,13 +5,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from dashboard.comparisons.core.answer_sentences import weight
 from dashboard.comparisons.core.matching import Key
 from dashboard.comparisons.core.means import MetricMean
 from dashboard.comparisons.core.shortfall import Shortfall
 from dashboard.comparisons.core.upgrade_groups import CaseGroup, UpgradeReport
 from dashboard.comparisons.core.upgrade_report import CaseKernels
 from dashboard.judgement.changes import SetVerdict
-from dashboard.judgement.words import ORDER
 from dashboard.language.metrics import COMPILE_CALLS
 from dashboard.results.core.known_changes import KnownChange, KnownCost
 from dashboard.runs.selectors.runs import seconds_by_case
@@ -59,22 +59,27 @@ class ModelRow:
         return list(dict.fromkeys([*changes, *costs]))
 
     @property
+    def is_changed(self) -> bool:
+        """Whether anything of it got worse or better, whatever else is unclear."""
+        return self.group.deciding_change is not None or self.group.answer.verdict in (
+            "worse",
+            "mixed",
+            "better",
+        )
+
+    @property
     def is_measurable(self) -> bool:
         """Whether measuring more would bring a verdict."""
         return self.need is not None and bool(self.need.shortfall.cases)
 
-    @property
-    def has_interval(self) -> bool:
-        """Whether anything was measured often enough to say how sure its number is."""
-        return any(cell is not None and cell.mean.has_interval for cell in self.cells)
 
-    @property
-    def slowdown(self) -> float:
-        """In logs, of the GPU's time where it counts, else of the step."""
-        mean = self.group.mean_of("device_ms")
-        if mean is None or not mean.counts:
-            mean = self.group.mean_of("latency_ms")
-        return mean.mean.effect if mean else 0.0
+@dataclass(frozen=True, slots=True)
+class MoreRuns:
+    """What would decide several rows. seconds, query: as of a Need."""
+
+    rows: int
+    seconds: float | None
+    query: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,25 +93,13 @@ class ModelTable:
     tally: dict[SetVerdict, int]
     left_out: list[str]
 
-    @property
-    def measurable(self) -> int:
-        """Rows that more pairs would decide."""
-        return sum(row.is_measurable for row in self.rows)
-
-    @property
-    def seconds(self) -> float | None:
-        """To measure these; None where that is not known."""
-        needs = [row.need for row in self.rows if row.need and row.is_measurable]
-        known = [need.seconds for need in needs if need.seconds is not None]
-        return sum(known) if len(known) == len(needs) else None
-
 
 def model_table(
     report: UpgradeReport, kernels: Iterable[CaseKernels], machine: int, starred: Collection[str]
 ) -> ModelTable:
     """What needs a decision first. One query, where something is missing."""
     matched = [group for group in report.models if group.answers]
-    matched.sort(key=lambda group: ORDER.index(group.answer.verdict))
+    matched.sort(key=lambda group: weight(group.judgement))
     columns = [key for key in _COLUMNS if any(group.mean_of(key) for group in matched)]
     needs = _needs(matched, machine)
     of_case = {each.row.case.key: each for each in kernels}
@@ -128,6 +121,17 @@ def model_table(
     )
 
 
+def more_runs(rows: Iterable[ModelRow]) -> MoreRuns | None:
+    """What would decide all of them that more pairs decide; None where that is none."""
+    needs = [row.need for row in rows if row.need and row.is_measurable]
+    if not needs:
+        return None
+    cases = [case for need in needs for case in need.shortfall.cases]
+    known = [need.seconds for need in needs if need.seconds is not None]
+    seconds = sum(known) if len(known) == len(needs) else None
+    return MoreRuns(len(needs), seconds, _query(cases, max(need.shortfall.pairs for need in needs)))
+
+
 def _kernels_of(group: CaseGroup, of_case: Mapping[Key, CaseKernels]) -> list[CaseKernels]:
     keys = {finding.row.case.key for finding in group.judgement.findings}
     return [kernels for key, kernels in of_case.items() if key in keys]
@@ -147,15 +151,17 @@ def _needs(groups: Sequence[CaseGroup], machine: int) -> dict[str, Need]:
 
 
 def _need(shortfall: Shortfall, seconds: Mapping[tuple[str, str], float]) -> Need:
-    query = urlencode(
-        {
-            "benchmarks": ",".join(sorted({key.benchmark for key in shortfall.cases})),
-            "configs": ",".join(sorted({key.config for key in shortfall.cases})),
-            "repeats": shortfall.pairs,
-        }
-    )
+    query = _query(shortfall.cases, shortfall.pairs)
     cases = [(key.benchmark, key.config) for key in shortfall.cases]
     if not all(case in seconds for case in cases):
         return Need(shortfall, None, query)
     pair_s = 2 * sum(seconds[case] for case in cases)
     return Need(shortfall, shortfall.pairs * pair_s, query)
+
+
+def _query(cases: Iterable[Key], repeats: int) -> str:
+    """Of the form that measures them."""
+    every = list(cases)
+    benchmarks = ",".join(sorted({key.benchmark for key in every}))
+    configs = ",".join(sorted({key.config for key in every}))
+    return urlencode({"benchmarks": benchmarks, "configs": configs, "repeats": repeats}, safe=",")

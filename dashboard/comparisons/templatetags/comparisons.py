@@ -11,14 +11,14 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from dashboard.comparisons.core.candidate_verdicts import CandidateVerdicts, ModelVerdict
-from dashboard.comparisons.core.means import mean_name
+from dashboard.comparisons.core.means import MetricMean, mean_name
 from dashboard.comparisons.core.shortfall import MAX_REPEATS
 from dashboard.comparisons.core.tables import ComparisonRow
 from dashboard.comparisons.core.upgrade_report import CaseKernels
 from dashboard.comparisons.selectors.case_jobs import CaseJobs
-from dashboard.comparisons.selectors.model_rows import ModelTable, Need
+from dashboard.comparisons.selectors.model_rows import MoreRuns, Need
 from dashboard.judgement.changes import Answer, Change, SetVerdict
-from dashboard.judgement.words import SIGNS, TONES, first_of, in_words, short
+from dashboard.judgement.words import SIGNS, TONES, evidence, first_of, short
 from dashboard.language import wording
 from dashboard.language.durations import duration
 from dashboard.language.metrics import Metric
@@ -69,8 +69,6 @@ def change(of: Change | None, verdict: SetVerdict | None = None) -> SafeString |
     """
     if of is None:
         return "–"
-    number, _, ends = in_words(of).text.partition(" (")
-    remarks = [f"({ends}" if ends else "", _pairs(of), of.grade or ""]
     word = verdict or of.verdict
     return format_html(
         '<span class="effect"><span class="change {}" title="{}"><span aria-hidden="true">{}</span>'
@@ -78,15 +76,9 @@ def change(of: Change | None, verdict: SetVerdict | None = None) -> SafeString |
         TONES.get(word, "none"),
         word,
         SIGNS[word],
-        number,
-        ", ".join(filter(None, remarks)).replace("), ", ") ").strip(),
+        short(of),
+        ", ".join(filter(None, (evidence(of), of.grade))),
     )
-
-
-def _pairs(of: Change) -> str:
-    if of.basis == "pairs":
-        return plural(of.pairs, "pair") if of.pairs else ""
-    return "by its trend" if of.basis == "trend" else "not measured in turn"
 
 
 @register.simple_tag
@@ -110,6 +102,18 @@ def models_of(of: CandidateVerdicts, word: SetVerdict) -> SafeString | str:
     names = first_of([model.title for model in models])
     tone = TONES.get(word, "none")
     return format_html('<b class="word {}">{}</b> <small>{}</small>', tone, len(models), names)
+
+
+@register.simple_tag
+def brief(of: MetricMean) -> SafeString:
+    """As `change`, in as few words as a table of many metrics bears."""
+    return format_html(
+        '<span class="change {}" title="{}"><span aria-hidden="true">{}</span> {}</span>',
+        TONES.get(of.verdict, "none"),
+        f"{of.verdict}: {evidence(of.mean)}",
+        SIGNS[of.verdict],
+        short(of.mean),
+    )
 
 
 @register.simple_tag
@@ -144,24 +148,24 @@ def _pair_address(base: str, new: str, metric: str) -> str:
 
 @register.simple_tag
 def need(of: Need) -> str:
-    """What to measure until there is a verdict: "3 more pairs, about 6 min"."""
+    """What to measure until there is a verdict: "3 more pairs should decide (6 min)."."""
     if not of.shortfall.cases:
-        return f"{MAX_REPEATS} pairs leave up to {of.shortfall.bound:.1f}% worse"
-    return plural(of.shortfall.pairs, "more pair") + _about(of.seconds)
+        return f"{MAX_REPEATS} pairs would still leave up to {of.shortfall.bound:.1f}% worse."
+    about = f" ({_about(of.seconds)})" if of.seconds is not None else ""
+    return f"{plural(of.shortfall.pairs, 'more pair')} should decide{about}."
 
 
 @register.simple_tag
-def needs(of: ModelTable) -> str:
-    """How many rows need more pairs: "3 need more pairs, about 32 min"; empty where none does."""
-    need_more = "needs" if of.measurable == 1 else "need"
-    return f"{of.measurable} {need_more} more pairs{_about(of.seconds)}" if of.measurable else ""
+def needs(of: MoreRuns) -> str:
+    """How many rows need more runs: "3 need more runs (32 min)"."""
+    need_more = "needs" if of.rows == 1 else "need"
+    about = f" ({_about(of.seconds)})" if of.seconds is not None else ""
+    return f"{of.rows} {need_more} more runs{about}"
 
 
-def _about(seconds: float | None) -> str:
-    if seconds is None:
-        return ""
+def _about(seconds: float) -> str:
     minutes = round(seconds / 60)
-    return f", about {duration(60 * minutes) if minutes > 1 else '1 min'}"
+    return duration(60 * minutes) if minutes > 1 else "1 min"
 
 
 @register.filter

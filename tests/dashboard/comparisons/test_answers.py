@@ -1,12 +1,14 @@
 """What two sides come to: one answer, its sentences, and the change that stands for it."""
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 
 from dashboard.comparisons.core.case_samples import CaseSamples, pool_samples
 from dashboard.comparisons.core.case_table import report_with_table
 from dashboard.comparisons.core.gate import decide
-from dashboard.comparisons.core.matching import Side
-from dashboard.comparisons.core.upgrade_groups import CaseGroup, build_report
+from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key, Side
+from dashboard.comparisons.core.upgrade_groups import CaseGroup, UpgradeReport, build_report
 from dashboard.judgement.words import ORDER, graded
 from dashboard.language.glossary import explain
 from dashboard.language.metrics import METRICS
@@ -78,21 +80,52 @@ def test_headline_table_and_gate_say_the_same() -> None:
 
 
 def test_sentences_name_what_changed_and_bound_the_rest() -> None:
-    worse = overall(BASE, side({"latency_ms": samples(STEADY, 1.1)}))
-    assert worse.sentences[0].startswith("Worse: gpt2.training inductor latency 10.0% slower")
+    worse = overall(BASE, side({"latency_ms": samples(SHIFTED, 1.1)}))
+    assert worse.sentences == ("gpt2 training: latency 10.0% slower (9.5 to 10.6%, 6 pairs).",)
     same = overall(BASE, latency(values=SHIFTED))
     assert same.sentences[0].startswith("No step is more than 0.")
 
 
-def test_three_changes_are_named_and_the_others_counted() -> None:
-    base: dict[object, object] = {}
-    new: dict[object, object] = {}
-    for number in range(5):
-        base |= side({"latency_ms": samples()}, f"inductor_{number}")
-        new |= side({"latency_ms": samples(SHIFTED, 1.1)}, f"inductor_{number}")
-    sentence = overall(base, new).sentences[0]  # type: ignore[arg-type]
-    assert sentence.count("latency") == 3
-    assert sentence.endswith(" and 2 more.")
+def models(factors: Mapping[str, float], metrics: Sequence[str] = ("latency_ms",)) -> UpgradeReport:
+    """Each model's new side by its factor."""
+    sides: tuple[dict[Key, CaseMeasurements], dict[Key, CaseMeasurements]] = ({}, {})
+    for model, factor in factors.items():
+        case = ComparedCase(f"{model}.training", "inductor", model, "llm", "training")
+        for measured, values in zip(sides, (samples(), samples(SHIFTED, factor)), strict=True):
+            measured[case.key] = CaseMeasurements(case, {key: [values] for key in metrics})
+    return build_report(*sides)
+
+
+def test_headline_counts_models_and_names_the_three_weightiest_with_a_number_each() -> None:
+    factors = {"a": 1.1, "b": 1.3, "c": 1.2, "d": 0.8, "e": 0.7, "f": 1.0}
+    counts, *named, others, bound = models(factors).overall.sentences
+    assert counts == "3 worse, 2 better, 1 same."
+    assert [sentence.partition("%")[0] for sentence in named] == [
+        "b training: latency 30.0",
+        "c training: latency 20.0",
+        "a training: latency 10.0",
+    ]
+    assert others == "2 more models changed."
+    assert bound.startswith("No other step is more than")
+
+
+def test_model_that_fails_stands_for_itself_by_how_it_fails() -> None:
+    group = overall(BASE, side({}, failures={"fail_to_compile": 1}))
+    assert group.sentences == ("gpt2 training: fails now (inductor: failed to compile).",)
+
+
+def test_sentence_of_a_headline_has_twelve_words_at_most() -> None:
+    report = models({"a": 1.1, "b": 0.9}, ["latency_ms", "cold_start_s", "peak_memory_gb"])
+    lengths = {sentence: len(sentence.split()) for sentence in report.overall.sentences}
+    assert max(lengths.values()) <= 12, lengths
+
+
+def test_metrics_of_a_model_have_a_sentence_each() -> None:
+    [model] = models({"a": 1.1}, ["latency_ms", "cold_start_s"]).models
+    assert [sentence.split("%")[0] for sentence in model.sentences] == [
+        "Latency 10.0",
+        "Cold start 10.0",
+    ]
 
 
 def test_change_that_stands_for_an_answer_is_certain_before_it_is_large() -> None:
@@ -127,7 +160,8 @@ def test_device_time_of_a_step_that_waits_for_the_cpu_has_no_part_in_the_answer(
     base, new = gpu_case(STEADY, share=40.0), gpu_case(SHIFTED, 1.2, share=40.0)
     group = overall(base, new)
     assert group.answer.verdict == "same"
-    assert "Worse, but not counted: device time 20" in group.sentence
+    [model] = build_report(base, new).models
+    assert "Worse, but not counted: device time 20" in model.sentence
     mean = group.mean_of("device_ms")
     assert mean
     assert (mean.counts, mean.share_of_step) == (False, "40% of the step")
