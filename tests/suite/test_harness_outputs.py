@@ -251,6 +251,13 @@ def test_wrong_second_output_is_named_next_to_a_right_first_one() -> None:
     verdict = accuracy.assess(wrong, reference, reference, tolerances.tolerance(torch.float32))
     assert verdict.outputs == {"outputs": True, "outputs[1]": False}
     assert verdict.failures == ["outputs[1]: 0.75, eager 0, allowed 0"]
+    assert verdict.may_be_rounding
+
+
+def test_wrong_first_output_of_floats_is_no_matter_of_rounding() -> None:
+    reference, wrong = Observed(torch.ones(4)), Observed(torch.zeros(4))
+    verdict = accuracy.assess(wrong, reference, reference, tolerances.tolerance(torch.float32))
+    assert not verdict.may_be_rounding
 
 
 def test_other_strides_are_said_and_no_failure() -> None:
