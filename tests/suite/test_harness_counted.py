@@ -129,26 +129,11 @@ def test_counts_of_calls_are_none_where_the_compiler_was_not_imported() -> None:
     assert printed.strip() == "{'fusions': None, 'eager_fallbacks': None}"
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("counted")
-
-
-@pytest.fixture(scope="module")
-def result(folder: Path) -> dict[str, Any]:
-    case = {
-        "benchmark": MLP,
-        "config": "inductor",
-        "measure": {"starts": ["cold", "counted"]},
-    }
-    return run(folder, "benchmarks_suite", **case)
-
-
 @pytest.mark.compiles
 def test_a_counted_start_has_calls_by_phase_and_the_compilers_counts(
-    result: dict[str, Any],
+    started: dict[str, Any],
 ) -> None:
-    start, metrics = result["starts"]["counted"], result["metrics"]
+    start, metrics = started["starts"]["counted"], started["metrics"]
     assert metrics["compile_calls"]["value"] == start["calls"] > 100_000
     assert sum(start["calls_by_phase"].values()) == start["calls"]
     assert start["calls_by_phase"]["dynamo"] > 0
@@ -160,12 +145,12 @@ def test_a_counted_start_has_calls_by_phase_and_the_compilers_counts(
 
 @pytest.mark.compiles
 def test_the_table_of_calls_is_kept_with_the_generated_code(
-    folder: Path, result: dict[str, Any]
+    started_folder: Path, started: dict[str, Any]
 ) -> None:
-    packed = (folder / "out" / "artifacts" / ARTIFACT).read_bytes()
+    packed = (started_folder / "out" / "artifacts" / ARTIFACT).read_bytes()
     table = json.loads(lzma.decompress(packed))
     calls = sum(calls for _, calls, _ in table["functions"])
-    assert calls == result["starts"]["counted"]["calls"]
+    assert calls == started["starts"]["counted"]["calls"]
     assert len(packed) < 500_000
 
 

@@ -91,25 +91,14 @@ def test_release_without_a_structured_trace_is_named() -> None:
     assert diagnostic_start.why_no_trace(torch._logging) == diagnostic_start.NOTHING_COMPILED
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("diagnostic")
-
-
-@pytest.fixture(scope="module")
-def result(folder: Path) -> dict[str, Any]:
-    measure = {"starts": ["cold", "diagnostic"], "profile_steps": 0}
-    return run(folder, "benchmarks_suite", benchmark=MLP, config="inductor", measure=measure)
-
-
 def artifact(folder: Path, name: str) -> bytes:
     return (folder / "out" / "artifacts" / name).read_bytes()
 
 
 @pytest.mark.compiles
-def test_graphs_can_be_read_from_the_trace(folder: Path, result: dict[str, Any]) -> None:
-    assert result["status"] == "pass"
-    traces = archived_files(artifact(folder, records.TRACE), "trace", MOST_BYTES)
+def test_graphs_can_be_read_from_the_trace(started_folder: Path, started: dict[str, Any]) -> None:
+    assert started["status"] == "pass"
+    traces = archived_files(artifact(started_folder, records.TRACE), "trace", MOST_BYTES)
     graphs = structured_trace.graph_files(traces.values())
     kinds = {name.partition("/")[0] for name in graphs}
     assert {"dynamo_output_graph", "aot_inference_graph", "inductor_post_grad_graph"} <= kinds
@@ -117,15 +106,15 @@ def test_graphs_can_be_read_from_the_trace(folder: Path, result: dict[str, Any])
 
 
 @pytest.mark.compiles
-def test_log_has_what_torch_logs_writes(folder: Path, result: dict[str, Any]) -> None:
-    text = lzma.decompress(artifact(folder, records.LOG)).decode()
+def test_log_has_what_torch_logs_writes(started_folder: Path, started: dict[str, Any]) -> None:
+    text = lzma.decompress(artifact(started_folder, records.LOG)).decode()
     assert "[__guards]" in text
-    assert "guards" in result["starts"]["diagnostic"]["logs"]
+    assert "guards" in started["starts"]["diagnostic"]["logs"]
 
 
 @pytest.mark.compiles
-def test_start_says_what_it_left_and_that_its_process_was_fresh(result: dict[str, Any]) -> None:
-    start = result["starts"]["diagnostic"]
+def test_start_says_what_it_left_and_that_its_process_was_fresh(started: dict[str, Any]) -> None:
+    start = started["starts"]["diagnostic"]
     assert (start["status"], start["process"]) == ("pass", "fresh")
     kept = {file["artifact"]: file["cut_bytes"] for file in start["files"].values()}
     assert kept == {records.TRACE: 0, records.LOG: 0}
@@ -133,10 +122,10 @@ def test_start_says_what_it_left_and_that_its_process_was_fresh(result: dict[str
 
 
 @pytest.mark.compiles
-def test_no_metric_is_its_own(result: dict[str, Any]) -> None:
-    names = [*result["metrics"], *result["absent"]]
+def test_no_metric_is_its_own(started: dict[str, Any]) -> None:
+    names = [*started["metrics"], *started["absent"]]
     assert not [name for name in names if "diagnostic" in name]
-    assert result["metrics"]["cold_start_s"]["value"] > 0
+    assert started["metrics"]["cold_start_s"]["value"] > 0
 
 
 @pytest.mark.compiles
