@@ -8,13 +8,16 @@ import json
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import parse_qsl, quote, urldefrag, urlencode, urljoin, urlsplit
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.template import VariableDoesNotExist
 from django.test import Client
 from django.urls import Resolver404, resolve
 
@@ -25,6 +28,24 @@ LONGEST_QUERY = "60s"  # one that hangs fails with its address, not with the fil
 OUTWARD = ("readyz", "discover", "send-a-test")  # pages that ask servers elsewhere
 _FOLLOWED = ("href", "src", "hx-get", "data-figure", "data-address", "data-schema")
 _NAMES_AN_ADDRESS = re.compile(r"(?:^|_)(?:url|next|previous|address|customdata)$")
+
+
+@contextmanager
+def lacking_attributes() -> Iterator[set[str]]:
+    """Note what templates ask of the site's own objects that these do not have: Django renders it
+    as nothing, and a sentence is empty.
+    """
+    lacking: set[str] = set()
+
+    def note(error: VariableDoesNotExist, message: str, parameters: Sequence[Any] = ()) -> None:
+        error.msg, error.params = message, tuple(parameters)
+        name, holder = (*parameters, None, None)[:2]
+        module = type(holder).__module__
+        if module.startswith("dashboard.") and ".admin" not in module:  # whose options may lack
+            lacking.add(f"{type(holder).__name__}.{name}")
+
+    with patch.object(VariableDoesNotExist, "__init__", note):
+        yield lacking
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +90,14 @@ class Spider:
     """Opens addresses, each once, the nearest to its starts first.
 
     most_of_a_kind: so many addresses of one view with the same names in the query; and any start.
+    lacking: what templates asked of objects that do not have it (`lacking_attributes`).
     A page with a query leads no further to itself: filters combine without end.
     """
 
     client: Client
     most_of_a_kind: int = 1
     visits: list[Visit] = field(default_factory=list)
+    lacking: set[str] = field(default_factory=set)
 
     @property
     def offenders(self) -> list[str]:

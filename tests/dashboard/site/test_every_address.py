@@ -12,11 +12,12 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.template import Context, Template
 from django.test import Client, override_settings
 
 from dashboard.accounts.services.roles import Role, assign
 from dashboard.models import AlertGroup, Job
-from tests.builders.spider import Link, Spider
+from tests.builders.spider import Link, Spider, lacking_attributes
 from tests.builders.varied_site import varied_site
 
 pytestmark = pytest.mark.django_db
@@ -47,12 +48,24 @@ def starts() -> list[str]:
 def sampled(superuser: Client) -> Spider:
     """A spider that has opened one address of each kind."""
     spider = Spider(superuser)
-    spider.crawl(*starts())
+    with lacking_attributes() as lacking:
+        spider.crawl(*starts())
+    spider.lacking = lacking
     return spider
 
 
 def test_one_address_of_each_kind_answers(sampled: Spider) -> None:
     assert sampled.offenders == []
+
+
+def test_templates_ask_only_for_what_objects_have(sampled: Spider) -> None:
+    assert sampled.lacking == set()
+
+
+def test_attribute_that_an_object_lacks_is_noted() -> None:
+    with lacking_attributes() as lacking:
+        Template("{{ job.nothing }} {{ job.uuid }}").render(Context({"job": Job()}))
+    assert lacking == {"Job.nothing"}
 
 
 @pytest.mark.slow
