@@ -11,6 +11,7 @@ from django.db.models import Count, Exists, Max, OuterRef, Q
 from django.db.models.functions import Coalesce
 
 from dashboard.catalog.core.versions import variant_of, version_order
+from dashboard.judgement.looks import CERTAIN_PAIRS
 from dashboard.models import Job, Purpose, Run
 
 
@@ -49,23 +50,26 @@ _PASSED = """
         AND track_id = ALL(ARRAY(SELECT id FROM dashboard_track WHERE key = %(track)s))
         AND config_id = ALL(ARRAY(SELECT id FROM dashboard_config WHERE name = %(config)s))
 """
-# Of each case, the processes that both builds have in sessions that they share, of the build that
-# has fewer there. A series is of one track, so where two are named there is none
+# Of each case, the processes that two builds have in blocks that they share, of the build that has
+# fewer there. Where each has one, nothing says that they took turns. A series is of one track, so
+# where two are named there is none
 _IN_TURN = """
-    SELECT build_id, array_agg(processes) FROM (
-        SELECT other.build_id, SUM(LEAST(own.count, other.count)) AS processes
+    SELECT machine_id, base_id, new_id, array_agg(processes) FROM (
+        SELECT own.machine_id, own.build_id AS base_id, other.build_id AS new_id,
+            SUM(LEAST(own.count, other.count)) AS processes
         FROM dashboard_buildlevel own
         JOIN dashboard_buildlevel other
             USING (series_id, benchmark_version, libraries, device, session)
-        WHERE own.machine_id = %(machine)s AND own.build_id = %(build)s
-            AND own.metric = 'latency_ms' AND own.session <> '' AND other.build_id = ANY(%(others)s)
+        WHERE own.machine_id = ANY(%(machines)s) AND own.build_id = ANY(%(builds)s)
+            AND other.build_id = ANY(%(builds)s) AND own.build_id <> other.build_id
+            AND own.metric = 'latency_ms' AND own.session <> '' AND own.count + other.count > 2
             AND own.track_id = ALL(
                 ARRAY(SELECT id FROM dashboard_track WHERE key = ANY(%(tracks)s))
             )
             AND own.config_id = ALL(ARRAY(SELECT id FROM dashboard_config WHERE name = %(config)s))
-        GROUP BY other.build_id, series_id
+        GROUP BY 1, 2, 3, series_id
     ) AS cases
-    GROUP BY build_id
+    GROUP BY 1, 2, 3
 """
 
 
@@ -99,10 +103,12 @@ def measured_builds() -> list[MeasuredBuild]:
 
 
 def default_machine(measured: Sequence[MeasuredBuild], track: str = "", config: str = "") -> str:
-    """The machine with the most cases that passed on two builds or more. One query.
+    """The machine on which two builds took turns most often, up to the pairs that make a change
+    certain; of equal ones the one that measured here, then that with the most matched cases. Two
+    queries.
 
-    One that measured here comes before one whose results were all imported. track, config: count
-    only what was measured for them; where nothing was measured for the track, any machine.
+    track, config: count only what was measured for them; where nothing was measured for the track,
+    any machine.
     """
     on_track = [tested for tested in measured if not track or tested.track_key == track]
     on_track = on_track or list(measured)
@@ -114,15 +120,20 @@ def default_machine(measured: Sequence[MeasuredBuild], track: str = "", config: 
     for key in keys:
         newest += builds_by_version(listed, key, track)[:NEWEST_BUILDS]
     cases = passed_cases(newest, track, config)
+    turns = Counter[int]()
+    for (machine, *_), processes in processes_in_turn(newest, [track], config).items():
+        counted = sum(min(each, CERTAIN_PAIRS) for each in processes)
+        turns[machine] = max(turns[machine], counted)
+    ids = {tested.machine_key: tested.machine for tested in newest}
 
-    def rank(key: str) -> tuple[bool, bool, int]:
+    def rank(key: str) -> tuple[bool, int, bool, int]:
         builds = Counter[tuple[int, int]]()
         for tested in newest:
             if tested.machine_key == key:
                 builds.update(cases.get((tested.machine, tested.build), ()))
         matched = sum(number > 1 for number in builds.values())
         is_own = any(tested.own for tested in listed if tested.machine_key == key)
-        return matched > 0, is_own, matched
+        return matched > 0, turns[ids[key]], is_own, matched
 
     return max(keys, key=rank)
 
@@ -149,23 +160,22 @@ def passed_cases(
 
 
 def processes_in_turn(
-    tested: MeasuredBuild, others: Sequence[MeasuredBuild], tracks: Collection[str], config: str
-) -> dict[int, list[int]]:
-    """Build -> how many processes of each case were measured in turn with `tested`, on its machine;
-    without cases and builds that never were. One query.
+    measured: Sequence[MeasuredBuild], tracks: Collection[str], config: str
+) -> dict[tuple[int, int, int], list[int]]:
+    """(machine, build, other build) -> how many processes of each case took turns there; without
+    cases and builds that never did. One query.
 
     tracks: of both sides; they and config: empty for any.
     """
     parameters: dict[str, Any] = {
-        "machine": tested.machine,
-        "build": tested.build,
-        "others": [other.build for other in others],
+        "machines": list({tested.machine for tested in measured}),
+        "builds": list({tested.build for tested in measured}),
         "tracks": list(tracks),
         "config": config,
     }
     with connection.cursor() as cursor:
         cursor.execute(_IN_TURN, parameters)
-        return dict(cursor.fetchall())
+        return {(machine, build, other): each for machine, build, other, each in cursor.fetchall()}
 
 
 def visible(measured: Sequence[MeasuredBuild]) -> list[MeasuredBuild]:

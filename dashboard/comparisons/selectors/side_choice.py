@@ -208,10 +208,11 @@ def _two_builds(
         fixed, others = newest.new, [pair.base for pair in alike]
     in_turn = {}
     if len(others) > 1:
-        in_turn = processes_in_turn(fixed, others, {base.track, new.track}, base.config)
+        in_turn = processes_in_turn([fixed, *others], {base.track, new.track}, base.config)
     degrees = []
     for pair, other in zip(alike, others, strict=True):
-        degrees.append(_degree_in_turn(in_turn.get(other.build, ()), pair.matched))
+        processes = in_turn.get((fixed.machine, fixed.build, other.build), ())
+        degrees.append(_degree_in_turn(processes, pair.matched))
     chosen = alike[degrees.index(max(degrees))]
     return chosen.base.label, chosen.new.label
 

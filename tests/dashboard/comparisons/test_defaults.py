@@ -84,6 +84,14 @@ def test_default_is_the_machine_with_the_most_matched_cases(two_releases: None) 
     assert default_machine(measured_builds()) == "h100"
 
 
+def test_default_is_a_machine_that_measured_in_turn_before_one_with_more_cases(
+    two_releases: None,
+) -> None:
+    releases.import_two_releases(machine="a100", models=["gpt2"], repeats=3, seed=2)
+    BuildLevel.objects.filter(series__machine__key="h100").update(count=1)
+    assert default_machine(measured_builds()) == "a100"
+
+
 def test_hidden_machine_is_no_default_but_has_its_address(
     two_releases: None, reader: Client
 ) -> None:
