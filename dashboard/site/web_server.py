@@ -11,6 +11,8 @@ worker_class = "dashboard.site.web_worker.SharingWorker"  # has its threads
 # Longer than clients and proxies keep an idle connection. With 2 s, the default, whoever asks every
 # 2 s now and then sends into a connection that is just being closed, and reads "connection reset".
 keepalive = 75
+# The most that it allows: the form that measures all that is unclear gets its benchmarks by name
+limit_request_line = 8190
 sendfile = False  # it would wait for a slow client without limit: see ClientSocket
 control_socket_disable = True
 forwarder_headers = ""  # no header says which page is asked for, whoever sends it

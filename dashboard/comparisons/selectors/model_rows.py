@@ -27,6 +27,8 @@ _COLUMNS = (
     "drift",
 )
 
+_LONGEST_QUERY = 7500  # of the 8190 characters of a request's first line
+
 
 @dataclass(frozen=True, slots=True)
 class Need:
@@ -75,7 +77,9 @@ class ModelRow:
 
 @dataclass(frozen=True, slots=True)
 class MoreRuns:
-    """What would decide several rows. seconds, query: as of a Need."""
+    """What would decide several rows. seconds, query: as of a Need; no query where an address
+    cannot hold it.
+    """
 
     rows: int
     seconds: float | None
@@ -84,11 +88,12 @@ class MoreRuns:
 
 @dataclass(frozen=True, slots=True)
 class ModelTable:
-    """columns: metrics that any row has. tally: the rows by their verdicts. left_out:
-    models without a compiled case on both sides.
+    """columns: metrics that any row has. totals: means over all cases, in the order of columns.
+    tally: the rows by their verdicts. left_out: models without a compiled case on both sides.
     """
 
     columns: list[str]
+    totals: list[MetricMean | None]
     rows: list[ModelRow]
     tally: dict[SetVerdict, int]
     left_out: list[str]
@@ -115,6 +120,7 @@ def model_table(
         rows.append(row)
     return ModelTable(
         columns,
+        [report.overall.mean_of(key) for key in columns],
         rows,
         dict(Counter(group.answer.verdict for group in matched)),
         left_out=[group.title for group in report.models if not group.answers],
@@ -129,7 +135,8 @@ def more_runs(rows: Iterable[ModelRow]) -> MoreRuns | None:
     cases = [case for need in needs for case in need.shortfall.cases]
     known = [need.seconds for need in needs if need.seconds is not None]
     seconds = sum(known) if len(known) == len(needs) else None
-    return MoreRuns(len(needs), seconds, _query(cases, max(need.shortfall.pairs for need in needs)))
+    query = _query(cases, max(need.shortfall.pairs for need in needs))
+    return MoreRuns(len(needs), seconds, query if len(query) <= _LONGEST_QUERY else "")
 
 
 def _kernels_of(group: CaseGroup, of_case: Mapping[Key, CaseKernels]) -> list[CaseKernels]:

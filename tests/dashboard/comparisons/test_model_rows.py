@@ -47,3 +47,11 @@ def test_whoever_may_start_runs_can_measure_all_that_is_unclear(operator: Client
     form = operator.get(link.replace("&amp;", "&")).context["adminform"].form
     assert {benchmark.model for benchmark in form.initial["benchmarks"]} == {"llama", "resnet50"}
     assert "Measure all" not in page_text(Client().get(f"{COMPARE}few"))
+
+
+def test_last_row_is_the_mean_over_all_models(two_releases: None, reader: Client) -> None:
+    page = reader.get(f"{COMPARE}h100")
+    table = page.context["models"]
+    steps = table.totals[table.columns.index("latency_ms")]
+    assert steps == page.context["report"].overall.steps
+    assert "All, on average" in page_text(page)
