@@ -141,7 +141,7 @@ def _bound(judgement: Judgement) -> Iterator[str]:
 def _contradiction(judgement: Judgement) -> Iterator[str]:
     if judgement.contradicting:
         metrics = first_of([wording.metric_of(key).label for key in judgement.contradicting])
-        yield f"Sessions contradict each other in {metrics}: each counts once."
+        yield f"Sessions disagree on {metrics}: each counts once."
 
 
 def _slower_than_eager(judgement: Judgement) -> Iterator[str]:

@@ -128,7 +128,7 @@ def advice(gate: Gate) -> str:
     if gate.judgement.open:
         parts.append(_more_pairs(gate))
     if gate.judgement.undecided:
-        parts.append("Cases failed in a way that one process does not prove: measure them again.")
+        parts.append("Some failures may be accidents: measure those cases again.")
     if any(out.lacks_data for out in gate.judgement.absent):
         parts.append("Cases were not measured on both sides: see why below.")
     return " ".join(parts)
@@ -143,7 +143,7 @@ def _more_pairs(gate: Gate) -> str:
     bound = gate.missing.bound if gate.missing else 0.0
     return (
         f"{MAX_REPEATS} pairs would not decide: the change may be up to {bound:.1f}% worse. "
-        "Quieten the machine, or gate on fewer metrics (`--metric`)."
+        "Quiet the machine, or gate on fewer metrics (`--metric`)."
     )
 
 

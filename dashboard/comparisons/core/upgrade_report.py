@@ -45,9 +45,7 @@ METHOD = (
     "holds over all cases and metrics; from six pairs on a change is certain.",
     f"Verdict: {explain('verdict')}",
 )
-NEAREST_MEDIAN = (
-    f"Kernels: of each side a job whose device time is near the median of its jobs. {ONE_PROFILE}"
-)
+NEAREST_MEDIAN = f"Kernels: one job of each side, near its median device time. {ONE_PROFILE}"
 _MAX_ROWS = 40  # of changed cases in Markdown; all of them are in the CSV
 
 
@@ -206,7 +204,10 @@ def markdown(
 ) -> str:
     """The report for a pull request or a mail."""
     overall, latency = report.overall, report.latency
-    models = [(group.title, graded(group.answer), group.sentence) for group in report.models]
+    models = []
+    for group in report.models:
+        if group.answers:
+            models.append((group.title, graded(group.answer), group.sentence))
     means = overall.means
     changed = latency.changed
     matched = plural(len(latency.rows), "matched case")

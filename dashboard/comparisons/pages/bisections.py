@@ -48,5 +48,5 @@ def cancel(request: HttpRequest, pk: int) -> HttpResponse:
     bisection = one(Bisection.objects.all(), "bisection", pk=pk)
     if bisection.state == Bisection.State.RUNNING:
         cancel_bisection(bisection=bisection)
-        messages.success(request, "The search is cancelled. A job that runs stops within seconds.")
+        messages.success(request, "Search cancelled. A running job stops within seconds.")
     return redirect("bisection", pk=pk)

@@ -23,8 +23,6 @@ def requested_repeats(request: HttpRequest) -> int:
 
 
 def say_cancelled(request: HttpRequest, jobs: int) -> None:
-    stopped = plural(jobs, "job")
     messages.success(
-        request,
-        f"Cancelled: {stopped} will not be measured. One that runs stops within seconds.",
+        request, f"Cancelled {plural(jobs, 'job')}. A running one stops within seconds."
     )

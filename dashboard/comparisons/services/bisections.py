@@ -178,7 +178,7 @@ def _step(bisection: Bisection) -> None:
     elif seen.differ is False:
         _end(bisection, State.INCONCLUSIVE, f"The ends do not differ: {change}.")
     elif _rounds(bisection, candidate) >= MAX_ROUNDS:
-        why = f"Whether the ends differ is not known: {change}."
+        why = f"It is unclear whether the ends differ: {change}."
         _end(bisection, State.INCONCLUSIVE, why)
     else:
         _measure(bisection)

@@ -162,7 +162,7 @@ def test_page_says_of_which_processes_the_values_and_their_change_are(
 ) -> None:
     """The ratio of the two values may be another one."""
     shown = " ".join(text(reader, COMPARE).split())
-    said = "Base and new are of all processes, the change is of those measured in turn."
+    said = "Base and new use all processes, the change those that took turns."
     assert shown.count(said) == 1
 
 

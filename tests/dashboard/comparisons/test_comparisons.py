@@ -42,7 +42,7 @@ COMPARE = "/compare/?base=2.11.0&new=2.13.0&machine=h100"
 
 def test_waiting_comparison_shows_its_progress_and_polls(reader: Client) -> None:
     shown = text(reader, started_comparison().get_absolute_url())
-    assert "Nothing has ended yet" in shown
+    assert "No job has finished yet" in shown
     assert 'hx-trigger="every 4s"' in shown
     assert "0 of 8" in shown
 
