@@ -21,6 +21,7 @@ from tests.builders.comparisons import (
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 COMPARE = "/compare/?base=2.11.0&new=2.13.0&machine=h100"
+HOME = "/?machine=h100"
 VERSIONS = "/versions/?machine=h100&benchmark=gpt2.standard.training.bfloat16.static.b16"
 
 
@@ -48,7 +49,7 @@ def addresses(comparison: Comparison) -> list[str]:
     search = started_bisection()
     lists = ["/comparisons/", "/bisections/"]
     pages = [each.get_absolute_url() for each in (comparison, search)]
-    return [COMPARE, VERSIONS, *lists, *pages]
+    return [HOME, COMPARE, VERSIONS, *lists, *pages]
 
 
 def test_axe_finds_no_fault_on_any_page(page: Page, addresses: list[str]) -> None:

@@ -4,13 +4,14 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 from dashboard.comparisons.core.case_samples import CaseSamples
 from dashboard.comparisons.core.matching import CaseMeasurements, Side
 from dashboard.comparisons.core.means import MetricMean
 from dashboard.comparisons.core.upgrade_groups import CaseGroup, GroupName, UpgradeReport
-from dashboard.judgement.changes import DECIDED, Change, Grade, SetVerdict
+from dashboard.judgement.changes import DECIDED, Change, Grade, SetVerdict, Verdict
 from dashboard.judgement.words import graded, in_words
 from dashboard.language.metrics import EAGER, METRICS
 from dashboard.language.wording import quantity
@@ -26,12 +27,15 @@ class MapCell:
     """What a build changed of a model: its step, and in the corner what else got worse or better.
 
     base, new: labels of the builds. passed_over: those between them that did not measure it.
+    first, since_first: of the newest build its change from the first one, where that is another.
     """
 
     base: str
     new: str
     passed_over: Sequence[str]
     group: CaseGroup
+    first: str = ""
+    since_first: CaseGroup | None = None
 
     @property
     def step(self) -> MetricMean | None:
@@ -70,15 +74,13 @@ class MapCell:
         return 1 + sum(abs(self.change.amount) >= depth for depth in _DEPTHS) if self.change else 1
 
     @property
-    def marks(self) -> list[tuple[str, str]]:
-        """Besides the step: (what, worse or better), each once, what got worse first."""
-        judgement = self.group.judgement
-        marks = [("failure", "worse") for _ in judgement.breaks[:1]]
-        for verdict in ("worse", "better"):
-            for finding in judgement.of_verdict(verdict):
-                if finding.metric.key in MARKS:
-                    marks.append((MARKS[finding.metric.key], verdict))
-        return list(dict.fromkeys(marks))
+    def marks(self) -> list[tuple[str, Verdict, str]]:
+        """Besides the step: (what, worse or better, since which build), each once."""
+        marks: dict[tuple[str, Verdict], str] = dict.fromkeys(_marks(self.group), self.base)
+        if self.since_first:
+            for mark in _marks(self.since_first):
+                marks.setdefault(mark, self.first)
+        return [(*mark, since) for mark, since in marks.items()]
 
     @property
     def about(self) -> str:
@@ -90,7 +92,8 @@ class MapCell:
             parts.append(f"{answer}, {self.change.pairs} pairs" if self.change.pairs else answer)
         else:
             parts.append("no step to compare")
-        parts += [f"{what} {verdict}" for what, verdict in self.marks]
+        for what, verdict, since in self.marks:
+            parts.append(f"{what} {verdict}{'' if since == self.base else f' than on {since}'}")
         if self.passed_over:
             parts.append(f"not measured on {', '.join(self.passed_over)}")
         return "; ".join(parts)
@@ -146,6 +149,15 @@ class MapRow:
 FIRST = "first"
 
 
+def _marks(group: CaseGroup) -> list[tuple[str, Verdict]]:
+    """What got worse first."""
+    marks: list[tuple[str, Verdict]] = [("failure", "worse") for _ in group.judgement.breaks[:1]]
+    for finding in group.judgement.decided:
+        if finding.metric.key in MARKS:
+            marks.append((MARKS[finding.metric.key], finding.change.verdict))
+    return marks
+
+
 def map_rows(
     builds: Sequence[str], sides: Sequence[Side], compare: Compare, starred: Collection[str] = ()
 ) -> tuple[list[MapRow], int]:
@@ -164,7 +176,16 @@ def map_rows(
             name = case.model, case.mode
             by_name.setdefault(name, {}).setdefault(place, []).append(measured)
             places[name] = min(case.place, places.get(name, case.place))
-    groups: dict[tuple[int, int], Mapping[GroupName, CaseGroup]] = {}
+
+    @cache
+    def groups_of(before: int, after: int) -> dict[GroupName, CaseGroup]:
+        return {(each.name, each.mode): each for each in compare(before, after).models}
+
+    def group_of(before: int, after: int, name: GroupName) -> CaseGroup | None:
+        """None where the two builds share no compiled case of it."""
+        group = groups_of(before, after).get(name)
+        return group if group and (group.answers or group.judgement.breaks) else None
+
     rows = []
     for name in sorted(by_name, key=places.__getitem__):
         measured_on = sorted(by_name[name])
@@ -172,16 +193,17 @@ def map_rows(
             continue
         cells: list[MapCell | str | None] = [None] * len(builds)
         cells[measured_on[0]] = FIRST
+        first, newest = measured_on[0], len(builds) - 1
         for before, after in pairwise(measured_on):
-            if (before, after) not in groups:
-                models = compare(before, after).models
-                groups[before, after] = {(each.name, each.mode): each for each in models}
-            group = groups[before, after].get(name)
-            is_compared = group is not None and (group.answers or group.judgement.breaks)
-            passed_over = builds[before + 1 : after]
+            group = group_of(before, after, name)
             cells[after] = FIRST
-            if group is not None and is_compared:
-                cells[after] = MapCell(builds[before], builds[after], passed_over, group)
+            if group:
+                passed_over = builds[before + 1 : after]
+                since = (
+                    group_of(first, after, name) if before != first and after == newest else None
+                )
+                compared = builds[before], builds[after]
+                cells[after] = MapCell(*compared, passed_over, group, builds[first], since)
         rows.append(_row(name, cells, by_name[name]))
     rows.sort(key=lambda row: -row.weight)
     rows.sort(key=lambda row: row.name not in starred)

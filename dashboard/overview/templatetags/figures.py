@@ -105,7 +105,7 @@ def map_cell(cell: MapCell | str | None, machine: str) -> SafeString | str:
         drawn = _interval(cell)
     elif cell.verdict == "same":
         drawn = "·"
-    marks = ((mark, verdict, _MARK_SIGNS[mark]) for mark, verdict in cell.marks)
+    marks = ((mark, verdict, _MARK_SIGNS[mark]) for mark, verdict, _ in cell.marks)
     return format_html(
         '<a class="cell {}" href="{}#models" title="{}" aria-label="{}">{}{}</a>',
         kind,

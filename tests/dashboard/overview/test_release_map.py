@@ -9,7 +9,7 @@ from django.test import Client
 
 from dashboard.comparisons.core.upgrade_groups import build_report
 from dashboard.overview.core.release_map import FIRST, MapCell, map_rows, on_axis
-from tests.builders.compared import latency
+from tests.builders.compared import latency, samples, side
 from tests.builders.reading import text
 
 BUILDS = ("2.11.0", "2.13.0", "2.14.1")
@@ -42,6 +42,19 @@ def test_build_that_did_not_measure_a_model_is_passed_over_and_named() -> None:
     assert isinstance(cell, MapCell)
     assert "not measured on 2.13.0" in cell.about
     assert row.levels[1] is None
+
+
+def test_mark_of_the_newest_build_spans_those_that_did_not_measure_it() -> None:
+    memory = [samples(values=[amount] * 3) for amount in (1.0, 2.0)]
+    sides = [
+        side({"latency_ms": samples(), "peak_memory_gb": memory[0]}),
+        latency(),
+        side({"latency_ms": samples(), "peak_memory_gb": memory[1]}),
+    ]
+    [row], _ = map_rows(BUILDS, sides, lambda a, b: build_report(sides[a], sides[b]))
+    cell = row.changes[-1]
+    assert cell.marks == [("memory", "worse", "2.11.0")]
+    assert "memory worse than on 2.11.0" in cell.about
 
 
 def test_model_of_one_build_alone_is_counted() -> None:
