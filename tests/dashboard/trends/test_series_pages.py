@@ -223,7 +223,7 @@ def test_statistics_say_where_builds_were_measured_in_turn(reader: Client, in_tu
     page = page_text(reader.get(in_turn))
     assert "builds were measured in turn" in page
     assert "compare two builds" in page
-    assert "here of this benchmark alone" in page
+    assert "as in the comparison of the two builds" in page
     newest = page.partition('data-label="newest"')[2].partition("</td>")[0]
     assert "<small>2.13.0" in newest
 
