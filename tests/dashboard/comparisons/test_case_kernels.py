@@ -80,7 +80,7 @@ def test_markdown_says_which_kernels(profiled: None, reader: Client) -> None:
     assert "## Which kernels" in report
     of_two = "In one job of each side, a compiled step's kernels take 23.3 ms more (37.9 → 61.2 ms)"
     assert f"{of_two}: 99% of the 24.8 ms added" in report
-    assert "near the median of its jobs. One profile of each side" in report
+    assert "near its median device time. One profile of each side" in report
 
 
 def test_why_of_a_row_says_which_change_is_known(profiled: None, reader: Client) -> None:
