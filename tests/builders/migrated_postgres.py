@@ -59,7 +59,7 @@ def _make(data: Path) -> None:
         server = EmbeddedPostgres(folder / "postgres")
         try:
             url = server.start()
-            _forget_durability(url)
+            _set_for_tests(url)
             subprocess.run(
                 [sys.executable, "manage.py", "migrate", "--skip-checks", "--verbosity", "0"],
                 cwd=ROOT,
@@ -74,12 +74,15 @@ def _make(data: Path) -> None:
         unfinished.rename(data)
 
 
-def _forget_durability(url: str) -> None:
+def _set_for_tests(url: str) -> None:
     """Data of tests end with them: no crash of a machine has to leave them whole. What is committed
     still outlives a killed server.
+
+    No autovacuum: of an open transaction's tables it would tell the planner that they are empty,
+    and a join of them by loops may take minutes.
     """
     with psycopg.connect(url, autocommit=True) as connection:
-        for name in ("fsync", "full_page_writes"):
+        for name in ("fsync", "full_page_writes", "autovacuum"):
             connection.execute(f"ALTER SYSTEM SET {name} = off")
 
 

@@ -11,7 +11,6 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from django.db import connection
 from django.utils import timezone
 
 from benchmarks_suite.commands import listing
@@ -86,9 +85,6 @@ def varied_site() -> None:
     own_model_of_two_revisions(worker)
     every_comparison(worker)
     every_import()
-    with connection.cursor() as cursor:
-        # Else the planner takes tables of an open transaction for empty, and joins them by loops
-        cursor.execute("ANALYZE")
 
 
 def connected_worker() -> Worker:
