@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.results.core.series_points import SeriesPoint
-from dashboard.results.formats import NO_HINTS, ParsedFile, asv, github_action_benchmark
+from dashboard.results.formats import NO_HINTS, ParsedFile, asv
+from dashboard.results.formats.reading import parse_file
 
 Floats = NDArray[np.float64]
 START = datetime(2000, 1, 1, tzinfo=UTC)
@@ -77,8 +78,7 @@ def _history(
 
 def _files(path: Path) -> Iterator[ParsedFile]:
     if path.is_file():
-        value = json.loads(github_action_benchmark.plain_json(path.read_bytes()))
-        yield github_action_benchmark.read(path.name, value, NO_HINTS)
+        yield parse_file(path.name, path.read_bytes(), NO_HINTS)
         return
     for file in sorted(path.rglob("*.json")):
         value = json.loads(file.read_bytes())

@@ -36,7 +36,8 @@ def test_answer_has_its_grade(changes: list[Change], words: str) -> None:
 
 def test_counts_begin_with_what_needs_a_decision() -> None:
     assert (
-        counted(answer([WORSE], others=["same", "better", "worse"])) == "2 worse, 1 better, 1 same"
+        counted(answer([WORSE], others=["same", "better", "worse"]).counts)
+        == "2 worse, 1 better, 1 same"
     )
 
 
