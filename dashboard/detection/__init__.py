@@ -1,5 +1,5 @@
-"""Where a series changed level, and whether two sets of points differ. Pure: points in, verdicts
-out.
+"""Detection of changes of level in a series, and of a difference between two sets of points.
+Pure: points in, verdicts out.
 
 Start with `points.py` for the words, then `series_state.py` for what one point does, `segment.py`
 and `cusum.py` for the method; docs/detection.md has the figures.

@@ -1,4 +1,4 @@
-"""What keeps a series from being judged as others are, in words that a page can show.
+"""Limits that keep a series from being judged as others are, in words that a page can show.
 
 A change of level is not reported where it cannot be told from the noise itself; and late where the
 noise has runs that look like a new level.
@@ -22,7 +22,7 @@ BEYOND_NOISE = 6.0
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Why changes of a series are not reported, or late.
+    """Reason why changes of a series are not reported, or reported late.
 
     reason: "wanders": neighbours resemble each other so much that the level moves by itself;
         smaller changes than `percent` (None where values have no percent) are not reported.
@@ -35,7 +35,7 @@ class Limit:
 
 
 def limit_of(model: NoiseModel, fewest: int, in_percent: bool) -> Limit | None:
-    """What this noise is a limit to; None where the series is judged as others are.
+    """Return the limit that this noise sets; None where the series is judged as others are.
 
     fewest: points of a new level that are needed.
     """
@@ -47,11 +47,11 @@ def limit_of(model: NoiseModel, fewest: int, in_percent: bool) -> Limit | None:
 
 
 def wanders(model: NoiseModel) -> bool:
-    """Whether the level moves by itself, so that a change of it says nothing."""
+    """Test whether the level moves by itself, so that a change of it says nothing."""
     settled = model.points + model.borrowed >= SETTLED_POINTS
     return model.rho > (MOST_RHO_IF_SETTLED if settled else MOST_RHO)
 
 
 def is_withheld(step: float, model: NoiseModel) -> bool:
-    """Whether a step (percent) may be the level's own wandering."""
+    """Test whether a step (percent) may be the level's own wandering."""
     return wanders(model) and abs(step) < BEYOND_NOISE * model.deviation

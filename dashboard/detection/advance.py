@@ -1,4 +1,4 @@
-"""What one more point makes of a segment, and the change of level that it shows."""
+"""Advance a segment by one more point, and find the change of level that the point shows."""
 
 from dataclasses import replace
 from math import sqrt

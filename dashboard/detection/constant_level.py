@@ -71,7 +71,7 @@ class ConstantLevel:
 
     @property
     def is_held(self) -> bool:
-        """Whether the series has held the value for long enough to judge by it.
+        """True where the series has held the value for long enough to judge by it.
 
         The points of the present run count neither way: they may be the change.
         """
@@ -82,27 +82,27 @@ class ConstantLevel:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether the value is held and the last point was at it."""
+        """True where the value is held and the last point was at it."""
         return self.run_off == 0 and self.is_held
 
     def is_suspect(self, value: float, settings: Settings) -> bool:
-        """Whether the last point, which had this value, may be the first of a new level."""
+        """Test whether the last point, which had this value, may be the first of a new level."""
         return self.run_off > 0 and self.is_held and self.matters(value, settings)
 
     def is_left(self, value: float, settings: Settings) -> bool:
-        """Whether the last point, which had this value, shows that the level was left."""
+        """Test whether the last point, which had this value, shows that the level was left."""
         earlier_off = self.points_off > self.run_off
         doubtful = self.restless or earlier_off or self._is_doubtful(settings)
         needed = POINTS_IF_RESTLESS if doubtful else 1
         return self.run_off >= needed and self.is_suspect(value, settings)
 
     def _is_doubtful(self, settings: Settings) -> bool:
-        """Whether its few points may be equal by chance."""
+        """Test whether its few points may be equal by chance."""
         could_vary = settings.kind == "continuous" and not self.proven
         return could_vary and self.points_at < POINTS_IF_CONTINUOUS
 
     def matters(self, value: float, settings: Settings) -> bool:
-        """Whether the difference is worth reporting."""
+        """Test whether the difference is worth reporting."""
         if settings.kind == "count" or self.value == 0:
             return True
         threshold = settings.threshold_percent / 100 * abs(self.value)
@@ -112,7 +112,7 @@ class ConstantLevel:
         return replace(self, points_at=points_at, points_off=points_off, run_off=run_off)
 
     def _differs(self, value: float, settings: Settings) -> bool:
-        """Whether this is another value than the one held."""
+        """Test whether this is another value than the one held."""
         jitter = ROUNDING
         if settings.kind == "constant":
             jitter = settings.threshold_percent / (100 * JITTER_OF_THRESHOLD)

@@ -21,7 +21,7 @@ it is: what comes is of the series.
 
 
 class DeviceLevel(NamedTuple):
-    """How far a device is off the series' level.
+    """Distance of a device from the series' level.
 
     distances: ln(value / the series' level) of its first points, SETTLED_POINTS at most.
     """
@@ -35,7 +35,7 @@ class DeviceLevel(NamedTuple):
         return DeviceLevel((*self.distances, distance))
 
     def residual(self, distance: float) -> float:
-        """How far a point is off this level; 0 for the first one."""
+        """Return the distance of a point from this level; 0 for the first one."""
         if not self.distances:
             return 0.0
         # A median bears a cold first process, and a change of the series among its points

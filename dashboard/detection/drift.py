@@ -75,18 +75,18 @@ NO_LINE = Line()
 
 
 class Rise(NamedTuple):
-    """How far a line has risen, and its standard error; in percent."""
+    """Rise of a line, and its standard error; in percent."""
 
     percent: float
     error: float
 
     def is_drift(self, points: float, threshold: float) -> bool:
-        """Whether the rise over so many points is proven and exceeds the threshold (percent)."""
+        """Test whether the rise over so many points is proven and above the threshold (percent)."""
         needed = max(threshold + EXCEEDS * self.error, PROVEN * self.error)
         return points >= FEWEST_POINTS and abs(self.percent) >= needed
 
     def explains(self, step: float, threshold: float) -> bool:
-        """Whether a small step (percent) may be this drift's doing."""
+        """Test whether a small step (percent) may be due to this drift."""
         likely = abs(self.percent) >= LIKELY * self.error
         same_direction = self.percent * step > 0
         return same_direction and likely and abs(step) < SMALL_STEP * threshold
@@ -96,5 +96,5 @@ NO_RISE = Rise(0.0, 1.0)
 
 
 def is_worth_reporting(step: float, rise: Rise, threshold: float) -> bool:
-    """Whether an estimated step (percent) is large enough, and not the doing of a likely drift."""
+    """Test whether a step, estimated in percent, is large enough and not due to a likely drift."""
     return abs(step) >= SMALLEST_STEP * threshold and not rise.explains(step, threshold)

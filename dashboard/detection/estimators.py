@@ -88,7 +88,7 @@ def student_weighted_mean(residuals: Floats, present: Bools, deviation: float) -
 
 
 class RhoPrior(NamedTuple):
-    """What is believed of the autocorrelation before any data, with its standard deviation."""
+    """Prior belief about the autocorrelation, before any data, with its standard deviation."""
 
     rho: float
     error: float
@@ -98,7 +98,7 @@ USUAL_RHO = RhoPrior(RHO_PRIOR, RHO_PRIOR_SD)
 
 
 def rho_prior(usual: UsualNoise | None) -> RhoPrior:
-    """What the other series say, where they say something."""
+    """Return the prior that the other series give, or `USUAL_RHO` where they give none."""
     return USUAL_RHO if usual is None else RhoPrior(usual.rho, usual.rho_error)
 
 
@@ -128,7 +128,7 @@ def autocorrelation(
 
 
 def innovations(residuals: Floats, rho: float, deviation: float) -> Floats:
-    """What is new in each residual after its predecessor, (WINDOW,): r_i - rho r_(i-1).
+    """Return what is new in each residual after its predecessor, (WINDOW,): r_i - rho r_(i-1).
 
     The predecessor is clipped at 3 deviations, so that an outlier has no echo.
     """
@@ -183,7 +183,7 @@ class Slope(NamedTuple):
 
     @property
     def is_proven(self) -> bool:
-        """Whether it differs from none beyond doubt."""
+        """True where it differs from none beyond doubt."""
         return abs(self.steepness) >= SLOPE_PROVEN * self.error
 
 
@@ -223,7 +223,7 @@ def best_cut(ordered: Floats, count: int) -> Modes:
 
 
 def crossings(residuals: Floats, present: Bools) -> int:
-    """How often the residuals go from one side of 0 to the other."""
+    """Count how often the residuals go from one side of 0 to the other."""
     above = residuals > 0
     crossed = (above[1:] != above[:-1]) & present[1:] & present[:-1]
     return int(crossed.sum())
@@ -258,7 +258,7 @@ def times(width: int, count: int) -> Floats:
 
 
 def trend(residuals: Floats, count: int, deviation: float, rho: float) -> float:
-    """How far the level has moved from the window's middle to now, where it drifts; else 0.
+    """Estimate how far the level has moved from the window's middle to now; 0 without a drift.
 
     A least-squares line through the clipped residuals, shrunk by the positive part of 1 - 2/t²
     (James and Stein 1961), so that noise without a trend moves the level by nothing.

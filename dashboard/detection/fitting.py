@@ -1,5 +1,5 @@
-"""What the points of a segment say of its noise; and of a drift, or of a step at its beginning,
-that no test of single points can see.
+"""Estimates from the points of a segment: its noise, and a drift, or a step at its beginning, that
+no test of single points can see.
 """
 
 from collections.abc import Sequence
@@ -165,7 +165,7 @@ def _model(
 
 
 def tick(readings: Sequence[float]) -> float:
-    """What the readings are rounded to, where they are; else 0."""
+    """Return the step that the readings are rounded to; 0 where they are not rounded."""
     distinct = sorted(set(readings))
     if 2 * len(distinct) > len(readings) or len(distinct) < 2:
         return 0.0

@@ -1,4 +1,4 @@
-"""How long a new level has to last: longer than the outliers and bursts that a series has shown."""
+"""Points that a new level must last: more than the outliers and bursts that a series has shown."""
 
 import numpy as np
 

@@ -27,7 +27,7 @@ CLIPPED_AT = 2.5
 
 
 class Split(NamedTuple):
-    """Where readings part best into two levels.
+    """Best split of readings into two levels.
 
     first: readings on the first level. before, after: the levels. error: standard error of their
     difference. errors_needed: standard errors that prove it.
@@ -41,7 +41,7 @@ class Split(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Of the evidence that it needs; 1 or more proves it."""
+        """Share of the evidence that it needs; 1 or more proves it."""
         return abs(self.after - self.before) / self.error / self.errors_needed
 
 

@@ -21,7 +21,7 @@ Sample = Point | float
 
 @dataclass(frozen=True, slots=True)
 class LevelComparison:
-    """What a comparison says. state "unknown": measure more.
+    """Result of a comparison. state "unknown": measure more.
 
     effect, low, high: new minus base with its interval, in `unit`: percent of the base, or the
         plain difference where the base is 0, for counts and for status words.
@@ -88,7 +88,7 @@ def classify_interval(
 
 
 def _are_exact(base: Floats, new: Floats, settings: Settings) -> bool:
-    """Whether each side holds one value. A single point shows that only where the kind does."""
+    """Test whether each side holds one value. One point shows that only where the kind does."""
     if np.ptp(base) > 0 or np.ptp(new) > 0:
         return False
     return settings.kind != "continuous" or min(len(base), len(new)) > 1

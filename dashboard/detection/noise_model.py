@@ -73,7 +73,7 @@ class NoiseModel:
 
     @property
     def has_two_modes(self) -> bool:
-        """Whether values lie around two modes."""
+        """True where values lie around two modes."""
         return self.half_distance > 0
 
     @property
@@ -177,7 +177,7 @@ def fit_noise_model(window: Floats, smallest_scale: float, usual: UsualNoise | N
 
 
 class _Around(NamedTuple):
-    """What is left of a window's points around their level, or around a line: 0 where there is no
+    """Residuals of a window's points around their level, or around a line: 0 where there is no
     point. ahead: how far the line is above the level where the level is meant for.
     """
 

@@ -43,7 +43,7 @@ class OnlineDetector:
 
     @property
     def settings(self) -> Settings:
-        """How the series is judged."""
+        """Settings by which the series is judged."""
         return self.series.settings
 
     @property
@@ -58,7 +58,7 @@ class OnlineDetector:
 
     @property
     def limit(self) -> Limit | None:
-        """Why changes of its level are not reported, or late; None where they are."""
+        """Reason why changes of its level are not reported, or reported late; None without one."""
         segment = self.series.segment
         if not isinstance(segment, Watching) or self.series.constant.is_quiet:
             return None

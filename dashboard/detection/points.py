@@ -1,4 +1,4 @@
-"""What goes into detection and what comes out: plain values, no clock, no database."""
+"""Inputs and outputs of detection: plain values, no clock, no database."""
 
 from dataclasses import dataclass, replace
 from math import isfinite, isnan
@@ -82,7 +82,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How one series is judged.
+    """Settings by which one series is judged.
 
     threshold_percent: the smallest change worth reporting, in percent of the level
         (`Metric.threshold_percent`). A step that is estimated at less than three quarters of it is
@@ -113,7 +113,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the detector says of a series after one point.
+    """Verdict of the detector on a series after one point.
 
     state: "changed" once for each change, then it watches the new level; "suspected": measure more;
         "noisier" once where the spread has grown and the level stayed, which is not an alert.

@@ -97,15 +97,16 @@ class History:
 
 
 class Inherited(NamedTuple):
-    """What a segment knows from the level before it: how to read values, and their noise."""
+    """Knowledge that a segment has from the level before: how to read values, and their noise."""
 
     scale: ValueScale
     model: NoiseModel
 
 
 class Excursions(NamedTuple):
-    """How often a series left its level for a few points and came back, and for how many points at
-    the most. until: index of the point with which it was back the last time, however long it took.
+    """Count of the times that a series left its level for a few points and came back, and the most
+    points that it took. until: index of the point with which it was back the last time, however
+    long it took.
     """
 
     times: int = 0
@@ -121,13 +122,13 @@ class Excursions(NamedTuple):
         return Excursions(self.times + 1, max(self.longest, length), until)
 
     def fewest(self, index: int) -> int:
-        """How many points a new level needs, at the point `index`, to last longer than these."""
+        """Return how many points a new level needs, at the point `index`, to outlast these."""
         if not self.times or index - self.until > REMEMBERED:
             return FEWEST_POINTS
         return self.longest + LONGER_THAN_BURST
 
     def bar(self, index: int) -> float:
-        """What the required evidence is multiplied with: what came back may do so again."""
+        """Return the factor on the required evidence: a series that came back may do so again."""
         if self.until and index - self.until <= OWN_POINTS:
             return BAR_AFTER_EXCURSION
         return 1.0
@@ -165,7 +166,7 @@ NO_POINTS = Learning()
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What is estimated from the points of a segment, again after every few of them.
+    """Estimates from the points of a segment, made again after every few of them.
 
     inherited: the model of the level before, from which this one may have its spread.
     usual_error: the median standard error of a point within its job, in percent.

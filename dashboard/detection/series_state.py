@@ -13,7 +13,7 @@ from dashboard.detection.usual_noise import UsualNoise
 
 @dataclass(frozen=True, slots=True)
 class SeriesState:
-    """What is known of a series. A value: `after` returns the next one.
+    """State of a series: all that is known of it. A value: `after` returns the next one.
 
     seen: points so far. constant: the value that the series holds, if it holds one.
     segment: the points of the present level, for the case that it does not.
@@ -76,7 +76,7 @@ class SeriesState:
         return state, change.verdict("changed")
 
     def _suspicion(self, value: float) -> Verdict:
-        """What is to be said of the newest point, which had this value, when it proves nothing."""
+        """Return the verdict on the newest point, which had this value, when it proves nothing."""
         newest = self.seen - 1
         # The exact test comes first: it needs no estimate
         if self.constant.is_suspect(value, self.settings):

@@ -43,7 +43,7 @@ class Widening:
         return Widening(self.total + ratio, self.length + 1)
 
     def is_proven(self, model: NoiseModel, step_nats: float) -> bool:
-        """Whether the noise has become wider. step_nats: evidence of a step instead."""
+        """Test whether the noise has become wider. step_nats: evidence of a step instead."""
         # What is estimated from n points has a variance of the order of 1/n; and a run of N points
         # is worth n / (n + N) of its sum, as in `cusum`
         worth = self.total * model.points / (model.points + self.length)
@@ -53,7 +53,7 @@ class Widening:
         return worth >= needed * model.bar
 
     def explains(self, step_nats: float) -> bool:
-        """Whether it explains what looks like a step of so much evidence as well."""
+        """Test whether it explains what looks like a step of so much evidence as well."""
         return self.total >= INSTEAD_OF_STEP * step_nats
 
 
@@ -61,7 +61,7 @@ NO_WIDENING = Widening()
 
 
 def spread_ratio(innovations: Floats) -> float:
-    """How much wider the innovations (points,), in scales, are than the noise.
+    """Return how many times as wide as the noise the innovations (points,), in scales, are.
 
     Around their own mean: on one side of 0 they are a step, or a drift.
     """

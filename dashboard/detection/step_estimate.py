@@ -1,4 +1,4 @@
-"""How far a level moved: the likelihood of the new level's points under the noise model."""
+"""Size of a step in level, by the likelihood of the new level's points under the noise model."""
 
 from typing import NamedTuple
 

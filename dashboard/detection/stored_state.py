@@ -105,7 +105,7 @@ def _left_to_json(left: Left | None) -> dict[str, Any] | None:
 
 
 def _noise_to_json(segment: Segment) -> dict[str, Any]:
-    """What a segment knows besides its points. While it is learning, the tests have nothing."""
+    """Pack what a segment knows besides its points. While it learns, the tests have nothing."""
     if isinstance(segment, Watching):
         fit = segment.fit
         return {

@@ -1,5 +1,5 @@
-"""What is usual of the noise of one metric on one machine, from the series that have history: a
-young series borrows it, because twenty points cannot show their autocorrelation.
+"""Usual noise of one metric on one machine, from the series that have history: a young series
+borrows it, because twenty points cannot show their autocorrelation.
 """
 
 from collections.abc import Sequence
@@ -29,13 +29,13 @@ class SeriesNoise(NamedTuple):
 
     @property
     def lends(self) -> bool:
-        """Whether it comes from enough points to say what is usual."""
+        """True where it comes from enough points to say what is usual."""
         return self.points >= FEWEST_POINTS and self.scale > 0
 
 
 @dataclass(frozen=True, slots=True)
 class UsualNoise:
-    """What to expect of a series: its autocorrelation and the logarithm of its scale (percent),
+    """Noise to expect of a series: its autocorrelation and the logarithm of its scale (percent),
     with standard deviations between series.
     """
 
@@ -54,7 +54,7 @@ class UsualNoise:
 
 
 def usual_noise(others: Sequence[SeriesNoise]) -> UsualNoise | None:
-    """What is usual of the noise of other series; None where they are too few."""
+    """Estimate the usual noise from other series; None where they are too few."""
     settled = [other for other in others if other.lends]
     if len(settled) < FEWEST_SERIES:
         return None

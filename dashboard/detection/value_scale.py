@@ -17,7 +17,7 @@ ANSCOMBE = 0.375
 
 @dataclass(frozen=True, slots=True)
 class ValueScale:
-    """How the values of one level are read. A value on this scale is called a *reading*.
+    """Scale on which the values of one level are read. A value on it is called a *reading*.
 
     reference: the value that is 0 percent, in the metric's unit. Where it is 0, percent have no
         meaning, and a reading is the value itself.

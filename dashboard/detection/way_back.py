@@ -25,7 +25,7 @@ BACK = 1 / 3
 
 
 def after_point(left: Left, before: float, point: Point) -> Left:
-    """What is known of the way back after one more point.
+    """Return what is known of the way back after one more point.
 
     before: the value of the point before it.
     """
