@@ -73,7 +73,7 @@ class Metric:
 
 
 def is_artefact(metric: str, device: str, size: str) -> bool:
-    """Whether the number says nothing of the model: the suite leaves it out, old results have it.
+    """Test whether the number says nothing of the model: the suite omits it, old results have it.
 
     On a CPU and at smoke size the compiler's own objects take more memory than the model.
     """
@@ -81,14 +81,14 @@ def is_artefact(metric: str, device: str, size: str) -> bool:
 
 
 def is_grain(metric: Metric, least: float) -> bool:
-    """Whether memory is too little to say anything: a few kB drown in the process's own, and come
-    out below zero as well. least: the smallest of the values.
+    """Test whether memory is too little to say anything: a few kB drown in the process's own, and
+    come out below zero as well. least: the smallest of the values.
     """
     return metric.unit == "GB" and least <= 0
 
 
 def comparable_metrics(*devices: str) -> list[Metric]:
-    """What builds can be compared in that were measured on such kinds of devices."""
+    """List the metrics in which builds measured on such kinds of devices can be compared."""
     metrics = []
     for metric in METRICS.values():
         if metric.key in {STATUS_METRIC, TOOLCHAIN}:

@@ -28,5 +28,5 @@ def read_moment(text: str, zone: tzinfo) -> datetime:
 
 
 def read_numbers(texts: Iterable[str]) -> list[int]:
-    """Those that are ids, or whole numbers of any kind that a column holds, from 0."""
+    """Read the texts that are ids, or whole numbers of any kind that a column holds, from 0."""
     return [int(text) for text in texts if text.isdecimal() and len(text) <= MOST_DIGITS]

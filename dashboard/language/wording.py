@@ -131,7 +131,7 @@ def with_unit(text: str, metric: Metric) -> str:
 
 
 def axis_title(metric: Metric) -> str:
-    """What an axis of its values says: "Latency, ms", "Graph breaks"."""
+    """Return the title of an axis of its values: "Latency, ms", "Graph breaks"."""
     return f"{metric.label}, {metric.unit}".rstrip(", ")
 
 
@@ -183,7 +183,7 @@ def interval(metric: Metric, low: float | None, high: float | None) -> str:
 
 
 def change(metric: Metric, old: float | None, new: float | None) -> ValueChange | None:
-    """How ``new`` differs from ``old``, in words; None where one of them is missing."""
+    """Word how ``new`` differs from ``old``; None where one of them is missing."""
     if old is None or new is None:
         return None
     tone = _tone(metric, new - old)
@@ -259,7 +259,7 @@ def estimate(
 
 
 def has_two_ends(low: float, high: float) -> bool:
-    """Whether the ends of an interval of percent are known and do not read the same."""
+    """Test whether the ends of an interval of percent are known and do not read the same."""
     decimals = _decimals(low, high)
     return math.isfinite(high - low) and round(low, decimals) != round(high, decimals)
 
@@ -301,7 +301,7 @@ def _ends(metric: Metric, low: float, high: float) -> tuple[str, str]:
 
 
 def _decimals(low: float, high: float) -> int:
-    """How many an interval of percent has: no decimals where it is wide or far from zero, unless
+    """Choose the decimals of an interval of percent: none where it is wide or far from zero, unless
     an end would then read as zero.
     """
     is_vague = high - low >= _VAGUE and min(abs(low), abs(high)) >= 1

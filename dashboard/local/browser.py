@@ -69,7 +69,7 @@ def _install() -> None:
 
 
 def _starts(path: Path) -> bool:
-    """Whether it can print its version: where a system library is missing it cannot."""
+    """Test whether it can print its version: where a system library is missing it cannot."""
     try:
         process = subprocess.run([path, "--version"], capture_output=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""What `make up` prints for a person: one line each, coloured on a terminal."""
+"""Lines that `make up` prints for a person, coloured on a terminal."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What the two embedded servers share: a process, the socket's folder, a log that stays small."""
+"""Base of the two embedded servers: a process, the socket's folder, a log that stays small."""
 
 import hashlib
 import importlib.util
@@ -50,7 +50,7 @@ class EmbeddedServer(ABC):
         return self._process.pid if self._process else None
 
     def ended(self) -> bool:
-        """Whether no server that we started runs."""
+        """Test whether no server that we started runs."""
         return self._process is None or self._process.poll() is not None
 
     def _end_leftover(self, pid: int | None, served: Path) -> None:
@@ -94,7 +94,7 @@ def open_log(log: Path) -> IO[bytes]:
 
 
 def package_folder(name: str) -> Path:
-    """Where a package is installed, without importing it. Raises ServerError if it is not."""
+    """Find where a package is installed, without importing it. Raises ServerError if it is not."""
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
         raise ServerError(f"{name} is not installed in {sys.prefix}: `make up` installs it")

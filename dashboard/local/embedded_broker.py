@@ -50,7 +50,7 @@ class EmbeddedBroker(EmbeddedServer):
         return self.url
 
     def running(self) -> bool:
-        """Whether a server on our socket answers a PING; one that still loads says -LOADING."""
+        """Test whether a server on our socket answers a PING; one still loading says -LOADING."""
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(2)
             try:

@@ -106,7 +106,7 @@ class EmbeddedPostgres(EmbeddedServer):
         return self.url
 
     def running(self) -> bool:
-        """Whether a server of this data folder accepts connections."""
+        """Test whether a server of this data folder accepts connections."""
         return self._ready_pid() is not None
 
     def _prepare_home(self) -> Account:

@@ -89,7 +89,7 @@ def required_disk_gb() -> float:
 
 
 def venv_works() -> bool:
-    """Whether `.venv` has a Python and pip that start: a system upgrade can remove either."""
+    """Test whether the Python and pip of `.venv` start: a system upgrade can remove either."""
     command = [str(project.VENV_PYTHON), "-I", "-c", "import pip"]
     try:
         process = subprocess.run(command, capture_output=True, check=False)

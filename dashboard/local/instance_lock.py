@@ -43,7 +43,7 @@ def keep(lock: IO[str]) -> None:
 
 
 def holder(var: Path) -> Holder | None:
-    """Who holds the lock of `var`; None when nobody does."""
+    """Return the holder of the lock of `var`; None when nobody holds it."""
     try:
         file = (var / LOCK).open()
     except FileNotFoundError:

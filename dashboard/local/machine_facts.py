@@ -18,7 +18,7 @@ TCP_LISTEN = "0A"  # include/net/tcp_states.h
 
 @dataclass(frozen=True)
 class MachineFacts:
-    """What `preflight.find_problems` needs to know about the machine."""
+    """Facts about the machine that `preflight.find_problems` needs."""
 
     python: tuple[int, int]
     system: str  # as platform.system()
@@ -65,7 +65,7 @@ def collect(*, needs_port: bool) -> MachineFacts:
 
 
 def port_holder(port: int) -> str | None:
-    """Who listens on 127.0.0.1:`port`, as far as we may see; None when nobody does."""
+    """Name who listens on 127.0.0.1:`port`, as far as we may see; None when nobody does."""
     with socket.socket() as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -91,7 +91,7 @@ def _listening_process(port: int) -> str | None:
 
 
 def _listening_sockets(port: int) -> set[str]:
-    """What /proc/PID/fd links to, for each socket that listens on `port`."""
+    """List what /proc/PID/fd links to, for each socket that listens on `port`."""
     links = set()
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
         columns = line.split()
@@ -111,7 +111,7 @@ def _closed_folder(*folders: Path) -> Path | None:
 
 
 def _free_gb_of_another_disk(data: Path) -> float | None:
-    """What is free on the disk of `data`; None where that is the disk of the checkout."""
+    """Read what is free on the disk of `data`; None where that is the disk of the checkout."""
     existing = _existing(data)
     if existing.stat().st_dev == project.ROOT.stat().st_dev:
         return None

@@ -44,7 +44,7 @@ def spawn(
 
 
 def is_running(pid: int) -> bool:
-    """Whether `pid` is a process that still does something: a zombie does not."""
+    """Test whether `pid` is a process that still does something: a zombie does not."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (OSError, IndexError):

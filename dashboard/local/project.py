@@ -1,4 +1,4 @@
-"""Where things lie in this checkout, and what pyproject.toml says about the machine's needs."""
+"""Paths in this checkout, and what pyproject.toml says about the machine's needs."""
 
 import os
 import tomllib

@@ -8,7 +8,7 @@ HEALTHY_S = 60.0  # what ran for this long is taken to have started well
 
 
 class Restarts:
-    """Of one program or server: call `begin` before each start, `plan` when it has ended."""
+    """Restarts of a program or server: call `begin` before each start, `plan` when it has ended."""
 
     def __init__(self) -> None:
         self._began = 0.0
@@ -31,10 +31,10 @@ class Restarts:
 
     @property
     def is_planned(self) -> bool:
-        """Whether a start is planned."""
+        """True where a start is planned."""
         return self._at is not None
 
     @property
     def is_due(self) -> bool:
-        """Whether a start is planned for now."""
+        """True where a planned start is due now."""
         return self._at is not None and time.monotonic() >= self._at

@@ -1,4 +1,4 @@
-"""Whether the static files have to be collected again: that takes seconds and is rarely needed."""
+"""Detect changes of static files: collecting them again takes seconds and is rarely needed."""
 
 import hashlib
 from pathlib import Path
@@ -9,7 +9,7 @@ STAMP = "static.stamp"
 
 
 def changed(var: Path) -> bool:
-    """Whether a source of the files in `var/static` has changed since they were collected."""
+    """Test whether a source of the files in `var/static` has changed since they were collected."""
     stamp = var / STAMP
     if not stamp.exists() or not (var / "static").exists():
         return True
@@ -22,7 +22,7 @@ def mark_collected(var: Path) -> None:
 
 
 def _digest() -> str:
-    """Of our own files by size and time, the pinned versions of packages, and the settings."""
+    """Digest our own files by size and time, the pinned versions of packages, and the settings."""
     site = project.ROOT / "dashboard"
     sources = [project.REQUIREMENTS, site / "settings.py", site / "site" / "staticfiles.py"]
     sources += filter(Path.is_file, (site / "static").rglob("*"))

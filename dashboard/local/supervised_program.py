@@ -20,7 +20,7 @@ LOG_BYTES, LOG_GENERATIONS = 10_000_000, 2
 
 @dataclass(frozen=True)
 class Program:
-    """What to run.
+    """Program to run.
 
     stop_steps: the signals that end it, and the seconds that each is given
     death_signal: what the kernel sends it when the supervisor dies
@@ -66,7 +66,7 @@ class SupervisedProgram:
         self._reader.start()
 
     def ended(self) -> bool:
-        """Whether no process is running."""
+        """Test whether no process is running."""
         return self.process is None or self.process.poll() is not None
 
     def restart_if_ended(self) -> None:

@@ -1,4 +1,4 @@
-"""What the installed torch says about itself, read from its files: importing it takes seconds."""
+"""Facts about the installed torch, read from its files: importing it takes seconds."""
 
 import importlib.metadata
 import importlib.util

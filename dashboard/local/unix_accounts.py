@@ -45,7 +45,7 @@ def first_usable_account(names: Iterable[str]) -> Account | None:
 
 
 def can_run(account: Account, program: Path, *arguments: object) -> bool:
-    """Whether `account` can run a program: root cannot change its user in some containers."""
+    """Test whether `account` can run a program: root cannot change its user in some containers."""
     try:
         run_as(account, program, *arguments)
     except (OSError, subprocess.SubprocessError, ProgramFailed):

@@ -1,4 +1,4 @@
-"""How the admin looks: as the public site does, with its lists in the order of the work."""
+"""Look of the admin: that of the public site, with its lists in the order of the work."""
 
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What each log line of a request or a task carries besides its own fields.
+"""Context that each log line of a request or a task carries besides its own fields.
 
 A request's lines have `request`, `path` and the ids of its address (`job`, `run`, `alert`); a
 task's have `task`, `task_id` and its arguments by name. The ids connect them: one finds a job's

@@ -1,4 +1,4 @@
-"""How log lines look: one event, its fields, one line; text for people, JSON for log collectors."""
+"""Log lines: one event and its fields on one line; text for people, JSON for log collectors."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What browsers may do with the site's answers: content security policy and its relatives."""
+"""Headers that limit what browsers do with the site's answers, such as content security policy."""
 
 from collections.abc import Callable
 

@@ -70,7 +70,7 @@ def refusal(request: HttpRequest, why: BadRequest) -> HttpResponseBase:
 
 
 def has_nul(fields: Any) -> bool:
-    """Whether a name or a value of a form or query has one."""
+    """Test whether a name or a value of a form or query has a NUL."""
     texts: list[str] = []
     for name, values in fields.lists():
         texts += [name, *values]

@@ -94,7 +94,7 @@ class Connection(TConn):
 
     @property
     def path(self) -> bytes:
-        """Of "METHOD path HTTP/1.1"; empty where the head is something else."""
+        """Path in "METHOD path HTTP/1.1"; empty where the head is something else."""
         words = self.head.split(b"\r\n", 1)[0].split(b" ")
         return words[1] if len(words) == 3 else b""
 
@@ -147,7 +147,7 @@ class Connection(TConn):
             self.received.seek(0)
 
     def fault(self) -> HTTPStatus | None:
-        """Why the request is refused before its body has come."""
+        """Return why the request is refused before its body has come; None where it is not."""
         if not self.head:
             return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE if self.peeked >= HEAD_BYTES else None
         if ENCODING.search(self.head):

@@ -1,4 +1,4 @@
-"""How gunicorn serves the site, wherever it runs.
+"""Settings with which gunicorn serves the site, wherever it runs.
 
 gunicorn --config python:dashboard.site.web_server --bind ADDRESS
 """

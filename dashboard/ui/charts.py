@@ -71,12 +71,12 @@ class ChartLine:
 
     @property
     def versions(self) -> NDArray[np.int64]:
-        """Of each datum."""
+        """Benchmark version of each datum."""
         return np.array(self.version or [0] * len(self.value), np.int64)
 
     @property
     def is_newest(self) -> NDArray[np.bool_]:
-        """Whether each datum is of the newest version of the benchmark."""
+        """Mask of the data that are of the newest version of the benchmark."""
         newest: NDArray[np.bool_] = self.versions == self.versions.max(initial=0)
         return newest
 

@@ -1,4 +1,4 @@
-"""How a config looks in every chart: its colour, its dash and its marker. Pure."""
+"""Looks of a config in every chart: its colour, its dash and its marker. Pure."""
 
 from collections.abc import Iterable
 

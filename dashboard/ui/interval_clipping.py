@@ -36,7 +36,7 @@ def clipped_figure(lines: Sequence[ChartLine], metric: Metric) -> Figure:
 
 
 def interval_bounds(values: Floats, low: Floats, high: Floats) -> tuple[float, float] | None:
-    """Where the intervals of a chart end at the latest; None without values and intervals.
+    """Return where the intervals of a chart end at the latest; None without values and intervals.
 
     Beyond the values there is half of what they span, or room for the usual interval.
     """

@@ -1,4 +1,4 @@
-"""Where series live: one machine and one track. Pages choose one of those that have data."""
+"""Locations of series: one machine and one track. Pages choose one of those that have data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class SeriesLocation:
 def offered(
     locations: Sequence[SeriesLocation], chosen: SeriesLocation | None
 ) -> list[SeriesLocation]:
-    """What a form offers: hidden locations only where the address names one."""
+    """List what a form offers: hidden locations only where the address names one."""
     return [location for location in locations if not location.hidden or location == chosen]
 
 

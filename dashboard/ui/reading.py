@@ -1,4 +1,4 @@
-"""Who may read the site."""
+"""Permission to read the site."""
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, PermissionsMixin

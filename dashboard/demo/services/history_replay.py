@@ -123,7 +123,7 @@ class _Replay:
         self.worker = Worker.objects.create(name=key, machine=self.machine, last_seen=self.ends)
 
     def run(self) -> int:
-        """How many results were stored."""
+        """Replay the history; return how many results were stored."""
         stored = sum(self._take(recording) for recording in self.recorded)
         conclusions.advance_all(now=self.ends + confirmations.PATIENCE + timedelta(seconds=1))
         self._date(self.ends)

@@ -1,4 +1,4 @@
-"""What `make up` needs in the database: machine, track, worker, account, schedule, first run."""
+"""Rows for `make up` in the database: machine, track, worker, account, schedule, first run."""
 
 import secrets
 from collections.abc import Mapping

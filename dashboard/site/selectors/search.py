@@ -44,7 +44,7 @@ class SearchResults:
 
 
 def search(text: str) -> SearchResults | None:
-    """What has every word of ``text``; None without a word. Six queries.
+    """Find what has every word of ``text``; None without a word. Six queries.
 
     A model, config or build that is called as a word says comes before those whose name only has
     the word in it. A number is looked up as an alert's or a run's id as well. The documentation is
@@ -104,7 +104,7 @@ def _builds(words: list[str]) -> list[TorchBuild]:
 
 
 def _words(words: list[str]) -> list[tuple[str, str, str]]:
-    """Of just that name first, then those that begin with it."""
+    """Find terms and metrics: those of just that name first, then those that begin with it."""
     text = " ".join(words).casefold()
     entries = [(word, word, about) for word, about in WORDS.items()]
     entries += [(metric.key, metric.label, metric.about) for metric in METRICS.values()]

@@ -1,4 +1,4 @@
-"""Whether the system keeps up: how much waits, for how long, and when workers last reported."""
+"""Signs that the system keeps up: how much waits, for how long, and when workers last reported."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ def jobs_of_the_last_day(now: datetime) -> list[tuple[str, str, int]]:
 
 @dataclass(frozen=True, slots=True)
 class WorkerReport:
-    """What a worker last reported. age_s: how long ago; None: never."""
+    """Last report of a worker. age_s: how long ago; None: never."""
 
     worker: str
     machine: str
@@ -62,7 +62,7 @@ class WorkerReport:
 
 
 def worker_reports(now: datetime) -> Iterator[WorkerReport]:
-    """Of workers that may sign in. One query."""
+    """List the last reports of workers that may sign in. One query."""
     for worker in Worker.objects.exclude(token_hash=None).select_related("machine"):
         age_s = None
         if worker.last_seen:
@@ -88,7 +88,7 @@ def ingest_lag_s(now: datetime) -> float | None:
 
 
 def detection_due() -> tuple[int, datetime | None]:
-    """How many series wait for detection, and the oldest of their newest data. One query."""
+    """Count the series that wait for detection; with the oldest of their newest data. One query."""
     due = DetectorState.objects.filter(due=True)
     totals = due.aggregate(count=Count("pk"), oldest=Min("series__last_job__finished_at"))
     return totals["count"], totals["oldest"]

@@ -1,4 +1,4 @@
-"""What the admin pages share."""
+"""Parts that the admin pages share."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ Apply = Callable[[QuerySet[Any]], str]
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """What a form would do, and what is odd about it."""
+    """Sentences on what a form would do, and on what is odd about it."""
 
     facts: Sequence[str]
     warnings: Sequence[str] = ()
@@ -65,14 +65,14 @@ class BeginningAdmin(PlainChoicesAdmin):
 def preview_response(
     request: HttpRequest, form: forms.BaseForm, sentences: Callable[[], Sentences]
 ) -> HttpResponse:
-    """What the posted form would do, as lines of HTML; the reasons why it would do nothing."""
+    """Render what the posted form would do, as lines of HTML, or why it would do nothing."""
     lines = sentences() if form.is_valid() else Sentences(_reasons(form))
     context = {"sentences": lines.facts, "warnings": lines.warnings}
     return render(request, "admin/preview.html", context)
 
 
 def _reasons(form: forms.BaseForm) -> list[str]:
-    """Why the form does nothing: what is not filled in yet as one line, and what is wrong."""
+    """List why the form does nothing: what is not filled in yet, as one line, and what is wrong."""
     missing, reasons = list[str](), list[str]()
     for name, errors in form.errors.as_data().items():
         label = str(form[name].label) if name in form.fields else ""

@@ -58,6 +58,6 @@ def failed(request: HttpRequest) -> HttpResponse:
 
 
 def is_unreachable(error: Exception) -> bool:
-    """Whether a database error means that the server is absent, not that the query is wrong."""
+    """Test whether a database error means an absent server, rather than a wrong query."""
     code = getattr(error.__cause__, "sqlstate", None)
     return code is None or code.startswith(NOT_NOW)

@@ -37,14 +37,14 @@ def key_of(user: AbstractBaseUser | AnonymousUser) -> str:
 
 
 def is_key(key: str) -> bool:
-    """Whether ``key`` belongs to an active account."""
+    """Test whether ``key`` belongs to an active account."""
     owner = read_numbers([key.partition(".")[0]])
     user = get_user_model().objects.filter(pk__in=owner, is_active=True).first()
     return user is not None and constant_time_compare(key, key_of(user)) and may_read(user)
 
 
 def is_from_reader(request: HttpRequest) -> bool:
-    """Whether the request may read the site: for itself, or with a person's key."""
+    """Test whether the request may read the site: for itself, or with a person's key."""
     return may_read(request.user) or is_key(request.GET.get("key", ""))
 
 

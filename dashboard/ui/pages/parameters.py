@@ -1,4 +1,4 @@
-"""What several pages read from their address: the location, a filter, a page number."""
+"""Parameters that several pages read from their address: the location, a filter, a page number."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -106,7 +106,7 @@ def _page(request: HttpRequest, nothing: WithoutData) -> HttpResponse:
 
 
 def _exists(request: HttpRequest) -> bool:
-    """Whether everything that the address chooses is there."""
+    """Test whether everything that the address chooses is there."""
     for name, (model, field) in _EXISTING.items():
         value = request.GET.get(name, "").strip().replace("\0", "")
         if value and not model.objects.filter(**{field: value}).exists():

@@ -1,5 +1,5 @@
-"""What templates say in numbers, times, words and small drawings. Every mark-up here is free of
-styles and scripts.
+"""Numbers, times, words and small drawings for templates. Every mark-up here is free of styles and
+scripts.
 """
 
 import re
@@ -125,7 +125,7 @@ def file_size(count: int) -> str:
 
 @register.filter
 def act_label(state: str) -> str:
-    """What a person does who moves an alert to ``state``: the label of the button."""
+    """Name the act of moving an alert to ``state``: the label of the button."""
     return states.ACTS.get(state, state)
 
 
@@ -258,8 +258,8 @@ _DASH_ARRAYS = {
 
 @register.simple_tag
 def swatch(position: int, slot: int | None = None) -> SafeString:
-    """How the config at ``position`` looks in a chart: its dash, and its own colour or that which
-    the figure gives it (`config_looks.slots`).
+    """Draw the config at ``position`` as it looks in a chart: its dash, and its own colour or that
+    which the figure gives it (`config_looks.slots`).
     """
     return format_html(
         '<svg class="swatch" viewBox="0 0 32 8" aria-hidden="true" focusable="false">'
