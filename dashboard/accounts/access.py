@@ -1,4 +1,4 @@
-"""Who may call the API: with a token, signed in, and for reading a public site anybody."""
+"""Access to the API: with a token, signed in, and for reading a public site without either."""
 
 from typing import cast
 
@@ -79,7 +79,7 @@ def require_permission(caller: Caller, permission: str, otherwise: str = "") -> 
 
 
 def caller_of(request: HttpRequest) -> User:
-    """Who asks, where the permission that was needed proves that it is an account."""
+    """Return the account that asks; the permission that was needed proves that it is one."""
     return cast(User, request.auth)  # type: ignore[attr-defined]  # set by ninja
 
 

@@ -51,7 +51,7 @@ class AuditTrail:
 
 
 def person_of(request: HttpRequest) -> User | None:
-    """Who is signed in or sent a token of the API; None for strangers and workers."""
+    """Return the user who is signed in or sent an API token; None for strangers and workers."""
     for caller in (getattr(request, "auth", None), request.user):
         if isinstance(caller, User):
             return caller

@@ -15,13 +15,13 @@ MOST_NAMES = 10
 
 
 def counted_name(request: Any, credentials: Mapping[str, str] | None = None) -> str:
-    """What was typed as a name, cut to what can be stored."""
+    """Return what was typed as a name, cut to the length that can be stored."""
     typed = credentials or getattr(request, "POST", {})
     return str(typed.get("username") or "")[:LONGEST]
 
 
 def client_address(request: HttpRequest) -> str | None:
-    """Where the request comes from: behind the proxy that ends TLS, as that proxy says."""
+    """Return the client's address; behind the proxy that ends TLS, as that proxy reports it."""
     if settings.IS_HTTPS:
         forwarded = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
         try:

@@ -39,7 +39,9 @@ class SingleSignOn(OIDCAuthenticationBackend):
     """The library checks signature, state and nonce; we check whose token it is, and how old."""
 
     def authenticate(self, request: HttpRequest | None, **options: Any) -> User | None:
-        """Who comes from the issuer; None, with the reason in the log, where anything is wrong."""
+        """Return the person who comes from the issuer; None, with the reason in the log, where
+        anything is wrong.
+        """
         try:
             person: User | None = super().authenticate(request, **options)
         except REFUSED as error:
@@ -65,7 +67,7 @@ class SingleSignOn(OIDCAuthenticationBackend):
         return claims
 
     def get_userinfo(self, access_token: str, id_token: str, payload: dict[str, Any]) -> Any:
-        """What the issuer says of the person whom the token names."""
+        """Return the issuer's claims about the person whom the token names."""
         claims = super().get_userinfo(access_token, id_token, payload)
         if claims.get("sub") != payload["sub"]:
             raise SuspiciousOperation("The issuer described somebody else than its token names.")

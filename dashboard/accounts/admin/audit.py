@@ -1,4 +1,4 @@
-"""Who changed what, who signed in, who tried to: only to be read, but for lifting a lock."""
+"""Logs of who changed what, who signed in, who tried to: read-only, but for lifting a lock."""
 
 from axes.models import AccessAttempt, AccessLog
 from django.contrib import admin
@@ -31,7 +31,7 @@ class LogEntryAdmin(ReadOnlyAdmin):
 
 @admin.register(AccessLog)
 class AccessLogAdmin(ReadOnlyAdmin):
-    """Who signed in."""
+    """Log of who signed in."""
 
     list_display = ("attempt_time", "username", "ip_address", "path_info", "logout_time")
     list_filter = ("attempt_time",)

@@ -1,4 +1,4 @@
-"""Which addresses of the network are public, and a context in which no other is reached."""
+"""Public addresses of the network, and a context in which no other is reached."""
 
 import ipaddress
 import socket
@@ -25,7 +25,7 @@ class NotPublic(Exception):
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is public; an IPv4 address inside an IPv6 one decides for it."""
+    """Test whether an IP address is public; an IPv4 address inside an IPv6 one decides for it."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
         if ip in _NAT64:

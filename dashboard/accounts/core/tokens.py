@@ -1,4 +1,4 @@
-"""How tokens are kept: as hashes. The texts are random, so that a hash needs no salt."""
+"""Storage of tokens: as hashes. The texts are random, so a hash needs no salt."""
 
 import hashlib
 

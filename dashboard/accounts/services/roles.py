@@ -1,4 +1,4 @@
-"""Who may do what: four roles, each a group with the permissions of the table below.
+"""Roles, which say who may do what: four, each a group with the permissions of the table below.
 
 Every migration sets them. Each role may do everything that the one before it may. People may also
 make groups of their own.

@@ -1,4 +1,4 @@
-"""Which models a person depends on."""
+"""Models that a person depends on."""
 
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import Benchmark, StarredModel

@@ -16,7 +16,7 @@ _MOST_REPLAYED = 20
 
 
 def _decide_again(alert: Alert) -> str:
-    """What today's detector decides of an alert, next to what was decided."""
+    """Describe what today's detector decides of an alert, next to what was decided."""
     if not alert.decision.get("points"):
         return "it was not made by the detector, so there are no points to decide on."
     again = replay(alert.decision)

@@ -34,7 +34,7 @@ _SLOTS = {"base": 1 % SLOTS, "new": 3 % SLOTS}
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What the detector said of a series: from ``at_ms`` on the level differs by ``effect``.
+    """Step that the detector saw in a series: from ``at_ms`` on the level differs by ``effect``.
 
     at_ms: milliseconds since 1970, UTC.
     low, high: the interval of ``effect``.
@@ -55,7 +55,7 @@ class Step:
     variants: tuple[str, str] | None = None
 
     def compares(self, build: str) -> bool:
-        """Whether the build has the settings of one of the two."""
+        """Test whether the build has the settings of one of the two."""
         return self.variants is None or variant_of(build) in self.variants
 
 
@@ -156,7 +156,7 @@ def pause(at_ms: NDArray[np.int64]) -> tuple[int, int] | None:
 
 
 def sides(line: ChartLine, step: Step) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which points are of the level before, and which of the one after."""
+    """Mark the points of the level before, and those of the one after."""
     before, after = line.at_ms < step.at_ms, line.at_ms >= step.at_ms
     if step.variants is not None:
         variants = np.array([variant_of(build) for build in line.build])
@@ -208,7 +208,7 @@ def _points(
 
 
 def percent_of(value: Floats, level: float) -> Floats:
-    """How far values lie from ``level``, in percent of it."""
+    """Compute how far values lie from ``level``, in percent of it."""
     percent: Floats = 100 * (value / level - 1)
     return percent
 

@@ -82,7 +82,7 @@ def _elsewhere(facts: ChangeFacts) -> list[Evidence]:
 
 
 def _machine(facts: ChangeFacts) -> list[Evidence]:
-    """What the machine says of itself: its own description, and the load next to our jobs."""
+    """List what the machine says of itself: its own description, and the load next to our jobs."""
     evidence = []
     for difference in facts.differences:
         if difference.path.startswith("machine."):
@@ -96,7 +96,7 @@ def _machine(facts: ChangeFacts) -> list[Evidence]:
 
 
 def _alike(facts: ChangeFacts) -> list[Evidence]:
-    """What others on the machine show while no software changed."""
+    """List what others on the machine show while no software changed."""
     moved, compared = facts.alike
     if not facts.timed or compared < FEWEST_ALIKE or moved < ALIKE * compared:
         return []
@@ -108,7 +108,7 @@ def _alike(facts: ChangeFacts) -> list[Evidence]:
 
 
 def _environment(facts: ChangeFacts) -> list[Evidence]:
-    """What else changed there: proof where the build stayed; else either may be the reason."""
+    """List what else changed there: proof where the build stayed; else either may be the reason."""
     proof = facts.same_build
     evidence = []
     for difference in facts.differences:
@@ -178,8 +178,8 @@ def _code(facts: ChangeFacts) -> list[Evidence]:
 
 
 def _only_compiled(facts: ChangeFacts) -> bool:
-    """Whether it is known that eager did not move. Eager has no start to compare with one, so that
-    a start is only known to be the compiler's where both builds took turns.
+    """Test whether it is known that eager did not move. Eager has no start to compare with, so a
+    start is known to be the compiler's only where both builds took turns.
     """
     if facts.is_start and not facts.confirmed:
         return False
@@ -201,7 +201,7 @@ def _compiler_counts(facts: ChangeFacts) -> list[Evidence]:
 
 
 def _others_than_the_build(facts: ChangeFacts) -> bool:
-    """Whether anything else changed. torch belongs to the build, and what a variant sets does."""
+    """Test whether anything else changed. torch and what a variant sets belong to the build."""
     if facts.suite is not None:
         return True
     for difference in facts.differences:
@@ -240,7 +240,7 @@ def _eager_passes(facts: ChangeFacts) -> list[Evidence]:
 
 
 def _variant(facts: ChangeFacts) -> list[Evidence]:
-    """Where a variant is measured in turn with its base, what it sets is all that differs."""
+    """List a variant's evidence; where it takes turns with its base, only what it sets differs."""
     if not facts.variant:
         return []
     supports: Cause | Literal[""] = "compiler" if facts.inductor_alone else ""

@@ -1,4 +1,4 @@
-"""What is known around a change, before anybody is blamed for it. Pure."""
+"""Facts known around a change, before anybody is blamed for it. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ EXACT_PERCENT = 0.005
 
 @dataclass(frozen=True, slots=True)
 class ObservedChange:
-    """How something changed at the same moment: its effect with the interval, in percent."""
+    """Change of something at the same moment: its effect with the interval, in percent."""
 
     name: str  # as people call it
     effect: float
@@ -52,13 +52,13 @@ class ObservedChange:
         return f"{self.name} {verb} by {abs(self.effect):.1f}%{self._interval}"
 
     def shows_no_change(self, threshold_percent: float) -> bool:
-        """What it may have moved by is too little to matter; nor did it move for certain."""
+        """Test whether it can only have moved by too little to matter, and did not for certain."""
         limit = max(threshold_percent, EXACT_PERCENT)
         is_small = max(abs(self.low), abs(self.high)) <= limit
         return is_small and not self.is_certain
 
     def steady_text(self, other: "ObservedChange", threshold_percent: float) -> str:
-        """Of what stayed while another moved: "The eager control shows no change (−0.8 to
+        """Describe how it stayed while another moved: "The eager control shows no change (−0.8 to
         +1.2%)". threshold_percent: the smallest change that matters.
         """
         if abs(self.low) < EXACT_PERCENT and abs(self.high) < EXACT_PERCENT:
@@ -108,7 +108,7 @@ class CodeFingerprints:
 
 @dataclass(frozen=True, slots=True)
 class ChangeFacts:
-    """What is known around one change. None and empty: not known, which is evidence of nothing.
+    """Facts known around one change. None and empty: not known, which is evidence of nothing.
 
     change: of the series itself.
     same_build: the build did not change there.

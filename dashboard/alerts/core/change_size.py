@@ -1,4 +1,4 @@
-"""How much a change is, in words: one rule for the title, the lists, the page and the issue. Pure.
+"""Size of a change in words: one rule for the title, the lists, the page and the issue. Pure.
 
 Where an interval is too wide for its estimate to say how much it is, the change is called by the
 interval's near end: "at least 79.3% slower"; the estimate and the interval are details of that.
@@ -43,7 +43,7 @@ def estimate(
 def details(
     metric: Metric, amount: float | None, low: float | None, high: float | None, unit: str
 ) -> str:
-    """What `estimate` leaves out: "5.1 to 7.4% slower", "best estimate 455%, interval 79.3
+    """Return what `estimate` leaves out: "5.1 to 7.4% slower", "best estimate 455%, interval 79.3
     to 1,616%"; empty where the interval is not known, or its ends read the same.
     """
     if unit != "percent" or low is None or high is None or not has_two_ends(low, high):

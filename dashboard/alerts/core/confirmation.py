@@ -29,7 +29,7 @@ Pair = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class ConfirmationOutcome:
-    """What the pairs say.
+    """Result of comparing the pairs.
 
     verdict: "open" asks for one more pair.
     effect, low, high: new minus base, in `unit`.

@@ -1,4 +1,4 @@
-"""What the detector reports while it takes a series' new data. Pure."""
+"""Reports of the detector while it takes a series' new data. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Detection:
 
 
 def detections_of(detector: SeriesDetector, fresh: Iterable[SeriesPoint]) -> list[Detection]:
-    """What the detector reports as it takes these data."""
+    """List what the detector reports as it takes these data."""
     detections = []
     for reading in fresh:
         verdict = detector.take(reading)
@@ -43,8 +43,8 @@ def noisier_since(
     readings: Sequence[SeriesPoint],
     detections: Iterable[Detection],
 ) -> dict[str, Any] | None:
-    """When the series became noisier and by how many percent, as JSON; None where its level has
-    changed since, or where that is long ago.
+    """Find when the series became noisier and by how many percent, as JSON; None where its level
+    has changed since, or where that is long ago.
 
     noisier: as it was before the detections.
     """

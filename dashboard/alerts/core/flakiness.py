@@ -19,7 +19,7 @@ SETTLED = 10
 
 
 def is_flaky(readings: Sequence[SeriesPoint]) -> bool:
-    """Whether the status of the newest readings (oldest first) went to and fro."""
+    """Test whether the status of the newest readings (oldest first) went to and fro."""
     newest = readings[-WINDOW:]
     changes = 0.0
     for before, after in pairwise(newest):
@@ -29,7 +29,7 @@ def is_flaky(readings: Sequence[SeriesPoint]) -> bool:
 
 
 def has_settled(readings: Sequence[SeriesPoint]) -> bool:
-    """Whether the newest readings all passed, or all failed."""
+    """Test whether the newest readings all passed, or all failed."""
     newest = readings[-SETTLED:]
     answers = {passes(reading) for reading in newest}
     return len(newest) == SETTLED and len(answers) == 1

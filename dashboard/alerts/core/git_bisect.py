@@ -9,7 +9,7 @@ BUILD = "python -m pip install --no-build-isolation -v -e ."
 
 @dataclass(frozen=True, slots=True)
 class BisectTask:
-    """What the script decides.
+    """Commits, command and threshold by which the script decides.
 
     good, bad: commits of PyTorch.
     command: of the suite, which measures the case.

@@ -1,5 +1,5 @@
-"""Which suspicions belong together, which are significant, and what a group is called. Pure: no
-ORM, no clock.
+"""Grouping of suspicions: which belong together, which are significant, and what a group is called.
+Pure: no ORM, no clock.
 
 docs/detection.md says why: one cause is one group, the false discovery rate is held across all
 series that can alert, a case that got better in one metric and worse in another is a trade-off,
@@ -132,8 +132,8 @@ def choose_group(suspicion: Suspicion, groups: Sequence[OpenGroup]) -> int | Non
 
 
 def _is_its_eager(suspicion: Suspicion, group: OpenGroup) -> bool:
-    """Whether one side is eager of a benchmark, and the other its compiled case that eager is to
-    blame for.
+    """Test whether one side is eager of a benchmark, and the other a compiled case of it that eager
+    is to blame for.
     """
     if suspicion.config != EAGER:
         return suspicion.cause == "eager" and (suspicion.benchmark, EAGER) in group.cases
@@ -223,8 +223,8 @@ def _worst_first(suspicion: Suspicion) -> tuple[bool, float]:
 
 
 def sentence(suspicion: Suspicion) -> str:
-    """What changed: "6.2% slower", "at least 79.3% slower", "accuracy failed (was passed)", "2 more
-    graph breaks", "drift from 5.064×10⁻⁸ to 1.240×10⁻⁷".
+    """Describe what changed: "6.2% slower", "at least 79.3% slower", "accuracy failed (was
+    passed)", "2 more graph breaks", "drift from 5.064×10⁻⁸ to 1.240×10⁻⁷".
     """
     if suspicion.words is not None:
         before, after = map(states.label, suspicion.words)

@@ -1,4 +1,4 @@
-"""What the detector reports of a whole history under some settings, next to others. Pure."""
+"""Changes the detector reports of a whole history under some settings, next to others. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ def changes_of(
 
 
 def differences(first: Sequence[ReportedChange], second: Sequence[ReportedChange]) -> Differences:
-    """Which changes both have: each is paired once, with the nearest that is left."""
+    """Pair the changes that both have: each once, with the nearest that is left."""
     left = list(second)
     both, only_first = [], []
     for change in first:

@@ -53,7 +53,7 @@ def replay(decision: Mapping[str, Any]) -> Replay:
 
 
 def is_same_decision(one: Verdict, other: Verdict) -> bool:
-    """Whether two verdicts are the same decision."""
+    """Test whether two verdicts are the same decision."""
     effect, other_effect = one.effect or 0, other.effect or 0
     is_close = abs(effect - other_effect) <= SAME_PERCENT / 100 * abs(effect)
     return is_close and (one.index, one.cause, one.unit) == (other.index, other.cause, other.unit)

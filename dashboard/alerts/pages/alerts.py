@@ -180,7 +180,7 @@ def pairs(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def code(request: HttpRequest, pk: int) -> HttpResponse:
-    """How the generated code differs across the change of one alert of the group."""
+    """Show how the generated code differs across the change of one alert of the group."""
     main = main_or_404(request, pk)
     code_change = code_selector.change_of(main.alert)
     context = {"group": main.alert.group, "main": main, "code": code_change}

@@ -58,7 +58,9 @@ def files(request: HttpRequest, pk: int) -> FileResponse:
 
 
 def _report_or_404(main: AlertSummary) -> Report:
-    """What another system measured is neither PyTorch's bug nor reproducible from here."""
+    """Return the report. Raises Http404 for what another system measured: it is neither PyTorch's
+    bug nor reproducible from here.
+    """
     if main.alert.series.benchmark.imported:
         raise Http404(NOT_OURS)
     return reports.report_of(main)

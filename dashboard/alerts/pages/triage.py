@@ -1,4 +1,4 @@
-"""What people do with alerts: each act is one form, needs the permission, and calls one service.
+"""Actions of people on alerts: each is one form, needs the permission, and calls one service.
 
 What is not possible comes back as a message on the page that asked.
 """
@@ -184,7 +184,7 @@ def bulk(request: HttpRequest) -> HttpResponse:
 
 
 def _on_each(groups: list[AlertGroup], form: QueryDict, by: User) -> tuple[int, list[str]]:
-    """How many groups the act was done to, and what was refused."""
+    """Apply the act to each group; return how many it was done to, and what was refused."""
     refused = []
     if form.get("act") == "merge" and len(groups) < 2:
         return 0, ["Select two alerts or more to merge them."]

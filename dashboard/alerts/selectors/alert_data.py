@@ -52,12 +52,12 @@ class AroundChange:
 
     @property
     def has_others(self) -> bool:
-        """Whether points are shown that are of neither of the two levels."""
+        """True where points are shown that are of neither of the two levels."""
         return self.line is not None and not np.logical_or(*sides(self.line, self.step)).all()
 
     @property
     def missing_level(self) -> str:
-        """Of which level no point is shown; empty where there are points of both."""
+        """Name of the level of which no point is shown; empty where there are points of both."""
         if self.line is None:
             return ""
         before, after = sides(self.line, self.step)
@@ -82,7 +82,7 @@ def around(alert: Alert) -> AroundChange:
 
 
 def control_around(alert: Alert, step: Step) -> ChartLine | None:
-    """What the chart shows of the eager control; None where it has none. Three queries."""
+    """Return the chart's line of the eager control; None where there is none. Three queries."""
     series = _control_series(alert)
     line = line_around(series, step) if series else None
     if line is None or is_grain(metric_of(alert.series.metric), float(line.value.min(initial=inf))):
@@ -121,7 +121,7 @@ def _other_changes(alert: Alert) -> list[Alert]:
 
 
 def _neighbours(alert: Alert, others: Sequence[Alert]) -> tuple[datetime | None, datetime | None]:
-    """When the series came to the level before, and when it left the one after; None: never.
+    """Find when the series came to the level before, and when it left the one after; None: never.
 
     At a change before or after it, or at the end of one.
     """
@@ -173,8 +173,8 @@ def part(line: ChartLine, keep: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Ch
 
 
 def processes(confirmation: Confirmation, alert: Alert) -> list[Process]:
-    """What each process of the confirmation measured of the alert's case, as planned. Three
-    queries.
+    """List what each process of the confirmation measured of the alert's case, in the order
+    planned. Three queries.
     """
     data = data_of_case(confirmation, alert, alert.series.metric)
     columns = (

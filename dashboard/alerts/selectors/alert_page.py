@@ -1,4 +1,4 @@
-"""What the page of one alert says next to its charts: points, builds nearby, choices of triage."""
+"""Content of an alert's page next to its charts: points, builds nearby, choices of triage."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ def commit_range(group: AlertGroup) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What was looked at for the cause: what supports one, and what is shown folded."""
+    """Evidence looked at for the cause: what supports one, and what is shown folded."""
 
     strong: list[dict[str, str]]
     weak: list[dict[str, str]]
@@ -159,7 +159,7 @@ def events(group: AlertGroup) -> list[AlertEvent]:
 def for_triage(
     group: AlertGroup, rows: Sequence[AlertSummary], seen: AroundChange | None
 ) -> dict[str, Any]:
-    """What the forms offer: people, groups, builds, series and their mutes, invalid points."""
+    """List the forms' choices: people, groups, builds, series and their mutes, invalid points."""
     series = {row.alert.series_id: row.alert.series for row in rows}
     people = get_user_model().objects.filter(is_active=True).order_by("username")
     open_there = AlertGroup.objects.filter(OPEN, machine=group.machine, track=group.track)

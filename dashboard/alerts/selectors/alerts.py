@@ -1,4 +1,4 @@
-"""What the alert pages, the feed and the messages read: the inbox, its counts, alerts in words."""
+"""Alerts for their pages, the feed and the messages: the inbox, its counts, alerts in words."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -135,7 +135,7 @@ def with_counts(groups: QuerySet[AlertGroup]) -> QuerySet[AlertGroup]:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many groups of a selection have which severity and cause.
+    """Number of groups of a selection by severity and cause.
 
     causes: those that occur.
     rows: (severity, number, [number by cause, in the order of causes]), worst first.
@@ -221,12 +221,12 @@ class AlertSummary:
 
     @property
     def interval(self) -> str:
-        """What `estimate` leaves out of `change`: "5.1 to 7.4% slower"; empty where nothing."""
+        """Part of `change` that `estimate` leaves out: "5.1 to 7.4% slower"; empty where none."""
         return change_size.details(self.metric, *self.alert.size)
 
     @property
     def estimate_details(self) -> str:
-        """What is said next to `estimate`: "5.1 to 7.4% slower, from 17.31 to 18.38 ms"."""
+        """Text next to `estimate`: "5.1 to 7.4% slower, from 17.31 to 18.38 ms"."""
         basis = "as the confirmation measured it" if self.first else self.levels
         return ", ".join(filter(None, (self.interval, basis)))
 
@@ -238,7 +238,7 @@ class AlertSummary:
 
     @property
     def size(self) -> float:
-        """How far it moved, in what its severity is measured in: sorted by that, the first change
+        """Size of the move, in what its severity is measured in: sorted by that, the first change
         is the one that the title begins with.
         """
         return abs(self.alert.size.effect or 0) / (self.metric.severity_percent or 1)
@@ -282,8 +282,8 @@ def _summaries(alerts: QuerySet[Alert]) -> Iterable[AlertSummary]:
 
 
 def in_order(rows: Iterable[AlertSummary]) -> list[AlertSummary]:
-    """What got worse first, then what was measured again, then by size; last what did not come
-    again when it was, and what was withdrawn.
+    """Sort the rows: what got worse first, then what was measured again, then by size; last what
+    did not come again when it was, and what was withdrawn.
     """
     return sorted(
         rows,
@@ -299,7 +299,7 @@ def in_order(rows: Iterable[AlertSummary]) -> list[AlertSummary]:
 
 
 def standing(rows: Sequence[AlertSummary]) -> list[AlertSummary]:
-    """Those that were not withdrawn; all where each was: the group is closed then."""
+    """Return the rows that were not withdrawn; all where each was: the group is closed then."""
     return [row for row in rows if not row.alert.is_withdrawn] or list(rows)
 
 
@@ -312,7 +312,7 @@ def main_of(rows: Sequence[AlertSummary], key: str = "") -> AlertSummary | None:
 
 
 def gain_of(rows: Sequence[AlertSummary], main: AlertSummary | None) -> str:
-    """What got better in the case whose main change got worse: "12.8% less memory".
+    """Describe what got better in the case whose main change got worse: "12.8% less memory".
 
     Empty where nothing did, or that is not confirmed and other alerts are. rows: in order.
     """
@@ -327,7 +327,7 @@ def gain_of(rows: Sequence[AlertSummary], main: AlertSummary | None) -> str:
 
 
 def changes_of(series: int) -> list[AlertSummary]:
-    """Where a series changed its level, oldest first. One query."""
+    """List the changes of a series' level, oldest first. One query."""
     changes = Alert.objects.filter(STANDING, series=series).select_related("group")
     return list(_summaries(changes.order_by("planned_at", "pk")))
 

@@ -1,4 +1,4 @@
-"""What the machines themselves can do: the last canary of each, of whatever build."""
+"""Ceilings of the machines themselves: the last canary of each, of whatever build."""
 
 from dataclasses import dataclass
 

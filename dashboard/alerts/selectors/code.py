@@ -25,7 +25,7 @@ _NEAR = 8  # jobs on either side of the change that are looked at for code
 
 @dataclass(frozen=True, slots=True)
 class CodeArchives:
-    """What the last job before a change left that left such a file, and the first one since."""
+    """Archives that the last job before a change with such a file left, and the first one since."""
 
     before: Artifact
     after: Artifact
@@ -33,7 +33,7 @@ class CodeArchives:
 
 @dataclass(frozen=True, slots=True)
 class CodeChange:
-    """What differs. problem: why that cannot be said."""
+    """Differences in the generated code. problem: why they cannot be given."""
 
     sides: CodeArchives | None
     files: list[FileDiff]
@@ -50,7 +50,7 @@ def calls_of(alert: Alert, seen: AroundChange) -> CodeArchives | None:
 def sides_of(
     alert: Alert, seen: AroundChange | None = None, name: str = ARCHIVE
 ) -> CodeArchives | None:
-    """Where the code of both sides lies; None where one of them is not kept.
+    """Find the archives of the code of both sides; None where one of them is not kept.
 
     name: of the artifact.
     seen: the points around the change, where they have been read: one query instead of four.
@@ -68,7 +68,7 @@ def sides_of(
 
 
 def change_of(alert: Alert) -> CodeChange:
-    """How the generated code differs across the change of an alert."""
+    """Compare the generated code across the change of an alert."""
     sides = sides_of(alert)
     if sides is None:
         return CodeChange(None, [], NOT_KEPT)

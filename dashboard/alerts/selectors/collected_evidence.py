@@ -69,7 +69,7 @@ def alert_to_diagnose(alerts: Sequence[Alert]) -> Alert | None:
 
 
 def why_impossible(group: AlertGroup, alert: Alert | None) -> str:
-    """Why the two builds of this alert cannot be diagnosed at all; empty where they can."""
+    """Explain why the two builds of this alert cannot be diagnosed at all; empty where they can."""
     if alert is None or group.machine_id is None or group.track_id is None:
         return "This alert is not a measurement."
     if alert.series.benchmark.imported:
@@ -84,7 +84,7 @@ def why_impossible(group: AlertGroup, alert: Alert | None) -> str:
 
 
 def why_not_by_itself(group: AlertGroup, now: datetime) -> str:
-    """Why the system would not diagnose the group's builds unless a person asks for it."""
+    """Explain why the system would not diagnose the group's builds unless a person asks for it."""
     confirmation: Confirmation | None = getattr(group, "confirmation", None)
     ended = confirmation.finished_at if confirmation else None
     is_regression = group.direction in (Direction.REGRESSION, Direction.TRADE_OFF)

@@ -1,4 +1,4 @@
-"""What should stay where it is while a trend moves: its eager control, its pinned tracks."""
+"""Series that should stay while a trend moves: its eager control, its pinned tracks."""
 
 from collections.abc import Sequence
 from dataclasses import replace

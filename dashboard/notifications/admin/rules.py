@@ -61,7 +61,7 @@ class RowsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]  # no
 
 
 class RuleForm(WithoutHiddenForm):
-    """Which events, to which channels, when."""
+    """Form of a rule: its events, its channels, and when messages go out."""
 
     name = forms.CharField(
         max_length=100,
@@ -201,7 +201,7 @@ class RuleForm(WithoutHiddenForm):
 
 
 def _choices(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What is chosen and when, of a form or a rule, so that equal rules compare equal."""
+    """Return the choices of a form or a rule, its times included; equal rules compare equal."""
     choices = {}
     for name in RuleForm.Meta.fields:
         value = values[name]

@@ -1,4 +1,4 @@
-"""Which events a rule selects, and when its digests are due. Pure: no ORM, no clock."""
+"""Selection of events by rules, and the times when digests are due. Pure: no ORM, no clock."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -43,8 +43,8 @@ class EventFacts:
 
 @dataclass(frozen=True, slots=True)
 class RuleSelection:
-    """What a rule selects. Empty collections select all; empty states USUAL_STATES, empty subjects
-    USUAL_SUBJECTS.
+    """Selection of a rule. An empty collection selects all; empty states mean USUAL_STATES, empty
+    subjects USUAL_SUBJECTS.
     """
 
     subjects: Collection[str] = ()
@@ -97,8 +97,8 @@ class CandidateFacts:
 
 
 def selects_candidate(rule: RuleSelection, candidate: CandidateFacts) -> bool:
-    """Whether the rule notifies of what came of a release candidate. Its place and its models
-    count; severity, effect, metrics and states are those of alerts.
+    """Test whether the rule notifies of the outcome of a release candidate. Its place and its
+    models count; severity, effect, metrics and states are those of alerts.
     """
     return (
         "candidates" in rule.subjects

@@ -1,4 +1,4 @@
-"""Who is notified: the rules as everybody may read them, and the state of their channels."""
+"""Page of notifications: the rules as everybody may read them, and the state of their channels."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render

@@ -1,4 +1,4 @@
-"""What the message of a release candidate is made of, and what rules see of it."""
+"""Content of a release candidate's message, and the facts that rules see of it."""
 
 from django.conf import settings
 

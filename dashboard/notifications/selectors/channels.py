@@ -23,7 +23,7 @@ def rules() -> list[Rule]:
 
 
 def conditions(rule: Rule) -> list[str]:
-    """What the rule selects: each choice that was made, in a few words."""
+    """Describe what the rule selects: each choice that was made, in a few words."""
     words = []
     subjects = rule.subjects or [Subject.ALERTS]
     if Subject.ALERTS in subjects:
@@ -54,7 +54,7 @@ def time_of(rule: Rule) -> str:
 
 
 def about(delivery: Delivery) -> str:
-    """What the message is about."""
+    """Name the subject of the message."""
     if delivery.event:
         return str(delivery.event.group)
     if delivery.comparison:

@@ -1,4 +1,4 @@
-"""What messages are made of: an alert group in words, its chart, the events of a period."""
+"""Content of messages: an alert group in words, its chart, the events of a period."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -58,7 +58,7 @@ def entry_of(event: AlertEvent) -> Entry:
 
 
 def _sentence(event: AlertEvent) -> str:
-    """What happened, in words; of a state the reason alone, for the state stands next to it."""
+    """Describe the event; for a state give the reason alone, as the state stands next to it."""
     if event.action == "assigned" and event.text == f"to {event.group.assignee}":
         return ""  # who has it stands next to it
     if event.action in {"handed over", "assigned"}:

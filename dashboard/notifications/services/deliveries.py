@@ -1,4 +1,4 @@
-"""Who is notified of what: events meet rules, deliveries are claimed and sent, digests fall due.
+"""Delivery of notifications: events meet rules, deliveries are claimed and sent, digests fall due.
 
 1. `enqueue_deliveries`: each event is considered once; each channel of a rule that selects it gets
    a Delivery.
@@ -230,7 +230,7 @@ def _not_sent(delivery: Delivery, refusal: NotSent, now: datetime) -> None:
 
 
 def _may_retry(delivery: Delivery) -> bool:
-    """Whether tries are left. A test has no second one: a person waits for the answer."""
+    """Test whether tries are left. A test has no second one: a person waits for the answer."""
     return not _is_test(delivery) and delivery.attempts < len(RETRY_AFTER_S)
 
 

@@ -1,4 +1,4 @@
-"""Which addresses a channel may reach: public ones, unless the site allows others.
+"""Addresses that a channel may reach: public ones, unless the site allows others.
 
 Of a webhook a name is resolved once, each of its addresses is checked, and the connection goes to
 the checked address itself: a name server that answers differently the second time (DNS rebinding)

@@ -198,7 +198,7 @@ def _message(
 
 
 def _template_values(entry: Entry, *, has_image: bool) -> dict[str, Any]:
-    """What the templates show of a group."""
+    """Return the values of a group that the templates show."""
     has_two_builds = entry.base and entry.new and entry.base != entry.new
     kind = _spaced(entry.direction)
     if not entry.is_improvement:

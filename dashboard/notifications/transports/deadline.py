@@ -20,12 +20,12 @@ Answer = TypeVar("Answer")
 
 
 def no_answer(name: str, limit_s: float) -> NotSent:
-    """What is said of a channel that was not done in time: the same of each transport."""
+    """Build the error for a channel that was not done in time, the same for each transport."""
     return NotSent(f"{name} did not answer within {limit_s:g} seconds.")
 
 
 def within_deadline(name: str, call: Callable[[], Answer]) -> Answer:
-    """What the call returns or raises; NotSent, which names who did not answer, when it is late.
+    """Return or raise what the call does; raise NotSent, naming who did not answer, if it is late.
 
     A late call is left to itself, in a thread that does not keep the process: nothing else ends the
     wait for a name server. What it sends after all arrives besides the next attempt.

@@ -1,4 +1,4 @@
-"""What is sent: plain values, complete before any channel is asked. Pure."""
+"""Messages as they are sent: plain values, complete before any channel is asked. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -89,7 +89,7 @@ def service_of(to: Address) -> apprise.NotifyBase:
 
 
 def reason(log: str) -> str:
-    """Why a service did not take the message, from Apprise's log.
+    """Find in Apprise's log why a service did not take the message.
 
     Kept are warnings and errors, and of the debug lines those that name an exception: they hold the
     server's own words. The other debug lines may hold secrets.

@@ -43,7 +43,7 @@ def check(to: Address) -> None:
 
 
 def target_of(to: Address) -> httpx.URL:
-    """Where a webhook's address leads. Raises NotSent for one that is malformed."""
+    """Parse the address of a webhook into its URL. Raises NotSent for one that is malformed."""
     try:
         url = httpx.URL(to.url.removeprefix(WEBHOOK_PREFIX))
     except (httpx.InvalidURL, UnicodeError) as error:
