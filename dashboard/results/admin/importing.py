@@ -182,7 +182,7 @@ def import_upload(
 
 
 def show_report(request: HttpRequest, report: ImportReport, options: Mapping[str, Any]) -> None:
-    """What became of the file, with the way to its results. options: of the form."""
+    """Report what became of the file, with a link to its results. options: of the form."""
     verb = "would be added" if options["dry_run"] else "added"
     counts = f"{report.added} {verb}, {report.existing} here already"
     counts = f"{counts}, {len(report.refused)} refused."

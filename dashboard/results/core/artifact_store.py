@@ -1,4 +1,4 @@
-"""Where the files that jobs leave are stored: in a folder, or in a bucket of S3.
+"""Storage for the files that jobs leave: a folder, or a bucket of S3.
 
 A bucket may also be of anything that speaks S3's protocol.
 """

@@ -1,4 +1,6 @@
-"""How the generated code of two jobs differs, for people to read. Pure: archives in, lines out.
+"""Differences between the generated code of two jobs, for people to read.
+
+Pure: archives in, lines out.
 
 The suite packs what the compiler wrote as `kind/number.suffix`, numbered by content: names say
 nothing. So files that are the same without comments, paths and hashes are dropped, and of the rest
@@ -62,7 +64,7 @@ def normalized(text: str) -> str:
 
 
 def file_diffs(old: dict[str, str], new: dict[str, str]) -> list[FileDiff]:
-    """What differs between two sides, changed files first, wrappers before kernels."""
+    """Compare two sides file by file: changed files first, wrappers before kernels."""
     olds, news = _by_kind(old), _by_kind(new)
     diffs: list[FileDiff] = []
     lines_left = _MOST_COMPARED_IN_ALL

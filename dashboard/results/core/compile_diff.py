@@ -1,4 +1,4 @@
-"""How the work of two compilations differs: Python calls, function by function. Pure.
+"""Differences in the work of two compilations: Python calls, function by function. Pure.
 
 The suite's counted start keeps every function with its calls, the calls below it, and the same of
 each caller apart (benchmarks_suite/harness/call_counts.py). Names have no line numbers, so that a
@@ -117,9 +117,10 @@ def function_changes(old: CallTable, new: CallTable, most: int = 20) -> list[Fun
 
 
 def call_sites(old: CallTable, new: CallTable, most: int = 10) -> list[CallSite]:
-    """Where work came or went, the largest difference first: not the functions that are called
-    more, but who began or ceased to call them. What a function calls under another name cancels
-    out.
+    """Find where work came or went, the largest difference first.
+
+    Sites are not the functions that are called more, but those that began or ceased to call them.
+    What a function calls under another name cancels out.
     """
     least = _LEAST_SHARE * max(old.calls.total(), new.calls.total())
     sites = []
@@ -163,7 +164,7 @@ def _ratio(before: int, after: int) -> float:
 
 
 def callee_changes(old: CallTable, new: CallTable, caller: str) -> list[CallChange]:
-    """What one function calls more or less often, the largest difference first."""
+    """List what one function calls more or less often, the largest difference first."""
     sides = []
     for table in (old, new):
         edges = table.callees.get(caller, {})
@@ -172,7 +173,7 @@ def callee_changes(old: CallTable, new: CallTable, caller: str) -> list[CallChan
 
 
 def caller_changes(old: CallTable, new: CallTable, callee: str) -> list[CallChange]:
-    """Who calls one function more or less often, the largest difference first."""
+    """List who calls one function more or less often, the largest difference first."""
     sides = []
     for table in (old, new):
         calls = Counter[str]()

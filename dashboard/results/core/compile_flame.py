@@ -141,7 +141,7 @@ class _Drawing:
 
 
 def _spread(table: CallTable, name: str, calls: float, path: tuple[str, ...]) -> dict[str, float]:
-    """Of the calls at and below a function on one path, those below each callee.
+    """Divide the calls at and below a function on one path among its callees.
 
     A callee that is on the path already is a recursion: what it calls stands in its place.
     """
@@ -187,7 +187,7 @@ def _scaled(below: Mapping[str, float], most: float) -> dict[str, float]:
 
 
 def _leads_back(table: CallTable, callee: str, caller: str) -> bool:
-    """Whether a path of heavy edges leads from the callee to its caller again."""
+    """Test whether a path of heavy edges leads from the callee back to its caller."""
     least = table.below[caller] / 2
     reached, pending = {callee}, [callee]
     while pending:

@@ -136,7 +136,7 @@ def _plain(cell: Any) -> Any:
 
 
 def _taken(file: io.StringIO) -> bytes:
-    """What was written so far; the file is empty again."""
+    """Return what was written so far, and empty the file."""
     text = file.getvalue()
     file.seek(0)
     file.truncate()

@@ -1,6 +1,6 @@
-"""How data become levels by day, as SQL.
+"""Statements in SQL that turn data into levels by day.
 
-The statements write DayLevel's rows from the day `since` on, for the groups of some series.
+They write DayLevel's rows from the day `since` on, for the groups of some series.
 
 A level is ln(value), of `passed` the value itself, so that a sum over cases is a geomean, or a
 share. Every datum is compared with the one before it of the same case, whenever that was: who adds

@@ -1,4 +1,4 @@
-"""Which kernels account for the difference between two profiles. Pure: two tables in, one out.
+"""Kernels that account for the difference between two profiles. Pure: two tables in, one out.
 
 A kernel is looked for on the other side by what identifies it best: its source, its role
 (`kernel_roles`) and the graph's nodes that it computes, its exact name, its role. What is left over
@@ -75,13 +75,15 @@ class KernelChange:
 
     @property
     def is_one_kernel(self) -> bool:
-        """Whether either side has one kernel at most, and each is listed."""
+        """True if neither side has more than one kernel, and each is listed."""
         return len(self.base) <= 1 and len(self.new) <= 1 and self.match != "not listed"
 
     @property
     def is_launched_otherwise(self) -> bool:
-        """Whether it is the same source with another grid or block size, as Inductor chooses by
-        timing: another process of either build may launch it as the other one did.
+        """True if it is the same source with another grid or block size.
+
+        Inductor chooses these by timing: another process of either build may launch it as the
+        other one did.
         """
         if self.match != "source" or not (len(self.base) == len(self.new) == 1):
             return False
@@ -108,18 +110,19 @@ class KernelDiff:
 
     @property
     def added_ms(self) -> float:
-        """Of the kernels that take more time."""
+        """Milliseconds added by the kernels that take more time."""
         return sum(change.ms for change in self.changes if change.ms > 0)
 
     @property
     def saved_ms(self) -> float:
-        """Of the kernels that take less time."""
+        """Milliseconds saved by the kernels that take less time."""
         return sum(-change.ms for change in self.changes if change.ms < 0)
 
     @property
     def launch_ms(self) -> float:
-        """Of the kernels that take more time, where the step does, or less: those whose source is
-        the same, and which were launched otherwise.
+        """Part of `ms` from kernels whose source is the same, but which were launched otherwise.
+
+        Only those count that take more time where the step does, or less where it takes less.
         """
         launched = [change.ms for change in self.changes if change.is_launched_otherwise]
         return sum(ms for ms in launched if ms * self.ms > 0)
@@ -212,9 +215,11 @@ def _with_parts(changes: Sequence[KernelChange]) -> list[KernelChange]:
 
 
 def _part_in_row(alone: KernelChange, row: KernelChange) -> tuple[float, float]:
-    """Of a kernel without a counterpart the most of its nodes that one of the row's kernels of the
-    other side computes, and how close that one's time is. Nothing of a row that is known to hold
-    one and the same kernel, nor of one that holds several for another reason.
+    """Compare a kernel without a counterpart with the row's kernels on the other side.
+
+    Return the largest share of its nodes that one of these computes, and how close that one's time
+    is. Both are 0 for a row that is known to hold one and the same kernel, or that holds several
+    for another reason.
     """
     (kernel,) = alone.base or alone.new
     others = row.new if alone.base else row.base
@@ -239,7 +244,7 @@ def _joined(one: KernelChange, other: KernelChange) -> KernelChange:
 
 
 def _may_be_one(one: Kernel, other: Kernel) -> bool:
-    """Whether their times and calls let one do the other's work."""
+    """Test whether their times and calls let one do the other's work."""
     if _closeness(one.calls, other.calls) < _LEAST_CALLS:
         return False
     return _closeness(one.ms, other.ms) >= _LEAST_TIME
@@ -251,15 +256,17 @@ def _closeness(one: float, other: float) -> float:
 
 
 def _has_other_nodes(change: KernelChange) -> bool:
-    """Whether one kernel of each side is known to compute nothing of the other's."""
+    """Test whether it has one kernel on each side, known to compute nothing of the other's."""
     if not (len(change.base) == len(change.new) == 1):
         return False
     return have_other_nodes(change.base[0], change.new[0])
 
 
 def _hands_over(change: KernelChange) -> bool:
-    """Whether it is called more or less often, and others may do what it did: they have its
-    purpose, or, of the compiler's, its role, because each graph numbers its kernels by itself.
+    """Test whether it is called more or less often, and others may do what it did.
+
+    The others have its purpose or, where the compiler wrote it, its role, because each graph
+    numbers its kernels by itself.
     """
     if not purpose(change.new[0]) or (change.kind == "triton" and change.match != "name"):
         return False

@@ -56,7 +56,7 @@ class Kernel:
 
     @property
     def gb_per_s(self) -> float | None:
-        """How fast it moved them."""
+        """Rate at which its calls moved their bytes; None without a number of bytes, or a time."""
         if self.bytes is None or not self.ms:
             return None
         return self.bytes * self.calls / self.ms / 1e6
@@ -69,13 +69,13 @@ class Kernel:
 
     @property
     def is_generated(self) -> bool:
-        """Whether the compiler wrote it, so that its code may be among the job's artifacts."""
+        """True if the compiler wrote it, so that its code may be among the job's artifacts."""
         return self.kind == "triton" or bool(self.source)
 
 
 @dataclass(frozen=True, slots=True)
 class ArmProfile:
-    """What ran on the device in a step of one arm.
+    """Profile of what ran on the device in a step of one arm.
 
     steps: how many were recorded.
     busy_ms: the time in which at least one kernel ran.

@@ -1,4 +1,4 @@
-"""What a kernel does, as far as its name, its kind and its nodes say. Pure.
+"""Roles of kernels, as far as their names, kinds and nodes say what they do. Pure.
 
 Between two builds the same work may have other names: Inductor numbers its kernels, and the
 libraries' names hold the sizes of their tiles.
@@ -42,7 +42,7 @@ def role(kernel: Kernel) -> tuple[str, str]:
 
 
 def purpose(kernel: Kernel) -> str:
-    """What it computes, whichever kernel does it; empty where that cannot be read."""
+    """Name what it computes, whichever kernel does it; empty where that cannot be read."""
     kind = "attention" if _ATTENTION_HELPER.search(kernel.name) else kernel.kind
     match kind:
         case "attention":
@@ -62,7 +62,7 @@ def purpose(kernel: Kernel) -> str:
 
 
 def nodes(kernel: Kernel) -> frozenset[str]:
-    """Those of the graph that a Triton kernel computes; empty where they are not known."""
+    """List the nodes of the graph that a Triton kernel computes; empty where not known."""
     _, _, text = kernel.nodes.partition(" of ")
     names = text.split(", ")
     if len(kernel.nodes) >= _CUT:
@@ -106,7 +106,7 @@ def part_in(part: Kernel, whole: Kernel) -> float:
 
 
 def have_other_nodes(one: Kernel, other: Kernel) -> bool:
-    """Whether all nodes of both are known, and none of them is both's."""
+    """Test whether all nodes of both are known, and none of them is in both."""
     if any(not nodes(kernel) or len(kernel.nodes) >= _CUT for kernel in (one, other)):
         return False
     return not nodes(one) & nodes(other)
@@ -128,7 +128,7 @@ def _copy(name: str) -> str:
 
 
 def _native(name: str) -> str:
-    """Of other kernels of PyTorch's: that they fill, or the function without its form."""
+    """Name the work of PyTorch's other kernels: "fill", or the function without its form."""
     if _FILL.search(name):
         return "fill"
     function = _NATIVE.search(name)
@@ -151,7 +151,7 @@ def _operators(kernel: Kernel) -> set[str]:
 
 
 def _words(kernel: Kernel) -> set[str]:
-    """Of what it fuses; which form it has, and that a view is unsafe, are left out."""
+    """Split what it fuses into words, without those for its form and for an unsafe view."""
     fused = _TRITON_FORM.sub("", role(kernel)[1])
     return set(fused.split("_")) - {"fused", "unsafe", ""}
 

@@ -1,4 +1,4 @@
-"""What the difference of two profiles says, in a sentence and in the rows of a table. Pure."""
+"""The difference of two profiles, as a sentence and as the rows of a table. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,7 +64,7 @@ class KernelRow:
 
     @property
     def same_name(self) -> str:
-        """Of one kernel that is called the same on both sides; else empty."""
+        """Name of one kernel that is called the same on both sides; else empty."""
         if self.change.match == "not listed":
             return self.change.role
         base, new = self.change.base, self.change.new
@@ -107,8 +107,10 @@ def kernel_table(diff: KernelDiff) -> KernelTable:
 
 
 def sentence(diff: KernelDiff) -> str:
-    """Which kernels account for the difference: "A compiled step's kernels take 23.1 ms more (52.1
-    → 75.2 ms): 91% of the 25.4 ms added come from three kernels: …".
+    """Describe which kernels account for the difference.
+
+    "A compiled step's kernels take 23.1 ms more (52.1 → 75.2 ms): 91% of the 25.4 ms added come
+    from three kernels: …".
     """
     base_ms, new_ms = diff.base.total_ms, diff.new.total_ms
     article = "An" if diff.arm == "eager" else "A"
@@ -126,7 +128,7 @@ def sentence(diff: KernelDiff) -> str:
 
 
 def _by_launch(diff: KernelDiff) -> str:
-    """What to think of a change that the next process may not have."""
+    """Explain a change that the next process may not have; empty if there is none."""
     part = _launch_part(diff)
     if not part:
         return ""
@@ -138,8 +140,9 @@ def _by_launch(diff: KernelDiff) -> str:
 
 
 def _launch_part(diff: KernelDiff) -> float:
-    """Of the time that is added, or saved: the part by another launch; 0 if not worth a word, where
-    no kernel that the sentence names is one of these.
+    """Compute the part of the time that is added, or saved, by another launch.
+
+    0 where it is not worth a word, and no kernel that the sentence names is one of these.
     """
     part = abs(diff.launch_ms) / (diff.added_ms if diff.ms > 0 else diff.saved_ms)
     is_named = any(change.is_launched_otherwise for change in _named(diff))
@@ -147,14 +150,14 @@ def _launch_part(diff: KernelDiff) -> float:
 
 
 def _rows(diff: KernelDiff) -> list[KernelChange]:
-    """Those that change as the whole does, the largest first."""
+    """List the changes that go the way of the whole, the largest first."""
     if diff.ms > 0:
         return [change for change in diff.changes if change.ms > 0]
     return [change for change in reversed(diff.changes) if change.ms < 0]
 
 
 def _named(diff: KernelDiff) -> list[KernelChange]:
-    """Those that the sentence names."""
+    """Choose the changes that the sentence names."""
     rows, named = _rows(diff), list[KernelChange]()
     whole = diff.added_ms if diff.ms > 0 else diff.saved_ms
     while len(named) < _MOST_NAMED and 100 * _sum(named) < _MOST * whole:
@@ -194,7 +197,7 @@ def _count(changes: Sequence[KernelChange], diff: KernelDiff) -> str:
 
 
 def _described(change: KernelChange) -> str:
-    """What it is, and what it adds: "cat (new), +5.1 ms"."""
+    """Describe what changed and what it adds: "cat (new), +5.1 ms"."""
     size = f"{signed_ms(change.ms)} ms"
     if change.match in {"new", "gone"}:
         return f"{(change.new or change.base)[0].short_name} ({change.match}), {size}"
@@ -219,7 +222,7 @@ def signed_ms(ms: float) -> str:
 
 
 def differences(change: KernelChange) -> list[str]:
-    """What else differs between one kernel and the one that it is taken for."""
+    """List what else differs between one kernel and the one that it is taken for."""
     if len(change.base) != 1 or len(change.new) != 1 or change.match == "not listed":
         return []
     base, new = change.base[0], change.new[0]

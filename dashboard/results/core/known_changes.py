@@ -78,13 +78,13 @@ class _Work:
 
 
 def in_kernels(diff: KernelDiff) -> list[KnownChange]:
-    """Those that show in the profiles of one case on GPUs of one kind."""
+    """Find known changes that show in the profiles of one case on GPUs of one kind."""
     base, new = _kernel_work(diff.base), _kernel_work(diff.new)
     return [change for change in KNOWN_CHANGES if _shows(change, base, new)]
 
 
 def costs_in_kernels(*profiles: ArmProfile) -> list[KnownCost]:
-    """Those that each of these compiled steps shows."""
+    """Find known costs that each of these compiled steps shows."""
     steps = [_kernel_work(profile) for profile in profiles]
     return [
         cost
@@ -94,7 +94,7 @@ def costs_in_kernels(*profiles: ArmProfile) -> list[KnownCost]:
 
 
 def in_calls(base_torch: str, base: CallTable, new_torch: str, new: CallTable) -> list[KnownChange]:
-    """Those that show in the compilations of two builds, whose versions are given."""
+    """Find known changes that show in the compilations of two builds of the given versions."""
     before = _Work(base_torch, base.below, base.calls.total())
     after = _Work(new_torch, new.below, new.calls.total())
     return [change for change in KNOWN_CHANGES if _shows(change, before, after)]

@@ -1,6 +1,6 @@
-"""What a level is, as SQL over `series` and `datum`.
+"""The definition of a level, as SQL over `series` and `datum`.
 
-The same in the rollup and where a few runs are read alone.
+It is the same in the rollup and where a few runs are read alone.
 
 Each level is of one device in one session: what was measured there in turn is compared there
 (dashboard/judgement/pairs.py).

@@ -1,4 +1,4 @@
-"""What is drawn over a trend: levels between changes, alerts, remarks, invalid points. Pure."""
+"""Marks drawn over a trend: levels between changes, alerts, remarks, invalid points. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

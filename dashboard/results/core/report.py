@@ -140,7 +140,7 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class BackendOutcome:
-    """How a case ended with one backend, which has less of the compiler than the next."""
+    """Outcome of a case with one backend, which has less of the compiler than the next."""
 
     backend: str
     status: str
@@ -211,7 +211,7 @@ def ablation(document: Document) -> Ablation:
 
 
 def has_no_judgement(document: Document) -> bool:
-    """Whether it was measured, and its accuracy not judged."""
+    """Test whether it was measured, and its accuracy not judged."""
     return document.get("accuracy", {}).get("status") in ACCURACY_NOT_JUDGED
 
 
@@ -239,7 +239,7 @@ def distances(document: Document) -> list[Section]:
 
 
 def environment(document: Document) -> list[Section]:
-    """What it ran on: torch, machine, libraries, settings."""
+    """List what it ran on: torch, machine, libraries, settings."""
     facts = document.get("environment", {})
     sections = _sections(facts, _ENVIRONMENT)
     if "python" in facts and sections and sections[0].title == _ENVIRONMENT["torch"]:
@@ -248,13 +248,13 @@ def environment(document: Document) -> list[Section]:
 
 
 def start_details(document: Document) -> list[Section]:
-    """What was seen in each start, apart from its length."""
+    """List what was seen in each start, apart from its length."""
     details = document.get("starts", {})
     return [Section(name, _flat(details[name])) for name in _STARTS if name in details]
 
 
 def frames_compiled(document: Document) -> str:
-    """How many of the frames that dynamo met it compiled: "2 of 4"; empty where it is not known."""
+    """Count the compiled frames among those that dynamo met: "2 of 4"; empty if not known."""
     counters = document.get("compile", {}).get("counters", {})
     if not counters.get("frames.total"):
         return ""

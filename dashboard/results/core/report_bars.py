@@ -114,7 +114,7 @@ def memory(document: Document) -> list[Bar]:
 
 
 def stages(document: Document) -> list[Bar]:
-    """Where the job's wall time went, in the order of the job; unknown stages come last."""
+    """Divide the job's wall time into stages, in the order of the job; unknown ones come last."""
     wall_s = document.get("wall_s", {})
     order = [name for name in _STAGES if name in wall_s]
     order += [name for name in wall_s if name not in _STAGES]

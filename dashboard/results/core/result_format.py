@@ -102,7 +102,7 @@ class ResultDocument:
 
 @dataclass(frozen=True, slots=True)
 class ProcessOutcome:
-    """How the suite's process ended, as the worker saw it from outside."""
+    """Outcome of the suite's process, as the worker saw it from outside."""
 
     status: str
     message: str
@@ -112,7 +112,7 @@ class ProcessOutcome:
 
 @dataclass(frozen=True, slots=True)
 class JobDelivery:
-    """What a worker posts for one attempt of one job."""
+    """Report that a worker posts for one attempt of one job."""
 
     attempt: int
     outcome: ProcessOutcome

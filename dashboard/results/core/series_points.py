@@ -61,7 +61,7 @@ class SeriesPoint:
 
 
 def settings_of(metric: Metric) -> Settings:
-    """How the series of a metric are judged."""
+    """Choose the settings by which the series of a metric are judged."""
     if metric.key == STATUS_METRIC:
         return Settings(0.0, "status")
     kind: Literal["count", "constant", "continuous"] = "continuous"
@@ -171,7 +171,7 @@ class SeriesDetector:
 
     @property
     def may_borrow(self) -> bool:
-        """Whether it is too young to be judged, and has not borrowed any noise yet."""
+        """True if it is too young to be judged, and has not borrowed any noise yet."""
         is_young = self.now.seen < FIRST_FIT and self.now.series.usual is None
         return is_young and self.settings.kind == "continuous"
 
@@ -228,7 +228,7 @@ def change_start(
 
 
 def _may_have_begun(values: Sequence[float], index: int, at: int) -> bool:
-    """Whether the change that was placed at `index` may have begun at `at`.
+    """Test whether the change that was placed at `index` may have begun at `at`.
 
     By the likelihood of the points between, under Gaussian noise around either level, of which a
     single one may be an outlier. Of a point v, with the noise's standard deviation s:

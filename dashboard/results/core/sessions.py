@@ -19,7 +19,7 @@ LONGEST = timedelta(hours=12)  # a machine that never rests changes, too
 
 @dataclass(slots=True)
 class _Stretch:
-    """What a device measured without a longer break."""
+    """Time in which a device measured without a longer break."""
 
     first: datetime
     last: datetime

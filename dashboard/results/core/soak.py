@@ -12,7 +12,7 @@ GROWTH = "memory_growth_mb"
 
 @dataclass(frozen=True, slots=True)
 class Soak:
-    """What memory did over the steps. bars: what was in use in each part.
+    """Memory use over the steps. bars: what was in use in each part.
 
     verdict: in one sentence, no firmer than the interval.
     """

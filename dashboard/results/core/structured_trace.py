@@ -39,7 +39,7 @@ _IDS = ("frame_id", "frame_compile_id", "attempt")
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """What an entry carries. compile_id: frame, compilation of it and attempt, as torch says it."""
+    """Payload of an entry. compile_id: frame, compilation of it and attempt, as torch says it."""
 
     kind: str
     compile_id: str
@@ -110,7 +110,7 @@ def graph_files(traces: Iterable[str]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class GraphDiff:
-    """How the graphs of two builds differ, without comments, paths and addresses.
+    """Differences between the graphs of two builds, without comments, paths and addresses.
 
     compared: how many graphs of a kind that both builds wrote, on either side.
     one_sided: kinds that only one of them wrote: its release does, or it compiled nothing such.
@@ -122,7 +122,7 @@ class GraphDiff:
 
 
 def graph_diff(base: dict[str, str], new: dict[str, str]) -> GraphDiff:
-    """Of two `graph_files`; the runnable scripts, which have the same graphs, are left out."""
+    """Compare two `graph_files`, leaving out the runnable scripts, which have the same graphs."""
     before, after = _by_kind(base), _by_kind(new)
     both = before.keys() & after.keys()
     sides = []

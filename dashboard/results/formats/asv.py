@@ -31,7 +31,7 @@ METRICS_OF = {
 
 
 def matches(value: Any) -> bool:
-    """Whether a decoded file is one of asv's results."""
+    """Test whether a decoded file is one of asv's results."""
     return isinstance(value, dict) and {"commit_hash", "results", "params"} <= value.keys()
 
 

@@ -54,7 +54,7 @@ def pattern(text: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What the person who imports says, where a file does not.
+    """Facts that the person who imports gives, where a file does not.
 
     build: its label; at: when it was measured. metrics: name of theirs, pattern of names or unit ->
     (our key, factor to our unit). table: the mapping by which each file is read.
@@ -68,7 +68,7 @@ class Hints:
     table: "Table | None" = None
 
     def metric_of(self, name: str) -> tuple[str, float] | None:
-        """What a person says of a metric, by its name or a pattern."""
+        """Find what a person says of a metric, by its name or a pattern; None for nothing."""
         for theirs, ours in self.metrics.items():
             if theirs == name or pattern(theirs).fullmatch(name):
                 return ours

@@ -29,7 +29,7 @@ CACHED_SHARE = 0.25  # of the longest compile of the same case in a file: what t
 
 
 def matches(body: bytes) -> bool:
-    """Whether the first line is the header of such a file."""
+    """Test whether the first line is the header of such a file."""
     header = body.split(NEWLINE, 1)[0].decode(errors="replace").strip().split(",")
     return set(header) >= NEEDED and ("accuracy" in header or "speedup" in header)
 

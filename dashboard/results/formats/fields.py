@@ -1,4 +1,4 @@
-"""What a field of a file must hold, and the error where it does not.
+"""Checks of what a field of a file must hold, and the error where it does not.
 
 Read as `fields.number(value, "its name")`.
 """

@@ -140,7 +140,7 @@ def read(name: str, value: Any, table: Table, hints: Hints) -> ParsedFile:
 
 
 def _has(record: Document, only: Mapping[str, str]) -> bool:
-    """Whether its columns have these values, as far as it has them."""
+    """Test whether its columns have these values, as far as it has these columns."""
     return all(str(record.get(column, value)) == value for column, value in only.items())
 
 

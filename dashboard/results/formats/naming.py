@@ -1,7 +1,7 @@
-"""What other tools call their numbers, and which of our metrics they are.
+"""Names that other tools give their numbers, and our metrics for them.
 
-In this order: what the person who imports says, the names of PyTorch's benchmarks/dynamo runners,
-our own keys. Of the runners' names:
+Looked up in this order: what the person who imports says, the names of PyTorch's benchmarks/dynamo
+runners, our own keys. Of the runners' names:
 
 abs_latency: milliseconds of the compiled model. compilation_latency: seconds of the first five
 compiled runs less those of five eager ones: nearest to our cold start, though not the same. Peak

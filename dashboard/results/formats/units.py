@@ -20,7 +20,7 @@ EACH = ("/iter", "/op")
 
 
 def converts(unit: str, key: str) -> bool:
-    """Whether a number in this unit can be one in that of our metric."""
+    """Test whether a number in this unit can be converted to the unit of our metric."""
     ours = METRICS[key].unit
     is_time = unit in PER_SECOND or _of_each(unit) in SECONDS
     return (ours in SECONDS and is_time) or (ours in BYTES and unit in BYTES)

@@ -27,7 +27,7 @@ VOLATILE = re.compile(r"output|(^|[._])(path|dir|file|filename|date|timestamp|ru
 
 
 def matches(value: Any) -> bool:
-    """Whether a decoded value is such a record, or a list of them."""
+    """Test whether a decoded value is such a record, or a list of them."""
     first = value[0] if isinstance(value, list) and value else value
     if not isinstance(first, dict):
         return False
@@ -148,7 +148,7 @@ def _parameters(suite: str, backend: Any, extra: Record) -> dict[str, str]:
 
 
 def _machine(record: Record, extra: Record, hints: Hints) -> dict[str, Any]:
-    """What the record says of its machine, in fields of ForeignMeasurement.
+    """Read the record's machine into fields of ForeignMeasurement.
 
     extra: benchmark.extra_info, which names the device where the record's first runner does not.
     """

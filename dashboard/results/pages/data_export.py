@@ -47,7 +47,7 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
 
 
 def _filter(request: HttpRequest) -> Filter:
-    """What the address asks for. Raises ValueError."""
+    """Read the filters of the address. Raises ValueError."""
     names = (*FILTERS, "since", "until")
     if unknown := sorted(request.GET.keys() - set(names)):
         raise ValueError(f"Unknown filter {', '.join(unknown)}. Known: {', '.join(names)}.")

@@ -8,7 +8,7 @@ from dashboard.results.selectors import compile_calls, job_pages
 
 
 def show(request: HttpRequest) -> HttpResponse:
-    """What the two jobs of the address measured, and in what they differ.
+    """Show what the two jobs of the address measured, and in what they differ.
 
     `chosen`: the metric by which a comparison chose them. `by=age`: the older one comes first, as a
     trend asks, whose points are chosen in any order; else they are shown in the address's order.
@@ -22,6 +22,6 @@ def show(request: HttpRequest) -> HttpResponse:
 
 
 def calls(request: HttpRequest) -> HttpResponse:
-    """How the Python calls of the two jobs' compilations differ, from a function (`at`) down."""
+    """Compare the Python calls of the two jobs' compilations, from a function (`at`) down."""
     context = compile_calls.page(request.GET.getlist("job"), request.GET.get("at", ""))
     return render(request, "results/pair_calls.html", context)

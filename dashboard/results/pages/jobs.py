@@ -48,8 +48,8 @@ def samples(request: HttpRequest, uuid: UUID, figure: str) -> HttpResponse:
 
 
 def code(request: HttpRequest, uuid: UUID) -> HttpResponse:
-    """What the compiler wrote, a file at a time: that of the address (`file`), or of its `kernel`,
-    else the first.
+    """Show one file that the compiler wrote: that of the address (`file`), or of its `kernel`, else
+    the first.
     """
     file, kernel = request.GET.get("file", ""), request.GET.get("kernel", "")
     context = job_pages.code_page(_job_or_404(uuid), file, kernel)

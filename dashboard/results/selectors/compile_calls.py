@@ -28,7 +28,7 @@ class TwoTables:
 
 
 def are_kept(pair: Sequence[Job]) -> bool:
-    """Whether both jobs left a table of calls. One query."""
+    """Test whether both jobs left a table of calls. One query."""
     return Artifact.objects.filter(job__in=pair, name=compile_diff.CALLS).count() == 2
 
 

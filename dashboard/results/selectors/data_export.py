@@ -42,7 +42,7 @@ FILTERS = tuple(_COLUMNS)
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What is requested. chosen: name of a filter -> the values that it lets through; none: all."""
+    """Data requested. chosen: name of a filter -> the values that it lets through; none: all."""
 
     chosen: dict[str, list[str]]
     since: datetime | None = None

@@ -11,7 +11,7 @@ from dashboard.results.core.code_diff import ARCHIVE, code_files
 
 @dataclass(frozen=True, slots=True)
 class GeneratedCode:
-    """What the compiler wrote in one job: file name -> text. problem: why it cannot be shown."""
+    """Files that the compiler wrote in one job: name -> text. problem: why they cannot be shown."""
 
     files: dict[str, str]
     problem: str = ""

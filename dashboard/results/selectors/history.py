@@ -118,7 +118,7 @@ def readings_after(moments: Mapping[int, datetime]) -> dict[int, list[SeriesPoin
 def adds_to_earlier_build(
     series: Series, until: datetime, fresh: Iterable[SeriesPoint], newest_build: int | None
 ) -> bool:
-    """Whether data that came after a moment are repeats of an earlier point than the newest one.
+    """Test whether data that came after a moment repeat an earlier point than the newest one.
 
     newest_build: the build of that point.
     """
@@ -130,7 +130,7 @@ def adds_to_earlier_build(
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What a history was, in a few characters: up to the moment asked for, and to the newest."""
+    """A history in a few characters: up to the moment asked for, and to the newest."""
 
     until: str = NO_DATA
     now: str = NO_DATA
@@ -152,7 +152,7 @@ def _columns(moments: Mapping[int, datetime]) -> tuple[list[int], list[datetime]
 
 
 class Place(NamedTuple):
-    """Where series have a noise in common.
+    """Place where series have a noise in common.
 
     imported: what another system measured scatters in its own way, on the same machine too.
     """
@@ -194,5 +194,5 @@ def usual_noise_near(series: Series, noises: Mapping[int, SeriesNoise]) -> Usual
 
 
 def is_per_build(track: Track) -> bool:
-    """Whether the data of one build on this track are repeats of one point."""
+    """Test whether the data of one build on this track are repeats of one point."""
     return track.kind in PER_BUILD

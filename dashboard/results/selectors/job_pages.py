@@ -1,4 +1,4 @@
-"""What the pages of one job, of its generated code, and of two jobs side by side show."""
+"""Content of the pages of one job, of its generated code, and of two jobs side by side."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -53,8 +53,9 @@ def job_page(job: Job) -> dict[str, Any]:
 
 
 def code_page(job: Job, file: str, kernel: str) -> dict[str, Any]:
-    """What the compiler wrote, a file at a time: the named one, else the first. kernel: from whose
-    source on it is shown; empty for all of the file.
+    """Read one file that the compiler wrote: the named one, else the first.
+
+    kernel: from whose source on it is shown; empty for all of the file.
     """
     code = generated_code.of_job(job)
     name = file if file in code.files else next(iter(code.files), "")
@@ -80,7 +81,7 @@ def code_page(job: Job, file: str, kernel: str) -> dict[str, Any]:
 def pair_page(
     uuids: Sequence[str], *, by_age: bool, chosen_by: Metric | None = None
 ) -> dict[str, Any]:
-    """What two jobs measured, and in what they differ; empty where they are not two that exist.
+    """Compare two jobs: what they measured, and in what they differ. Empty if not two exist.
 
     by_age: the older one comes first; else they are in the order given.
     chosen_by: a comparison chose them by this metric, base first.

@@ -23,7 +23,7 @@ def job(uuid: UUID) -> Job:
 
 
 def pair(uuids: Sequence[str], *, by_age: bool = False) -> list[Job]:
-    """Of these jobs the first two (or fewer) that exist. One query.
+    """Find the first two (or fewer) of these jobs that exist. One query.
 
     by_age: the two oldest, the older first; else in the order given.
     """

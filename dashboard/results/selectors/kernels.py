@@ -17,7 +17,7 @@ Profiles = dict[str, ArmProfile]  # by arm
 
 @dataclass(frozen=True, slots=True)
 class KernelComparison:
-    """What differs between the kernels of two jobs, a table for each arm that both profiled.
+    """Differences between the kernels of two jobs: a table for each arm that both profiled.
 
     with_code: those of the two whose generated code is kept.
     """
@@ -37,8 +37,8 @@ class KernelComparison:
 
     @property
     def known_changes(self) -> list[KnownChange]:
-        """Those that any of the tables shows, each once; none of jobs that differ by more than
-        their builds.
+        """Known changes that any of the tables shows, each once; none for jobs that differ by more
+        than their builds.
         """
         if _place(self.base) != _place(self.new):
             return []
@@ -77,7 +77,7 @@ def diffs_of(base: Profiles, new: Profiles) -> list[KernelDiff]:
 
 
 def _place(job: Job) -> tuple[int, int, int]:
-    """What two jobs share that differ by their builds alone."""
+    """Return what two jobs have in common that differ by their builds alone."""
     return job.benchmark_id, job.config_id, job.run.machine_id
 
 

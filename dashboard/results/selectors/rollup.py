@@ -20,8 +20,7 @@ from dashboard.ui.locations import (
 
 
 class Newest(NamedTuple):
-    """What the newest build of a series measured, and the build before. A tuple: pages make
-    thousands.
+    """Values of a series' newest build, and of the build before. A tuple: pages make thousands.
 
     age: how many builds of its place are newer: 0 for the newest of the track.
     """

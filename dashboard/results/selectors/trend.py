@@ -1,4 +1,4 @@
-"""What a series page reads: which series a benchmark has, and their data as numpy arrays."""
+"""Data of a series page: the series that a benchmark has, and their data as numpy arrays."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -181,7 +181,7 @@ class LineSummary:
 
 
 def summary(line: ChartLine, metric: Metric, series: Series) -> LineSummary:
-    """What the trend of ``line``, the data of ``series``, says in words."""
+    """Summarize in words the trend of ``line``, the data of ``series``."""
     is_good = ~np.isnan(line.value)
     good = np.flatnonzero(is_good & line.is_newest)
     between = _between_processes(line, good)
@@ -204,7 +204,7 @@ def summary(line: ChartLine, metric: Metric, series: Series) -> LineSummary:
 
 
 def _came_in_turn(builds: Iterable[str]) -> bool:
-    """Whether a build was measured again after another one."""
+    """Test whether a build was measured again after another one."""
     blocks = [build for build, _ in groupby(builds)]
     return len(blocks) > len(set(blocks))
 
@@ -264,7 +264,7 @@ def _since_previous(
 
 
 def _repeats_span_days(line: ChartLine, good: NDArray[np.intp], days: NDArray[np.int64]) -> bool:
-    """Whether a build was measured on more than one day."""
+    """Test whether a build was measured on more than one day."""
     first_day: dict[str, int] = {}
     return any(
         first_day.setdefault(line.build[index], int(days[index])) != days[index]

@@ -46,8 +46,8 @@ def enqueue(*, series_ids: Collection[int], metrics: Collection[str] = ALERTING)
 
 
 class Wakes:
-    """Which results notify the dashboard worker: the first, and none of those that follow within
-    GATHER_S, since its message is delivered only then. Each message costs queries of its own.
+    """Gate for messages to the dashboard worker: the first result sends one, and none of those that
+    follow within GATHER_S, since it is delivered only then. Each message costs queries of its own.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Wakes:
         self._due_at = -math.inf
 
     def is_first(self) -> bool:
-        """Whether no message of this process is under way; from now on one is."""
+        """Test whether no message of this process is under way; from now on one is."""
         now = time.monotonic()
         with self._lock:
             if now < self._due_at:

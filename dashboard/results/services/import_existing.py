@@ -38,7 +38,7 @@ class CheckedImport:
 
 @dataclass(slots=True)
 class ImportReport:
-    """What an import did: counts, and (source, reason) of what it refused.
+    """Outcome of an import: counts, and (source, reason) of what it refused.
 
     existing: results that were here already; elsewhere: (track, machine) of those of them that are
     not where this import would put them. read: results by format; left_out: metrics that the
@@ -57,7 +57,7 @@ class ImportReport:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the files had nothing that may be a result."""
+        """True if the files had nothing that may be a result."""
         return not (self.added or self.existing or self.refused or self.left_out)
 
 
@@ -129,7 +129,7 @@ def case_of(job: Document) -> tuple[str, ...]:
 
 
 def is_same_measurement(earlier: Document, document: Document) -> bool:
-    """Whether both have the first value that they share, and the same hardware."""
+    """Test whether both have the first value that they share, and the same hardware."""
     machines = earlier["environment"]["machine"], document["environment"]["machine"]
     if any(machines[0].get(key) != machines[1].get(key) for key in HARDWARE):
         return False

@@ -49,7 +49,7 @@ def sources_in(path: Path) -> Iterator[ImportSource]:
 
 
 def _may_be_results(file: Path) -> bool:
-    """Whether a file found in a folder is to be read: not what a job was asked for, or left."""
+    """Test whether to read a file found in a folder: not what a job was asked for, or left."""
     return (
         file.suffix in {".json", ".jsonl", ".csv", ".gz", ".js"}
         and file.name != JOB

@@ -136,7 +136,7 @@ def roll_up(*, series: Iterable[int]) -> None:
 
 
 def _choose(measured: Iterable[Measured], series: Collection[int]) -> None:
-    """Of the builds in `measured` and those that the series know."""
+    """Choose among the builds in `measured` and those that the series know."""
     candidates = defaultdict(set)
     with connection.cursor() as cursor:
         cursor.execute(_KNOWN, [[*series]])

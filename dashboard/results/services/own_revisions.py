@@ -1,5 +1,7 @@
-"""Which revision of an own model a result is of: the hash of its file says it, so that an edit that
-nobody announced (by VERSION, or by another commit) does not pass for a change in PyTorch.
+"""The revision of an own model that a result is of.
+
+The hash of the model's file says it, so that an edit that nobody announced (by VERSION, or by
+another commit) does not pass for a change in PyTorch.
 """
 
 from collections.abc import Iterable

@@ -23,7 +23,7 @@ logger = structlog.get_logger(__name__)
 
 
 class DeletedCounts(NamedTuple):
-    """How many rows were deleted."""
+    """Numbers of deleted rows."""
 
     samples: int
     artifacts: int

@@ -84,7 +84,7 @@ class JobResult:
 
 
 class SeriesKey(NamedTuple):
-    """What identifies a series."""
+    """Fields that identify a series."""
 
     benchmark: int
     config: int

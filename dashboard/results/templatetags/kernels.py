@@ -1,4 +1,4 @@
-"""What tables of kernels say in numbers."""
+"""Numbers in tables of kernels."""
 
 from django import template
 
@@ -11,5 +11,5 @@ register.filter("signed_ms", signed_ms)
 
 @register.simple_tag
 def share_of(profile: ArmProfile, ms: float) -> str:
-    """Of the time of all kernels: "12.3%"."""
+    """Format a part of the time of all kernels: "12.3%"."""
     return f"{profile.share(ms):.1f}%"
