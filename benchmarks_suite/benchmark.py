@@ -1,4 +1,4 @@
-"""What a benchmark is, and how the module that builds it is imported. Stdlib only."""
+"""Benchmarks, and the import of the modules that build them. Stdlib only."""
 
 import ast
 import importlib
@@ -27,7 +27,7 @@ _FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """What is fixed while the software under it changes.
+    """Properties of a benchmark, fixed while the software under it changes.
 
     model: name of the file in models/ that builds it.
     family: what it is shown and alerted with.
@@ -65,12 +65,12 @@ class Benchmark:
 
     @property
     def library(self) -> str:
-        """Of a model of the field the library that has it, and its adapter in field/; or empty."""
+        """Library of a model of the field, and its adapter in field/; empty for other models."""
         return self.family.removeprefix(FIELD_FAMILY) if self.is_of_field else ""
 
     @property
     def module(self) -> str:
-        """What is imported to build it, as ``import_module_or_file`` takes it."""
+        """Module or file that builds it, as ``import_module_or_file`` takes it."""
         if self.is_of_field:
             return f"benchmarks_suite.field.{self.library}"
         return self.source or f"benchmarks_suite.models.{self.model}"
@@ -81,8 +81,8 @@ class Benchmark:
 
     @property
     def about(self) -> str:
-        """What its file says of itself, up to the first empty line, without running it. Empty of
-        the field's models, whose adapters build many, and of installed modules.
+        """Docstring of its file, up to the first empty line, read without running it. Empty for
+        the field's models, whose adapters build many, and for installed modules.
         """
         own_file = Path(self.source)
         path = own_file if self.source else Path(__file__).parent / "models" / f"{self.model}.py"

@@ -152,7 +152,7 @@ def problem_of_import(module: str) -> str:
 
 
 def _spec(module: str) -> ModuleSpec | None:
-    """Where the module is. importlib.util.find_spec would import the packages that it is in."""
+    """Locate the module. importlib.util.find_spec would import the packages that it is in."""
     name, *below = module.split(".")
     spec = importlib.util.find_spec(name)
     for part in below:
@@ -275,7 +275,7 @@ def _benchmarks(
 
 
 def _defaults(function: ast.FunctionDef) -> dict[str, tuple[Any, ...]]:
-    """What the function offers by its parameters' defaults: a value, or several in a tuple."""
+    """Read what the function offers by its parameters' defaults: a value, or a tuple of several."""
     arguments = function.args
     positional = [*arguments.posonlyargs, *arguments.args]
     missing: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults))

@@ -58,7 +58,7 @@ def _workload(returned: Any, benchmark: Benchmark) -> Workload:
 
 
 class _InputForm:
-    """How the author gives inputs: one tensor, several in a tuple, or by name in a dictionary."""
+    """Form of the author's inputs: one tensor, several in a tuple, or by name in a dictionary."""
 
     def __init__(self, example: Any) -> None:
         self._by_name = isinstance(example, Mapping)

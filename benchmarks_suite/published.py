@@ -1,4 +1,4 @@
-"""What each model is taken from: what its standard size has in common with it, and what differs.
+"""Origins of the models: what each standard size shares with its origin, and what differs.
 
 docs/reference-models.md shows it; tests/suite/test_models_standard.py checks sizes against it.
 Stdlib only.

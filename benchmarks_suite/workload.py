@@ -1,4 +1,4 @@
-"""What a model file hands to the harness: the whole interface between models/*.py and harness/.
+"""The whole interface between models/*.py and harness/: what a model file hands to the harness.
 
 A model file has one function, ``build(size, mode, shapes, batch_size) -> Workload``. It makes the
 module on the CPU in float32. Weights that the library would draw at random are empty memory after

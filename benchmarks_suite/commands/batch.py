@@ -199,8 +199,8 @@ def _write_failure(queued: Queued, failure: outcome.CaseOutcome) -> None:
 
 
 def summary(ran: Sequence[Queued], wall_s: float) -> str:
-    """How many ended how, and which share of the wall time was measurement: compile, warm-up and
-    samples.
+    """Summarize the jobs by status, and the share of the wall time that was measurement: compile,
+    warm-up and samples.
     """
     documents = [json.loads(queued.result_file.read_text()) for queued in ran]
     statuses = Counter(document["status"] for document in documents)

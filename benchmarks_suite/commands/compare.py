@@ -126,7 +126,7 @@ def _metric(key: str, before: Document, after: Document, what: str) -> str:
 
 
 def intervals_apart(before: Document, after: Document) -> bool:
-    """Whether both have an interval and these do not touch."""
+    """Test whether both have an interval and these do not touch."""
     for each in (before, after):
         if each.get("low") is None or each.get("high") is None:
             return False

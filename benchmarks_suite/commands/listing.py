@@ -41,7 +41,7 @@ def run(options: Namespace) -> int:
 
 
 def catalog(sources: Sequence[own.Source] = ()) -> Document:
-    """What the worker reports to the site: what this suite can do."""
+    """List what this suite can do, for the worker to report to the site."""
     offered = list(BENCHMARKS.values())
     own_sources = []
     for source in sources:

@@ -1,4 +1,4 @@
-"""What ``batch --ahead N`` does first: compile the cases of its list, N at a time, each arm in a
+"""The first step of ``batch --ahead N``: compile the cases of its list, N at a time, each arm in a
 process of its own.
 
 harness/precompile.py says what the jobs find there, and what not.
@@ -55,7 +55,7 @@ def precompile(jobs: Sequence[Job], folder: Path, at_once: int, deadline: float)
 
 
 def can_precompile(job: Job) -> bool:
-    """Whether the job would find what it needs.
+    """Test whether the job would find what it needs.
 
     Nothing is compiled ahead that is timed next to others, nor for a start that must be cold.
     """

@@ -110,7 +110,7 @@ def run(options: Namespace) -> int:
 
 
 def exit_code(status: str) -> int:
-    """Of a person's run that ended with this status word."""
+    """Return the exit code of a person's run that ended with this status word."""
     if status == "pass":
         return OK
     return UNSUPPORTED if status == "unsupported" else DID_NOT_PASS

@@ -1,4 +1,4 @@
-"""What timm's and torchvision's names share: a batch of images, and theirs loss of all outputs."""
+"""Common parts of timm's and torchvision's adapters: a batch of images, the loss of all outputs."""
 
 from typing import Any
 

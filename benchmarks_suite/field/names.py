@@ -1,4 +1,4 @@
-"""Which models PyTorch's benchmarks/dynamo runs, with which batch; and our lines for them.
+"""Models that PyTorch's benchmarks/dynamo runs, with their batches; and our lines for them.
 
 Facts are from github.com/pytorch/pytorch: huggingface_models_list.txt (commit 0fb2b95fb850) and
 huggingface.yaml (33c040b56dbc), timm_models_list.txt (06d9861d5197) and timm_models.yaml
@@ -101,7 +101,7 @@ MODELS: dict[tuple[str, str], FieldModel] = {(each.library, each.model): each fo
 
 
 def lines() -> Iterator[Benchmark]:
-    """What the registry has of them. No default run measures them."""
+    """Yield the registry's lines for them. No default run measures them."""
     for model in MODELS.values():
         for mode in model.modes:
             yield _line(model, "smoke", mode, "float32", SMOKE_BATCH)

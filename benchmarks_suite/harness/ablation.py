@@ -1,4 +1,4 @@
-"""Which stage of the compiler fails or drifts.
+"""Search for the stage of the compiler that fails or drifts.
 
 The same case is run with one stage more each time, each in a fresh process.
 """

@@ -1,4 +1,4 @@
-"""Why a metric is not there: the metrics that each part of a job makes, and the reason of each."""
+"""Reasons for missing metrics: the metrics that each part of a job makes, and why one is absent."""
 
 from benchmarks_suite.harness.job import Job
 from benchmarks_suite.harness.result import Result
@@ -92,12 +92,12 @@ _OF_COMPILING = tuple(key for key in _OF_STARTS if key != "peak_memory_gb")
 
 
 def has_compression_ratio(job: Job) -> bool:
-    """Whether the ratio of the peaks says something of the model."""
+    """Test whether the ratio of the peaks says something about the model."""
     return job.on_gpu and job.benchmark.size != "smoke"
 
 
 def why_no_peak(peak_gb: float) -> str:
-    """Why that cannot be an arm's peak memory; empty where it can.
+    """Return why that cannot be an arm's peak memory; empty where it can.
 
     On a CPU the process can give back, or swap out, more than a small model takes.
     """
@@ -110,7 +110,7 @@ def why_no_peak(peak_gb: float) -> str:
 
 
 def reasons(job: Job, result: Result) -> dict[str, str]:
-    """Why each metric would not be there: the most particular reason wins."""
+    """Return why each metric would be missing: the most particular reason wins."""
     of_any = "not measured for this case"
     if job.measure.accuracy_only:
         of_any = "accuracy alone was asked for (measure.accuracy_only)"

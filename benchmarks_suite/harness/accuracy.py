@@ -113,14 +113,14 @@ def assess(
 
 
 def _is_trained(observed: Observed) -> bool:
-    """Whether the step's loss and gradients are finite; so they are without a step."""
+    """Test whether the step's loss and gradients are finite; true without a step."""
     return all(map(is_finite, observed.gradients.values())) and all(
         map(math.isfinite, observed.losses)
     )
 
 
 def two_runs_differ(first: Observed, second: Observed, dtype: torch.dtype) -> str:
-    """How far two runs of the same arm are apart; empty where that is within the dtype's floor."""
+    """Describe how far apart two runs of the same arm are; empty within the dtype's floor."""
     return "; ".join(assess(second, first, first, tolerance(dtype)).failures)
 
 
@@ -297,7 +297,7 @@ class _Assessment:
             self.leave(f"{text}, and eager could not be run")
 
     def buffers(self) -> None:
-        """What the first step left in the buffers that it changed: running means, counters."""
+        """Check the buffers as the first step left them, where changed: running means, counters."""
         observed, reference = self._observed.buffers, self._reference.buffers
         of_eager = self._eager.buffers if self._eager else None
         for name in sorted(observed.keys() - reference.keys() - (of_eager or {}).keys()):
@@ -319,13 +319,13 @@ class _Assessment:
 
 
 def _strides(tensor: Tensor) -> list[int]:
-    """Those that lead anywhere."""
+    """List the strides that lead anywhere: those of axes longer than 1."""
     sizes = zip(tensor.shape, tensor.stride(), strict=True)
     return [stride for size, stride in sizes if size > 1]
 
 
 def _moves(moved: Tensor) -> bool:
-    """Whether so much of a parameter moves that none of it cannot be rounding."""
+    """Test whether so much of a parameter moves that moving none of it cannot be rounding."""
     elements = int(moved.count_nonzero())
     return elements >= max(MOVING_ELEMENTS, MOVING_SHARE * moved.numel())
 

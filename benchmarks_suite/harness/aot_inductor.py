@@ -54,7 +54,7 @@ def package(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], fo
 
 
 def has_own_runtime(package: Path) -> bool:
-    """Whether a library in the package has the C++ runtime linked in.
+    """Test whether a library in the package has the C++ runtime linked in.
 
     A shared library that uses the process's names it.
     """

@@ -122,9 +122,9 @@ def forget_state(optimizer: torch.optim.Optimizer | None) -> None:
 
 @contextmanager
 def restored_state(arm: Arm) -> Iterator[int]:
-    """When the block ends, puts weights and buffers back, bit for bit, and zeroes the optimizer.
+    """Put weights and buffers back when the block ends, bit for bit, and zero the optimizer.
 
-    Gives the bytes of the copy that this needs meanwhile, on the arm's device: they are not memory
+    Yields the bytes of the copy that this needs meanwhile, on the arm's device: they are not memory
     of the arm's own.
     """
     kept = {name: tensor.detach().clone() for name, tensor in _state(arm.module).items()}
@@ -139,7 +139,7 @@ def restored_state(arm: Arm) -> Iterator[int]:
 
 
 def _bytes(tensor: Tensor) -> int:
-    """What a tensor holds here: the parts of a quantized one, this rank's part of a spread one."""
+    """Count the bytes held here: a quantized tensor's parts, this rank's part of a spread one."""
     if not hasattr(tensor, "__tensor_flatten__"):
         return tensor.nbytes
     parts, _ = tensor.__tensor_flatten__()

@@ -1,4 +1,4 @@
-"""Why a start did not find its graphs in Inductor's and AOTAutograd's caches.
+"""Reasons why a start did not find its graphs in Inductor's and AOTAutograd's caches.
 
 Torch keeps no such reason where its structured trace is off, so the keys are taken where they are
 made, and bypasses from the log. Before torch 2.3 a key has no parts.
@@ -70,7 +70,7 @@ def _part(line: str) -> tuple[str, str]:
 
 
 def why_missed(cold: Document, warm: Document, counters: Mapping[str, float]) -> str:
-    """Why the warm start compiled what the cold one had; empty where it did not, or has no caches.
+    """Return why the warm start compiled what the cold one had; empty: it did not, or no caches.
 
     cold, warm: their ``CacheKeys.document()``. counters: torch_versions.counters() of the warm one.
     """

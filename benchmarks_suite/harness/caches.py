@@ -66,7 +66,7 @@ class Base:
 
     @property
     def toolchain_s(self) -> float:
-        """What making it took."""
+        """Seconds that making it took."""
         return float(json.loads(self._mark.read_text())["toolchain_s"])
 
     def note_use(self) -> None:
@@ -101,7 +101,7 @@ def base(device: str, wrapper: str = "python") -> Base:
 
 
 def place(device: str, variables: Mapping[str, str], wrapper: str) -> Base:
-    """Where that base is, or will be, for a process with these environment variables.
+    """Locate that base, made or not, for a process with these environment variables.
 
     Its temporary folder exists.
     """

@@ -105,7 +105,7 @@ class CallCounter:
         self._profile.disable()
 
     def table(self) -> CallTable:
-        """What was counted; functions of the same name are one."""
+        """Tabulate what was counted; functions of the same name are one."""
         table = CallTable()
         for entry in self._profile.getstats():
             if isinstance(entry.code, str):  # the profile's own disable()

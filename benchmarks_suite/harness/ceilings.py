@@ -1,4 +1,4 @@
-"""What this machine can do at most: its own matmul rate and copy bandwidth.
+"""Ceilings of this machine, measured on it: its matmul rate and copy bandwidth.
 
 The canary, and the yardstick of shares. A ceiling is measured with torch itself, with the job's
 number of threads, as the median over samples of at least 20 ms. It is kept next to the toolchain

@@ -1,4 +1,4 @@
-"""What happens in the measuring process itself.
+"""The measuring process's own part of a job.
 
 Stages 4 to 11 of measure.py, each a method, in that order.
 """
@@ -169,7 +169,7 @@ class Comparison:
         self._free()
 
     def _moved_references(self) -> list[observing.Observed]:
-        """What the reference's outputs become where weights and inputs are rounded otherwise."""
+        """Compute the reference's outputs with weights and inputs rounded otherwise."""
         dtype, eps = getattr(torch, self._reference_name), torch.finfo(self._dtype).eps
         return [
             observing.observe_reference(self._working_copy, dtype, 0, rounding=eps, seed=seed)
@@ -177,7 +177,7 @@ class Comparison:
         ]
 
     def _check_dropout(self, verdict: accuracy.AccuracyVerdict) -> None:
-        """Whether the compiled arm that is timed drops as eager does."""
+        """Check that the compiled arm that is timed drops as eager does."""
         eager, compiled = self._eager, self._compiled
         if eager is None or compiled is None or eager.forward is None or compiled.forward is None:
             return
@@ -253,7 +253,7 @@ class Comparison:
             self._observe_calls(self._compiled)
 
     def _observe_calls(self, arm: Arm) -> None:
-        """What calling the compiled code costs, and which share of the forward pass it is."""
+        """Measure what calling the compiled code costs, and its share of the forward pass."""
         result, batches = self._result, self._working_copy.batches
         step_ms, half_s = median(self._samples[arm.name].ms), self._job.measure.budget_s / 2
         steps = profiling.steps_of(batches, compiled_calls.STEPS, step_ms, half_s)
@@ -283,7 +283,7 @@ class Comparison:
         report_requested.soak(self._result, measured)
 
     def _report_shares(self, latency_ms: float) -> None:
-        """Which share of the machine's ceilings a step reaches, where those are known."""
+        """Report the share of the machine's ceilings that a step reaches, where those are known."""
         rates = ceilings.load(self._device)
         if not rates:
             report.no_shares(self._result, "no benchmark `ceilings` has run on this machine")

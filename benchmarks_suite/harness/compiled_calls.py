@@ -1,4 +1,4 @@
-"""What surrounds the graphs of a compiled step: what calling them costs, what runs outside of them.
+"""Surroundings of a compiled step's graphs: the cost of calling them, what runs outside of them.
 
 The last pass of a job, because it changes torch for its duration: each graph that a backend
 returned, and the beginning of each call of a compiled function, is marked in a profile of the
@@ -44,12 +44,12 @@ _STEP, _CALL, _GRAPH = "compilewatch: step", "compilewatch: call", "compilewatch
 
 
 class NotObserved(Exception):
-    """What surrounds the graphs was not observed; the text says why."""
+    """Failure to observe what surrounds the graphs; the text says why."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """Of the thread that runs the steps; microseconds since any moment."""
+    """Event of the thread that runs the steps; times in microseconds since any moment."""
 
     name: str
     start: float
@@ -58,7 +58,7 @@ class Event:
 
 @dataclass(frozen=True)
 class StepCalls:
-    """Of one step.
+    """Calls of compiled code in one step.
 
     overhead_us, lookup_us: of all its calls, the look-ups being part of the overhead.
     lookups, graphs: how many there were.
@@ -81,7 +81,7 @@ def check(job: Job) -> None:
 
 
 def of_steps(arm: Arm, batches: Sequence[Inputs], count: int) -> list[StepCalls]:
-    """What calling compiled code costs in each of ``count`` steps. Raises NotObserved."""
+    """Measure what calling compiled code costs in each of ``count`` steps. Raises NotObserved."""
     warm_up = math.ceil(WARM_UP_SHARE * count)
     steps = [partial(arm.step, batch) for batch in islice(cycle(batches), warm_up + count)]
     compiled_before = _frames_compiled()
@@ -100,8 +100,8 @@ def of_steps(arm: Arm, batches: Sequence[Inputs], count: int) -> list[StepCalls]
 def operators(
     job: Job, eager: Arm | None, compiled: Arm, batches: Sequence[Inputs]
 ) -> tuple[Counter[str], Counter[str]]:
-    """Those of a forward pass over the batches, by name, without those within another one: all of
-    the eager arm's, and the compiled arm's outside of graphs. Raises NotObserved.
+    """Count the operators of a forward pass over the batches, by name, without those within another
+    one: all of the eager arm's, and the compiled arm's outside of graphs. Raises NotObserved.
     """
     if ranks.spans_processes(job):
         raise NotObserved("of several processes, a forward pass by itself may wait for the others")
@@ -128,7 +128,7 @@ def _reasons() -> Iterator[None]:
 
 
 def by_step(events: Iterable[Event]) -> list[StepCalls]:
-    """What each step's calls cost. events: by their start; of equal ones the longest first."""
+    """Compute what each step's calls cost. events: by start; of equal ones the longest first."""
     steps: list[list[Event]] = []
     for event in events:
         if event.name == _STEP:
@@ -178,7 +178,7 @@ def _outermost(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def _is_operator(name: str) -> bool:
-    """Whether it is an operator's ``namespace::name``, and not one of autograd's own events."""
+    """Test for an operator's ``namespace::name`` that is not one of autograd's own events."""
     namespace, separator, _ = name.partition("::")
     return bool(separator) and namespace.isidentifier() and namespace not in ("autograd", "torch")
 

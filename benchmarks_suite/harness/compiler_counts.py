@@ -1,4 +1,4 @@
-"""What the compiler itself counted, apart from time: the same on a busy machine.
+"""Counts that the compiler itself keeps, apart from time: the same on a busy machine.
 
 A count that this release does not have is None, never 0. Tried: 2.13.
 
@@ -42,7 +42,7 @@ def counts(counters: Mapping[str, float]) -> Counts:
 
 
 def cudagraph_skip_reasons() -> list[str]:
-    """Why Inductor did not record CUDA graphs, each reason once.
+    """List the reasons why Inductor did not record CUDA graphs, each once.
 
     Where the entries have no such field, the reasons are among the performance hints.
     """
@@ -55,7 +55,7 @@ def cudagraph_skip_reasons() -> list[str]:
 
 
 def of_calls(calls: Counter[str]) -> Counts:
-    """What the calls of a compilation say; by function, as call_counts.function_name names them."""
+    """Derive counts from a compilation's calls; by function, as call_counts.function_name does."""
     fusions = fallbacks = None
     if _has("torch._inductor.scheduler", "BaseScheduling", "fuse"):
         fusions = sum(
@@ -84,7 +84,7 @@ def _of_inductor(name: str) -> int | None:
 
 
 def _has(module: str, owner: str, function: str) -> bool:
-    """Whether the release has this function, and Python its qualified name."""
+    """Test whether the release has this function, and Python its qualified name."""
     owning_class: Any = getattr(sys.modules.get(module), owner, None)
     code = getattr(getattr(owning_class, function, None), "__code__", None)
     return hasattr(code, "co_qualname")

@@ -1,4 +1,4 @@
-"""How each config is applied: from a row of configs.py to an arm that runs compiled.
+"""Application of each config: from a row of configs.py to an arm that runs compiled.
 
 What a torch release, device, benchmark or library lacks ends as Unsupported with the reason, before
 anything is compiled. Nothing is compiled here: that happens in the arm's first step, which is what
@@ -69,7 +69,7 @@ def check_supported(working_copy: WorkingCopy, config: Config) -> None:
 
 
 def _misfit(working_copy: WorkingCopy, config: Config) -> str:
-    """Why the config does not fit the benchmark; empty where it does."""
+    """Return why the config does not fit the benchmark; empty where it does."""
     benchmark, workload = working_copy.benchmark, working_copy.workload
     if config.modes and benchmark.mode not in config.modes:
         return f"is for {', '.join(config.modes)}, not for {benchmark.mode}"
@@ -241,7 +241,7 @@ def _float8(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm
 
 
 def fits_float8(module: nn.Module, _: str) -> bool:
-    """Whether a module can multiply in float8.
+    """Test whether a module can multiply in float8.
 
     Scaled matmuls want multiples of 16, which a small head is not.
     """

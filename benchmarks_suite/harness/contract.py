@@ -19,7 +19,7 @@ _ANNOTATIONS = frozenset({"$schema", "$id", "title", "default", "format"})
 
 
 class WrongInput(ValueError):
-    """What was given to a command cannot be used; the text says why."""
+    """Unusable input to a command; the text says why."""
 
 
 class ContractError(ValueError):

@@ -61,7 +61,7 @@ def measure(job: Job) -> Document:
 
 
 def why_no_trace(torch_logging: object) -> str:
-    """Why there is no trace, where there is none."""
+    """Explain why there is no trace, where there is none."""
     if hasattr(torch_logging, "trace_structured"):
         return NOTHING_COMPILED
     return "this torch writes no structured trace; 2.3 and newer do"

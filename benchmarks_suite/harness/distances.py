@@ -1,4 +1,4 @@
-"""How far tensors are from their reference, in float64."""
+"""Distances of tensors from their reference, in float64."""
 
 import math
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ def is_finite(tensor: Tensor) -> bool:
 
 
 def is_continuous(tensor: Tensor) -> bool:
-    """Whether it has a distance: it holds floats or complex numbers."""
+    """Test whether it has a distance: it holds floats or complex numbers."""
     return tensor.is_floating_point() or tensor.is_complex()
 
 

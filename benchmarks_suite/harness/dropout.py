@@ -1,4 +1,4 @@
-"""Whether a compiled arm drops at random as eager does. The rule of accuracy.py sees dropout 0.
+"""Comparison of a compiled arm's dropout with eager's. The rule of accuracy.py sees dropout 0.
 
 Both arms draw from torch's generator, but not the same numbers, so distributions are compared: of
 PASSES forward passes of each arm in training mode, from fixed seeds, the distances between all

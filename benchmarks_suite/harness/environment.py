@@ -1,4 +1,4 @@
-"""What a job runs on: torch, libraries, machine and settings, and a fingerprint of these."""
+"""Environment of a job: torch, libraries, machine and settings, and a fingerprint of these."""
 
 import hashlib
 import importlib.metadata
@@ -99,7 +99,7 @@ def _machine(job: Job) -> Document:
 
 
 def _gpu(index: int) -> Document:
-    """What torch and NVML say of the device.
+    """Describe the device by what torch and NVML say of it.
 
     Nothing where torch sees none; the case then ends ``unsupported``.
     """
@@ -120,7 +120,7 @@ def _gpu(index: int) -> Document:
 
 
 def cpu_name() -> str:
-    """What the processor calls itself."""
+    """Return the name that the processor gives itself."""
     name = None
     with suppress(OSError):
         name = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())

@@ -70,7 +70,7 @@ def end_with_parent(parent: int) -> None:
 
 
 def why_unfit() -> str:
-    """Why this process must not be forked for work that needs a fresh one; empty: it may be."""
+    """Return why this process must not be forked for work that needs a fresh one; empty: it may."""
     if sys.flags.hash_randomization:
         return (
             "its hashes are random (PYTHONHASHSEED is not 0), and the children's would "
@@ -124,7 +124,7 @@ def _signal(process: int) -> None:
 
 
 def _why_busy() -> str:
-    """What runs besides the one thread that a child would get. Raises OSError."""
+    """Describe what runs besides the one thread that a child would get. Raises OSError."""
     lost = set()
     for task in Path("/proc/self/task").iterdir():
         if task.name != str(os.getpid()):
@@ -143,7 +143,7 @@ def _why_busy() -> str:
 
 
 def _why_used() -> str:
-    """What has been done beyond imports. Raises OSError."""
+    """Describe what has been done beyond imports. Raises OSError."""
     if _OPENED_BY_CUDA in _open_files():
         return (
             f"its imports touched the GPU ({_OPENED_BY_CUDA} is open), and CUDA does not "

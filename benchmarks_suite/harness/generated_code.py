@@ -44,7 +44,7 @@ class CodeFile:
 
 
 class GeneratedCode:
-    """What appears in the compiler caches after this object was made."""
+    """Files that appear in the compiler caches after this object was made."""
 
     def __init__(self, *folders: Path) -> None:
         self._folders = folders
@@ -78,7 +78,7 @@ class GeneratedCode:
         return fingerprints
 
     def size_bytes(self) -> int | None:
-        """Of the sources, without what differs between two compilations; None for no source."""
+        """Count the sources' bytes, less what differs between two compilations; None: no source."""
         texts = [
             normalized(file.path.read_text(encoding="utf-8", errors="replace"))
             for file in self.files()

@@ -100,7 +100,7 @@ def fill_weights(module: nn.Module, seed: int) -> None:
 
 
 def _fan_in(shape: torch.Size) -> int:
-    """How many inputs add up in one output.
+    """Count the inputs that add up in one output.
 
     The last size of a stack of matrices or embeddings, else all sizes but the first.
     """

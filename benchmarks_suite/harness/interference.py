@@ -1,4 +1,4 @@
-"""What disturbed a measurement from outside.
+"""Disturbances of a measurement from outside.
 
 Other load, another process on the GPU, heat, throttled clocks.
 """

@@ -21,7 +21,7 @@ class JobError(contract.WrongInput):
 
 @dataclass(frozen=True)
 class Measure:
-    """How to measure. Units and limits: schema/job.v1.json, ``measure``."""
+    """Settings of the measurement. Units and limits: schema/job.v1.json, ``measure``."""
 
     budget_s: float
     target_percent: float
@@ -137,7 +137,7 @@ def _integers(measure: Document) -> Document:
 
 
 def measure_fields() -> dict[str, Document]:
-    """What the schema says of each field of ``measure``."""
+    """Return the schema's entry for each field of ``measure``."""
     fields: dict[str, Document] = contract.schema("job.v1")["properties"]["measure"]["properties"]
     return fields
 

@@ -1,4 +1,4 @@
-"""What a profiler saw in some steps -> the device's time per step, and its kernels. Pure."""
+"""The device's time per step and its kernels, from a profiler's view of some steps. Pure."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -103,7 +103,7 @@ def kind_of(name: str, category: str, *, is_generated: bool) -> str:
 
 
 def _union_us(intervals: Sequence[tuple[float, float]]) -> float:
-    """How long at least one of the intervals lasted."""
+    """Measure the time that at least one of the intervals covers."""
     total, reached = 0.0, float("-inf")
     for start, end in sorted(intervals):
         total += max(0.0, end - max(start, reached))

@@ -1,4 +1,4 @@
-"""How many bytes the Triton kernels that Inductor writes read and write, as it estimates them.
+"""Bytes that the Triton kernels of Inductor read and write, as it estimates them.
 
 Inductor knows this only while it writes a kernel: not afterwards, and not where the code comes from
 a cache. So each process that may compile notes it in the folder of the caches, where the one that

@@ -67,7 +67,7 @@ class PeakMemory:
         return _without_files_gb("VmHWM") - self._after_imports
 
     def in_use_gb(self) -> float:
-        """What tensors on the GPU take now; on a CPU the process without pages of files."""
+        """Read what tensors take on the GPU now; on a CPU, the process without pages of files."""
         if self._device.type == "cuda":
             return torch.cuda.memory_allocated(self._device) / 1e9
         return host_gb()
@@ -85,7 +85,7 @@ class PeakMemory:
 
 
 def host_gb() -> float:
-    """What is resident of this process now, without pages of files."""
+    """Read what this process holds resident now, without pages of files."""
     return _without_files_gb("VmRSS")
 
 
@@ -108,7 +108,7 @@ def _kept_by_graphs() -> int:
 
 
 def _without_files_gb(field: str) -> float:
-    """What is resident (VmRSS), or was at its peak (VmHWM), less the pages of files.
+    """Read what is resident (VmRSS), or was at its peak (VmHWM), less the pages of files.
 
     Those only grow in number.
     """
@@ -124,7 +124,7 @@ def _resident_gb(field: str) -> float:
 
 
 def _why_not_resettable() -> str:
-    """Why the resident set's peak cannot be measured here; empty where it can."""
+    """Return why the resident set's peak cannot be measured here; empty where it can."""
     try:
         _CLEAR.write_text("5")
     except OSError as error:

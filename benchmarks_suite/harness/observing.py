@@ -1,4 +1,4 @@
-"""What an arm computes from a fixed state: output, gradients, the optimizer's step, loss."""
+"""Observation of an arm from a fixed state: output, gradients, the optimizer's step, loss."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ from benchmarks_suite.workload import Inputs, tensors_of
 
 @dataclass(frozen=True)
 class Observed:
-    """What one arm computed from the restored state.
+    """Values that one arm computed from the restored state.
 
     output: of one forward pass, as the workload picks it; None where it cannot be had apart from
         the step.

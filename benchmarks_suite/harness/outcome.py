@@ -12,7 +12,7 @@ from benchmarks_suite.harness.portable_text import portable
 
 @dataclass(frozen=True)
 class CaseOutcome:
-    """How a case ended: a status word of schema/result.v1.json, and why and what to do."""
+    """End of a case: a status word of schema/result.v1.json, and why and what to do."""
 
     status: str
     message: str
@@ -20,7 +20,7 @@ class CaseOutcome:
 
 @dataclass(frozen=True)
 class _Rule:
-    """What an exception means; it fits by any of the three.
+    """Meaning of an exception; it fits by any of the three.
 
     names: of the exception's class.
     texts: parts of its text.
@@ -159,7 +159,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _import_cause(error: BaseException) -> str:
-    """What kept a library from being imported: transformers names its own module alone."""
+    """Find what kept a library from being imported: transformers names its own module alone."""
     causes = [error]
     while (cause := causes[-1].__cause__) is not None and cause not in causes:
         causes.append(cause)  # two errors may name each other

@@ -1,4 +1,4 @@
-"""What the compiler logs and counts nowhere: performance hints, and that dynamo gave up."""
+"""Facts that the compiler logs and counts nowhere: performance hints, and that dynamo gave up."""
 
 import logging
 

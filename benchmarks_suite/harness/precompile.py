@@ -39,7 +39,7 @@ _CHOSEN_BY_TIMING = "*.best_config"  # of torch._inductor.runtime.autotune_cache
 
 
 def place(job: jobs.Job, folder: Path) -> Path:
-    """Where the case's caches are in ``folder``: for this torch build, device and variant."""
+    """Locate the case's caches in ``folder``: for this torch build, device and variant."""
     build = caches.place(job.device, os.environ | job.env, warm_imports.wrapper(job)).folder.name
     variant = json.dumps([job.document["variant"], job.measure.seed], sort_keys=True)
     digest = hashlib.sha256(variant.encode()).hexdigest()[:12]
@@ -63,7 +63,7 @@ def load(job: jobs.Job) -> tuple[caches.CompilerCaches, dict[str, Any]] | None:
 
 
 def arms(job: jobs.Job) -> tuple[str, ...]:
-    """What there may be to compile: dropout is for training alone."""
+    """List the arms that there may be to compile: dropout is for training alone."""
     return (TIMED, CHECKED) if job.benchmark.mode == "training" else (TIMED,)
 
 
@@ -99,7 +99,7 @@ def copy_code(filled: caches.CompilerCaches, artifacts: Path) -> None:
 
 
 def status(folder: Path) -> str | None:
-    """How compiling the arm in ``folder`` ended; None where it did not come to an end."""
+    """Read how compiling the arm in ``folder`` ended; None where it did not come to an end."""
     answer = folder / _ANSWER
     if not answer.exists():
         return None

@@ -35,8 +35,8 @@ class ProfileFailed(Exception):
 
 
 def steps_of(batches: Sequence[Inputs], most: int, step_ms: float, budget_s: float) -> int:
-    """How many to profile, on every rank: whole passes over the batches, about ``most``, in the
-    budget's share.
+    """Choose how many steps to profile, on every rank: whole passes over the batches, about
+    ``most``, in the budget's share.
     """
     in_budget = BUDGET_SHARE * budget_s * 1000 / step_ms
     passes = int(ranks.agreed(max(1, math.ceil(min(most, in_budget) / len(batches)))))
@@ -82,7 +82,7 @@ def _on_gpu(stopwatch: Stopwatch, arm: Arm, device: torch.device, steps: int) ->
 
 
 def _generated() -> dict[str, Document]:
-    """What is known of this process's Triton kernels, by name."""
+    """Collect what is known of this process's Triton kernels, by name."""
     kernels = triton_kernels.generated()
     traffic = kernel_traffic.noted()
     for kernel in kernels.values():

@@ -1,4 +1,4 @@
-"""What the suite prints: stages on stderr, which the worker reads, and answers on stdout.
+"""Output of the suite: stages on stderr, which the worker reads, and answers on stdout.
 
 A log that takes no more, on a full disk, ends no measurement.
 """
@@ -34,5 +34,5 @@ def note(text: str) -> None:
 
 
 def answer(text: str) -> None:
-    """What a command was asked for, on stdout."""
+    """Print a command's answer to stdout."""
     print(plain(text), flush=True)  # noqa: T201

@@ -24,7 +24,7 @@ def spans_processes(job: Job) -> bool:
 
 
 def command(job: Job, module: str, *arguments: str) -> list[str]:
-    """How to run ``module`` for this job: by the interpreter, or by torchrun on all ranks here.
+    """Build the job's command for ``module``: by the interpreter, or torchrun on all ranks here.
 
     torchrun leaves its logs where it is run (else in the temporary folder, for good).
     """
@@ -36,7 +36,7 @@ def command(job: Job, module: str, *arguments: str) -> list[str]:
 
 
 def _count(job: Job) -> int:
-    """How many ranks: the GPUs of this machine. Raises Unsupported where there is one."""
+    """Count the ranks: the GPUs of this machine. Raises Unsupported where there is one."""
     if not job.on_gpu:
         return RANKS_ON_CPU
     import torch
@@ -67,7 +67,7 @@ def join(job: Job) -> None:
 
 
 def is_first() -> bool:
-    """Whether this process reports: rank 0, or one that is alone."""
+    """Test whether this process reports: rank 0, or one that is alone."""
     return int(os.environ.get("RANK", "0")) == 0
 
 

@@ -1,4 +1,4 @@
-"""What the compiler wrote about itself in a diagnostic start, as artifacts of the job.
+"""Records that the compiler wrote about itself in a diagnostic start, as artifacts of the job.
 
 ``structured-trace.tar.xz`` has the files that torch wrote under ``TORCH_TRACE``, one for each
 process that compiled, as they are: tlparse checks their contents. ``compiler-log.txt.xz`` is the

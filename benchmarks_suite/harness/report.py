@@ -160,7 +160,7 @@ def eager_memory(job: Job, result: Result, peak_gb: float, why_absent: str) -> N
 
 
 def two_runs(result: Result, difference: str) -> None:
-    """Whether two eager runs from one state agree."""
+    """Fail a case whose two eager runs from one state differ."""
     if difference:
         message = (
             "Two eager runs from the same state differ, so drift cannot be judged: "
@@ -271,7 +271,7 @@ def sampling(
 def ceilings(
     result: Result, matmul_tflops: statistics.Interval, copy_gb_s: statistics.Interval
 ) -> None:
-    """What the machine itself can do: measured by the benchmarks of the family ``machine``."""
+    """Report what the machine itself can do, measured by benchmarks of the family ``machine``."""
     _measured(result, "matmul_ceiling_tflops", matmul_tflops)
     _measured(result, "bandwidth_ceiling_gb_s", copy_gb_s)
 
@@ -294,7 +294,7 @@ def shares(result: Result, latency_ms: float, matmul_s: float, copy_s: float | N
 
 
 def no_shares(result: Result, reason: str) -> None:
-    """Why the shares of the ceilings are not there."""
+    """Report why the shares of the ceilings are missing."""
     for key in ("matmul_share_percent", "bandwidth_share_percent"):
         result.missing(key, reason)
 
@@ -329,7 +329,7 @@ def interference(result: Result, watch: Watch) -> None:
 
 
 def conclude(job: Job, result: Result) -> None:
-    """What follows from several stages, and the reason for every metric that is not there."""
+    """Add what follows from several stages, and the reason for every metric that is missing."""
     metrics = result.metrics
     eager, own = metrics.get("eager_peak_memory_gb"), metrics.get("peak_memory_gb")
     if eager and own and own["value"] > 0 and absence.has_compression_ratio(job):

@@ -1,4 +1,4 @@
-"""What a compile did not do, and what a warm start says next to the cold one."""
+"""Report of what a compile did not do, and of a warm start next to the cold one."""
 
 from benchmarks_suite.harness import cache_keys
 from benchmarks_suite.harness.contract import Document

@@ -51,7 +51,7 @@ def profile(result: Result, arm: str, profile: Document) -> None:
 
 
 def no_profile(result: Result, arm: str, reason: str, *, is_control: bool) -> None:
-    """Why an arm has none. is_control: it is not what the case is about."""
+    """Report why an arm has no profile. is_control: it is not what the case is about."""
     for key in OF_THE_CONTROL if is_control else OF_THE_CASE:
         result.missing(key, f"the {arm} arm has no profile: {reason}")
 
@@ -79,7 +79,7 @@ def _speedup(result: Result) -> None:
 
 
 def calls(result: Result, calls: Sequence[StepCalls]) -> None:
-    """What the calls of compiled code cost, in each of some steps."""
+    """Report what the calls of compiled code cost, from each of some steps."""
     overhead = statistics.median_interval([each.overhead_us for each in calls])
     result.measured("overhead_us", overhead.value, overhead.low, overhead.high, overhead.n)
     ordered = sorted(calls, key=lambda each: each.overhead_us)

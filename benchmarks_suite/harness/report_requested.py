@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def sweep(result: Result, walk: Document) -> None:
-    """What was compiled for the first shape is not a recompile, whatever it took."""
+    """Report a sweep; what the first shape compiled is not a recompile, whatever it took."""
     later_shapes = walk["shapes"][1:]
     lost_ms = sum(shape["lost_ms"] for shape in later_shapes)
     result.sections["sweep"] = walk

@@ -38,7 +38,7 @@ def walk_sizes(batch: Inputs, axes: Axes, sweep: Sequence[Shares]) -> list[Sizes
 
 
 def sizes(batch: Inputs, axes: Axes) -> Sizes:
-    """How large and how long the batch is, as far as its inputs have such axes."""
+    """Read how large and how long the batch is, as far as its inputs have such axes."""
     by_name: Sizes = {}
     for name, tensor in batch.items():
         for axis, size in enumerate(axes.get(name, ())):

@@ -1,4 +1,4 @@
-"""Which share of the machine's ceilings a step achieves."""
+"""Share of the machine's ceilings that a step achieves."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ def flops_of(working_copy: WorkingCopy, arm: Arm) -> float:
 
 
 def attention_flops(query: Sequence[int], key: Sequence[int], value: Sequence[int]) -> int:
-    """Of one attention; shapes (batch, heads, length, width).
+    """Count the operations of one attention; shapes (batch, heads, length, width).
 
     Keys and values may have fewer heads, each for a group of the query's: torch's own formula (seen
     in 2.11) refuses those, and there is none for a CPU's operator.
@@ -43,7 +43,7 @@ def attention_flops(query: Sequence[int], key: Sequence[int], value: Sequence[in
 def attention_backward_flops(
     _: Sequence[int], query: Sequence[int], key: Sequence[int], value: Sequence[int]
 ) -> int:
-    """Of its backward: the scores again, then the gradients of value, scores, query and key."""
+    """Count its backward: the scores again, then the gradients of value, scores, query and key."""
     return _per_width(query, key) * (3 * query[-1] + 2 * value[-1])
 
 

@@ -238,7 +238,7 @@ def _facts_of(code: generated_code.GeneratedCode) -> Document:
 
 
 def facts(hints: list[str]) -> Document:
-    """What the compiler did in this process so far.
+    """Collect what the compiler did in this process so far.
 
     It is the ``compile`` section of schema/result.v1.json, without what the generated code says.
     """

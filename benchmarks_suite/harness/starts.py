@@ -75,7 +75,7 @@ class Starts:
 
     @cached_property
     def cold_caches(self) -> caches.CompilerCaches:
-        """Those of the cold start, and of whatever begins with what it left."""
+        """Caches of the cold start, and of whatever begins with what it left."""
         return self._fresh_caches("cold")
 
     def run(self, kind: str) -> Document:

@@ -43,7 +43,7 @@ def measure(job: Job) -> Document:
 
 
 def _seconds_since_begin() -> float:
-    """How old this process is. The kernel counts in ticks of 10 ms."""
+    """Compute the age of this process. The kernel counts in ticks of 10 ms."""
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     begin_ticks = int(fields[19])  # starttime, since the machine's boot: proc(5)
     return time.clock_gettime(time.CLOCK_BOOTTIME) - begin_ticks / os.sysconf("SC_CLK_TCK")

@@ -27,7 +27,7 @@ MOST_REASONS = 5
 
 @dataclass(frozen=True)
 class CompilerState:
-    """What the compiler has done in this process so far. reasons: one for each recompile."""
+    """Work of the compiler in this process so far. reasons: one for each recompile."""
 
     graphs: int
     compile_s: float
@@ -65,7 +65,7 @@ class Visit:
 
     @property
     def slow(self) -> list[bool]:
-        """Of each step: whether it took more than SLOW_FACTOR times as long as the later ones."""
+        """One flag for each step: it took more than SLOW_FACTOR times as long as the later ones."""
         limit_ms = SLOW_FACTOR * self.later_ms
         slow = [ms > limit_ms for ms in self.steps_ms]
         if self.is_first:
@@ -82,7 +82,7 @@ class Visit:
 
     @property
     def lost_ms(self) -> float:
-        """What its slow steps took longer than the later ones, where something was compiled."""
+        """Time that its slow steps took beyond the later ones', where something was compiled."""
         if self.is_first or not (self.graphs or self.reasons):
             return 0.0
         steps = zip(self.steps_ms, self.slow, strict=True)

@@ -60,7 +60,7 @@ def _shapes(sweep: Document) -> Iterator[str]:
 
 
 def _graph_breaks(compiled: Document) -> Iterator[str]:
-    """Where and why the graph broke, and how many of the frames compiled."""
+    """Yield where and why the graph broke, and how many of the frames compiled."""
     breaks = compiled.get("graph_breaks", [])
     if not breaks:
         return

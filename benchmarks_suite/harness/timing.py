@@ -71,7 +71,7 @@ def _rounded(values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Stop:
-    """How sampling ended.
+    """End of the sampling.
 
     stopped_by: ``target``, ``budget`` or ``count``.
     half_width_percent: of the interval that it looked at.

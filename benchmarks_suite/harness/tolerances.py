@@ -1,4 +1,4 @@
-"""How far an arm may be from the reference: accuracy.py says why."""
+"""Limits of an arm's distance from the reference: accuracy.py says why."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ RULE = (
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far an arm may be from the reference, as relative L2.
+    """Limits of an arm's distance from the reference, as relative L2.
 
     floor: it may always be as far as this.
     loss: the same for the loss; k optimizer steps amplify rounding.

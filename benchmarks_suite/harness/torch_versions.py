@@ -159,7 +159,7 @@ def forget_matmul_workspace() -> None:
 
 
 def save_artifacts() -> bytes | None:
-    """What save_cache_artifacts returns; None where there is nothing to save, and before 2.7."""
+    """Save the cache artifacts as bytes; None where there is nothing to save, and before 2.7."""
     save = getattr(torch.compiler, "save_cache_artifacts", None)
     if save is None:
         return None

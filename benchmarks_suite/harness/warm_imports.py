@@ -19,7 +19,7 @@ _DRIVER = Path("/dev/nvidiactl")  # there where NVIDIA's driver is
 
 
 def variables(job: Job) -> dict[str, str]:
-    """What torch and its libraries read from the environment when they are imported."""
+    """Collect the variables that torch and its libraries read when they are imported."""
     threads = str(job.measure.threads)
     values = {
         "OMP_NUM_THREADS": threads,
@@ -39,12 +39,12 @@ def variables(job: Job) -> dict[str, str]:
 
 
 def needs_toolchain(job: Job) -> bool:
-    """Whether the case calls a C++ or Triton compiler."""
+    """Test whether the case calls a C++ or Triton compiler."""
     return job.config.compiles and job.config.backend == "inductor"
 
 
 def wrapper(job: Job) -> str:
-    """What the compiler writes the kernels' calls in, in the words of caches.base."""
+    """Name what the compiler writes the kernels' calls in, in the words of caches.base."""
     if job.config.target == "aot_inductor":
         return "aot"
     options = {**job.config.inductor, **job.inductor}

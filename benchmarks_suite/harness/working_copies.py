@@ -88,14 +88,14 @@ class WorkingCopy:
 
     @property
     def bytes_beside_arms(self) -> int:
-        """What the module takes on its device next to an arm that has tensors of its own."""
+        """Bytes that the module takes on its device next to an arm that has tensors of its own."""
         if self._arms_share_tensors:
             return 0
         return sum(tensor.nbytes for tensor in _tensors(self.module))
 
     @property
     def has_dropout(self) -> bool:
-        """Whether a step drops anything at random.
+        """True where a step drops anything at random.
 
         Only then the accuracy check needs arms of its own.
         """
