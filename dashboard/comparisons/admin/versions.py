@@ -29,7 +29,7 @@ from dashboard.ui.admin.base import BeginningAdmin, WithoutHiddenForm
 
 
 class FollowedAdmin(BeginningAdmin):
-    """What was measured stays as it was requested; its page shows how far it is."""
+    """Admin of measurements, which stay as requested; the page of each shows how far it is."""
 
     compressed_fields = True
 

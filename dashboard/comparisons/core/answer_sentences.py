@@ -26,8 +26,8 @@ _SLOWER_SPEEDUP = 0.95  # below it; between it and 1 processes may differ by cha
 
 
 def headline(models: Mapping[str, Judgement], whole: Judgement) -> list[str]:
-    """How many models have each verdict, the first of them with a number each, and what only all
-    cases together show. models: by title, those with a compiled case on both sides.
+    """List how many models have each verdict, the first that changed with a number each, and what
+    only all cases together show. models: by title, those with a compiled case on both sides.
     """
     changed = {}
     for title in sorted(models, key=lambda title: weight(models[title])):
@@ -127,7 +127,7 @@ def brief(finding: Finding) -> str:
 
 
 def bound_sentence(judgement: Judgement) -> str:
-    """How much slower any step can be; empty where that is not known."""
+    """State how much slower any step can be; empty where that is not known."""
     return next(_bound(judgement), "")
 
 

@@ -1,4 +1,4 @@
-"""What one side measured of one metric of one case. Pure."""
+"""Measurements of one side in one metric of one case. Pure."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from dashboard.judgement.pairs import Pair, Process, in_turn, pairs_of_block
 
 
 class ProcessValue(NamedTuple):
-    """What one process measured in a session.
+    """Value that one process measured in a session.
 
     start: in seconds, by which a block is ordered. is_planned: the session was planned to measure
         in turn; of results that were imported their starts have to show it.

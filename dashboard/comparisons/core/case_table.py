@@ -1,5 +1,5 @@
-"""What a page shows of a report: one metric's table, the cases that fit its filters, their axis.
-Pure.
+"""Parts of a report that a page shows: one metric's table, the cases that fit its filters, their
+axis. Pure.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,8 +43,8 @@ class ReportWithTable:
 
 @dataclass(frozen=True, slots=True)
 class CaseFilter:
-    """Which cases a page shows. values: by name of FILTERS; show: of SHOWS; order: of ORDERS.
-    Empty: any.
+    """Filter for the cases that a page shows. values: by name of FILTERS; show: of SHOWS; order: of
+    ORDERS. Empty: any.
     """
 
     values: Mapping[str, str]

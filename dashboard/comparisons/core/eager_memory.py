@@ -1,5 +1,5 @@
-"""Whether eager's memory changed by as many bytes as the compiled step's: then the change is not
-the compiler's. Pure.
+"""Comparison of eager's change in memory with the compiled step's: if both are the same number of
+bytes, the change is not the compiler's. Pure.
 """
 
 import math

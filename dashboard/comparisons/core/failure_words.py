@@ -1,4 +1,4 @@
-"""How a case failed, in plain words. Pure."""
+"""Failures of a case in plain words. Pure."""
 
 from collections.abc import Mapping
 
@@ -9,8 +9,8 @@ _PARTS = ("outputs", "gradients", "loss")
 
 
 def describe(failures: Mapping[str, int], messages: Mapping[str, str]) -> str:
-    """How jobs failed: "wrong gradients". failures: status word → jobs. messages: status word → of
-    the newest of them.
+    """Describe how jobs failed: "wrong gradients". failures: status word → jobs. messages: status
+    word → message of the newest of them.
     """
     words = []
     for status in sorted(failures):

@@ -76,12 +76,12 @@ class Gate:
 
     @property
     def missing(self) -> Shortfall | None:
-        """What to measure next; None where more pairs decide nothing."""
+        """Measurements to make next; None where more pairs decide nothing."""
         return shortfall(self.judgement) if self.exit_code == OPEN else None
 
     @property
     def pairs_needed(self) -> int | None:
-        """Of each open case in all; None where nothing is open, or no affordable number decides."""
+        """Pairs per open case in all; None if nothing is open, or no affordable number decides."""
         missing = self.missing
         if missing is None or missing.hopeless or not self.judgement.open:
             return None
@@ -117,7 +117,7 @@ def with_graph_breaks(gate: Gate, compiled: Mapping[Key, tuple[Document, Documen
 
 
 def advice(gate: Gate) -> str:
-    """What would decide what is open; empty where nothing is."""
+    """Recommend how to decide what is open; empty where nothing is."""
     if gate.exit_code == NOT_MEASURED:
         return "Fix what kept cases from being measured, below, and measure again."
     if gate.exit_code != OPEN:

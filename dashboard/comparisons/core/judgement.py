@@ -1,4 +1,4 @@
-"""What is known of a change between two sides, in all cases and metrics at once. Pure.
+"""Judgement of a change between two sides, in all cases and metrics at once. Pure.
 
 Headline, tables, gate, files and API all read one `Judgement`, so that no two of them can say
 different things.
@@ -60,7 +60,7 @@ class Finding:
 
     @property
     def counts(self) -> bool:
-        """Whether it has a part in the answer."""
+        """True if it takes part in the answer."""
         return not (self.device_decides or self.is_of_eager)
 
 
@@ -86,7 +86,7 @@ class Judgement:
 
     @property
     def answer(self) -> Answer:
-        """What all that counts says together; a mean counts where no case says as much."""
+        """Answer from everything that counts; a mean counts where no case says as much."""
         others: list[Verdict] = ["worse" for _ in self.breaks]
         others += ["better" for _ in self.repairs]
         others += ["unclear" for _ in self.undecided]
@@ -113,7 +113,7 @@ class Judgement:
         return answer(changes).bound if changes else math.inf
 
     def of_verdict(self, verdict: Verdict) -> list[Finding]:
-        """Those that count: what is certain first, of that steps, of these the largest."""
+        """List the findings that count: certain ones first, then steps, then the largest."""
         findings = []
         for finding in self.findings:
             if finding.counts and finding.change.verdict == verdict:
@@ -129,19 +129,19 @@ class Judgement:
 
     @property
     def open(self) -> list[Finding]:
-        """What more pairs would decide: changes for the worse that are likely, then the unclear."""
+        """Findings that more pairs would decide: likely changes for the worse, then the unclear."""
         worse = self.of_verdict("worse")
         likely = [finding for finding in worse if not finding.change.is_certain]
         return likely + self.of_verdict("unclear")
 
     def means_of(self, verdict: Verdict) -> list[MetricMean]:
-        """Of several cases, those that count."""
+        """List the means of this verdict that count and cover several cases."""
         means = [mean for mean in self.means if mean.counts and mean.matched > 1]
         return [mean for mean in means if mean.mean.verdict == verdict]
 
     @property
     def is_certainly_worse(self) -> bool:
-        """Whether something got worse, certainly, or fails now and passed before."""
+        """True if something certainly got worse, or fails now and passed before."""
         worse = [finding.change for finding in self.of_verdict("worse")]
         worse += [mean.mean for mean in self.means_of("worse")]
         return bool(self.breaks) or any(change.is_certain for change in worse)
@@ -216,7 +216,7 @@ def judge_sides(
 
 
 def _matches(base: Side, new: Side, metric: Metric, *, any_libraries: bool) -> Matches:
-    """Of the GPU's own time where it is known; a CPU's is judged by the latency alone."""
+    """Match cases, by device time only where the GPU's is known: latency alone judges a CPU."""
     if metric.key == "device_ms":
         base = {key: each for key, each in base.items() if each.samples.get(DEVICE_SHARE)}
         new = {key: each for key, each in new.items() if each.samples.get(DEVICE_SHARE)}

@@ -16,7 +16,7 @@ _UPPER = 0.975  # the quantile at the upper end of an interval
 
 
 class Block(NamedTuple):
-    """Where and when processes were measured. session: empty for what was measured by itself."""
+    """Device and session of measured processes. session: empty for what was measured by itself."""
 
     device: str
     session: str
@@ -36,8 +36,8 @@ ONE_BLOCK = Block("", "here")
 
 
 class Level(NamedTuple):
-    """What n processes measured of one case in one metric: enough to compare it, and additive
-    (`merge_levels`).
+    """Summary of what n processes measured of one case in one metric: enough to compare it, and
+    additive (`merge_levels`).
 
     mean, m2: of ln(value): the mean, and the sum of squared distances from it.
     within: the geometric mean of the squared standard errors of ln(value) within a process; NaN
@@ -111,8 +111,8 @@ def wider_error(between: Floats, within: Floats, freedom: Floats) -> tuple[Float
 
 
 def wider(some: tuple[Floats, Floats], others: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-    """Of standard errors with their degrees of freedom those of the wider intervals; of an unknown
-    one the other.
+    """Select, element by element, the standard errors and degrees of freedom of the wider interval;
+    where one error is unknown, those of the other.
     """
     reach, other_reach = (
         np.nan_to_num(scipy.stats.t.ppf(_UPPER, np.maximum(freedom, 1)) * errors)

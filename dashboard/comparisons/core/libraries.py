@@ -6,8 +6,8 @@ Libraries = tuple[tuple[str, str], ...]  # (("transformers", "5.17.0"), ...)
 
 
 def agree(libraries: Libraries, others: Libraries) -> bool:
-    """Whether no library has two versions. One that is not there at all was not needed: the case
-    has passed.
+    """Test whether no library has two versions. One that is not there at all was not needed: the
+    case has passed.
     """
     versions = dict(others)
     return all(versions.get(name, version) == version for name, version in libraries)

@@ -36,7 +36,7 @@ STEP_METRICS = frozenset(
 
 
 class Key(NamedTuple):
-    """Which cases of the two sides belong together."""
+    """Key by which cases of the two sides are matched."""
 
     benchmark: str
     config: str
@@ -60,7 +60,7 @@ class ComparedCase:
 
 @dataclass(slots=True)
 class CaseMeasurements:
-    """What one side measured of one case.
+    """Measurements of one case on one side.
 
     samples: by metric, those of each benchmark version and library set.
     failures: how many of its jobs ended in which failure. messages: of the newest of each.
@@ -113,8 +113,8 @@ class ExcludedCase:
 
     @property
     def lacks_data(self) -> bool:
-        """Whether more measuring would bring it; what fails on both sides, or has no such metric,
-        no measuring brings.
+        """True if more measuring would bring it; none does for what fails on both sides, or has no
+        such metric.
         """
         return self.why not in {"failed", "no value"}
 
@@ -157,7 +157,7 @@ def pooled(side: Side, key: Key, metric: str) -> CaseSamples | None:
 
 
 def _is_gpu_busy(key: Key, *sides: Side) -> bool | None:
-    """Whether the case keeps the GPU busy; None where it was not measured."""
+    """Test whether the case keeps the GPU busy; None where it was not measured."""
     utilization: list[CaseSamples] = []
     for side in sides:
         if key in side:
@@ -168,8 +168,8 @@ def _is_gpu_busy(key: Key, *sides: Side) -> bool | None:
 
 
 def _step_share(key: Key, *sides: Side) -> float | None:
-    """How much of the step the GPU worked, percent, on the side where it was less; None where it
-    was busy, or that is not known of both.
+    """Return the percent of the step that the GPU worked, on the side where it was less; None where
+    the GPU was busy, or the share is not known of both sides.
     """
     shares = [pooled(side, key, DEVICE_SHARE) for side in sides]
     measured = [share.mean for share in shares if share is not None]
@@ -239,7 +239,7 @@ def _newest_shared(olds: Sequence[CaseSamples], news: Sequence[CaseSamples]) -> 
 
 
 def measured_with(side: Side, libraries: Libraries) -> dict[Key, CaseMeasurements]:
-    """Of a side only what was measured under this set of model libraries."""
+    """Keep only what a side measured under this set of model libraries."""
     kept_side: dict[Key, CaseMeasurements] = {}
     for key, measured in side.items():
         kept: dict[str, list[CaseSamples]] = {}
@@ -257,7 +257,7 @@ def _not_measured(
     new: CaseMeasurements | None,
     metric: Metric,
 ) -> ExcludedCase:
-    """Why one side, or both, lack the metric."""
+    """Explain why one side, or both, lack the metric."""
     lacking, failed, missing = [], [], []
     for name, measured in (("base", base), ("new", new)):
         if _samples(measured, metric):

@@ -39,7 +39,7 @@ class MetricMean:
 
     @property
     def counts(self) -> bool:
-        """Whether it has a part in the verdict; eager decides nothing."""
+        """True if it takes part in the verdict; eager decides nothing."""
         return not self.step_shares and self.key != CONTROL
 
     @property
@@ -48,7 +48,7 @@ class MetricMean:
 
     @property
     def averaged(self) -> int:
-        """Of how many of the cases it is the mean: of those with pairs, where any has."""
+        """Number of cases that it is the mean of: those with pairs, where any has."""
         return sum(change.pairs > 0 for change in self.changes) or self.matched
 
     @property
@@ -57,7 +57,7 @@ class MetricMean:
 
     @property
     def answer(self) -> Answer:
-        """What the cases say."""
+        """Answer of the cases."""
         return answer(self.changes)
 
     @property
@@ -67,7 +67,7 @@ class MetricMean:
 
     @property
     def share_of_step(self) -> str:
-        """How much of their steps device times are that do not count, in words; else empty."""
+        """Share of their steps that uncounted device times take, in words; else empty."""
         if not self.step_shares:
             return ""
         ends = dict.fromkeys(
@@ -89,15 +89,15 @@ class MetricMean:
 
 
 def mean_name(key: str) -> str:
-    """What a metric is called where several cases' are averaged."""
+    """Name a metric that is averaged over several cases."""
     return _NAMES.get(key, METRICS[key].label.lower())
 
 
 def means_of(
     tables: Mapping[str, Table], judged: Mapping[str, Change] | None = None
 ) -> list[MetricMean]:
-    """Of the compiled cases in each metric that has ratios, and of their eager control next to the
-    latency. Of rows that count, or of all where none does.
+    """Average the compiled cases in each metric that has ratios, and their eager control next to
+    the latency, over rows that count, or over all where none does.
 
     judged: by metric, the means over all cases, which have verdicts.
     """

@@ -1,4 +1,4 @@
-"""What each config costs on one machine and build: its start, its step, its memory, each with its
+"""Costs of each config on one machine and build: its start, its step, its memory, each with its
 spread. Pure.
 
 A step of a config takes eager's step divided by the config's speedup. Both arms of a speedup were
@@ -97,7 +97,7 @@ class Candidate:
         return interval(1000 * self.step_s, 1000 * self.steps)
 
     def seconds(self, steps: float) -> Interval:
-        """How long so many steps take."""
+        """Estimate how many seconds so many steps take."""
         return interval(self.start_s + (steps - 1) * self.step_s, self.drawn_seconds(steps))
 
     def drawn_seconds(self, steps: float) -> Floats:

@@ -1,4 +1,4 @@
-"""What to measure next: the pairs that each open case needs, from its own interval. Pure."""
+"""Measurements to make next: the pairs that each open case needs, from its own interval. Pure."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ MAX_REPEATS = LOOKS[-1]
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
-    """What is missing.
+    """Measurements that are missing.
 
     cases: that more pairs would decide. pairs: how many more each of them needs at most.
     hopeless: cases that no affordable number decides. bound: how much worse any of these could

@@ -24,7 +24,7 @@ INTERVAL_WIDTH = 3.919928  # of a 95% interval, in standard errors
 
 
 class ProcessMeasurement(NamedTuple):
-    """What one job measured of one metric. start: in seconds."""
+    """Measurement of one metric by one job. start: in seconds."""
 
     job: str
     block: Block
@@ -33,7 +33,7 @@ class ProcessMeasurement(NamedTuple):
 
 
 def side_from_results(results: Iterable[ResultDocument]) -> dict[Key, CaseMeasurements]:
-    """What these results of one build say, each from a process of its own, in the order taken."""
+    """Collect a side from results of one build, in the order taken, each from its own process."""
     side: dict[Key, CaseMeasurements] = {}
     groups: dict[tuple[Key, str, int, Libraries], list[ProcessMeasurement]] = {}
     every = list(results)

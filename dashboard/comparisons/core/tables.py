@@ -41,7 +41,7 @@ class ComparisonRow:
 
     @property
     def counts(self) -> bool:
-        """Whether it has a part in the verdict."""
+        """True if it takes part in the verdict."""
         return self.step_share is None
 
     @property
@@ -70,7 +70,7 @@ class ComparisonRow:
 
     @property
     def changed_part(self) -> ChangedPart:
-        """Which of the two parts changed as the whole did; empty where the whole did not."""
+        """Parts, of the two, that changed as the whole did; empty where the whole did not."""
         whole, compiled_only = self.change.verdict, self.compiled_only
         if whole not in DECIDED or self.eager is None or compiled_only is None:
             return ""

@@ -71,7 +71,7 @@ class CaseGroup:
 
     @property
     def answers(self) -> bool:
-        """Whether it has a compiled case on both sides, or got worse: eager alone answers nothing
+        """True if it has a compiled case on both sides, or got worse: eager alone answers nothing
         about compiling.
         """
         return self.steps is not None or self.answer.verdict in ("worse", "mixed")
@@ -83,7 +83,7 @@ class CaseGroup:
 
     @property
     def shortfall(self) -> Shortfall | None:
-        """What more to measure until its answer is known."""
+        """Measurements still needed until its answer is known."""
         return shortfall(self.judgement)
 
     @property
@@ -160,7 +160,7 @@ def _group(name: GroupName, judgement: Judgement, unjudged: UnjudgedTables) -> C
 
 
 def _uncounted_device_times(judgement: Judgement) -> UnjudgedTables:
-    """Those of steps that wait for the CPU as well, where there are any."""
+    """Select the device times of steps that wait for the CPU as well, where there are any."""
     device = judgement.tables.get("device_ms")
     rows = [row for row in device.rows if not row.counts] if device else []
     return {"device_ms": replace(device, rows=rows)} if device and rows else {}

@@ -51,7 +51,7 @@ _MAX_ROWS = 40  # of changed cases in Markdown; all of them are in the CSV
 
 @dataclass(frozen=True, slots=True)
 class CaseKernels:
-    """Which kernels account for a case's change, in a sentence. base_job, new_job: whose.
+    """Kernels that account for a case's change, in a sentence. base_job, new_job: whose.
 
     known_changes, known_costs: those that these kernels show.
     """
@@ -71,7 +71,7 @@ class CaseKernels:
 
 @dataclass(frozen=True, slots=True)
 class ReportSubject:
-    """What a report is about.
+    """Subject of a report.
 
     question: its title. address: of the page. differences: what else differs between the builds, in
     words. so_far: how much has ended, while it is measured.

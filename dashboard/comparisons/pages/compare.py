@@ -63,8 +63,8 @@ def _metrics(choice: Choice) -> list[Metric]:
 
 
 def _both_builds(choice: Choice) -> dict[str, int] | None:
-    """What the form that measures both asks for; None where the sides are not two builds of one
-    machine.
+    """Return the fields of the form that measures both builds; None where the sides are not two
+    builds of one machine.
     """
     if choice.differs != ["build"]:
         return None

@@ -13,7 +13,7 @@ may_change_runs = permission_required("dashboard.change_run", raise_exception=Tr
 
 
 def asks_for_live_part(request: HttpRequest) -> bool:
-    """Whether htmx asks again; when nothing is measured any more, the page has more to show."""
+    """Test whether htmx asks again; with nothing measured any more, the page has more to show."""
     return "HX-Request" in request.headers and request.headers.get("HX-Target") == "live"
 
 

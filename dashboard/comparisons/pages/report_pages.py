@@ -1,4 +1,4 @@
-"""What the pages of a comparison have in common: the cases that are shown, and the files that are
+"""Parts that the pages of a comparison share: the cases that are shown, and the files that are
 sent.
 """
 

@@ -148,7 +148,7 @@ def commit_range(of: Bisection) -> str:
 
 
 def progress(of: Bisection, now: datetime) -> SearchProgress:
-    """How far the search is. Five queries."""
+    """Read how far the search is. Five queries."""
     jobs = list(Job.objects.filter(run__bisection=of).defer("spec", "log_tail"))
     newest = of.runs.order_by("-pk").first()
     workers = runs.workers_alive(of.machine_id, now)

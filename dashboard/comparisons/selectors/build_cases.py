@@ -84,7 +84,7 @@ def _case(cases: dict[tuple[str, str], CaseRollup], named: Sequence[Any]) -> Cas
 
 
 def builds(place: SeriesLocation) -> list[MeasuredBuild]:
-    """What was measured at the place, the newest first. Two queries."""
+    """List the builds that were measured at the place, the newest first. Two queries."""
     where = place.machine.pk, place.track.pk
     here = {}
     for tested in measured_builds():

@@ -32,7 +32,7 @@ class CandidateRow:
 
 
 def current() -> list[TorchBuild]:
-    """Of each version that is not released yet its newest candidate, oldest version first. One
+    """Find the newest candidate of each version that is not released yet, oldest version first. One
     query.
     """
     builds = TorchBuild.objects.filter(base=None, adopted=False)
@@ -87,7 +87,7 @@ def ended() -> QuerySet[Comparison]:
 
 
 def verdicts(of: Comparison) -> CandidateVerdicts:
-    """What was measured for this comparison, model by model, kept while the data are the same."""
+    """Judge the comparison's measurements by model; kept while the data are the same."""
     base, new = comparisons.measured_sides(of)
     fingerprint = versions.data_fingerprint([base, new], REPORT_METRICS)
     data = f"{fingerprint} {of.repeats} {of.is_settled}"
@@ -102,7 +102,8 @@ def _verdicts(data: str, why_not_installed: str, comparison: int) -> CandidateVe
 
 
 def _why_not_installed(of: Comparison) -> str:
-    """What kept the machine from installing the candidate; empty where one of its workers has it.
+    """Explain what kept the machine from installing the candidate; empty where one of its workers
+    has it.
 
     A candidate that could not be installed has failed nothing, whatever its jobs ended with.
     """

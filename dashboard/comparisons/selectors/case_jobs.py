@@ -1,4 +1,4 @@
-"""Which two jobs stand for the two sides of a case, each of which has many.
+"""Choice of the two jobs that stand for the two sides of a case, each of which has many.
 
 Of each side it is one whose value is near the side's median, and both are off it the same way, so
 that their difference is near that of the medians: of two processes both are equally near. They are
@@ -47,7 +47,7 @@ _CANDIDATES = 8  # of a side, to be one of the two
 
 
 class JobValue(NamedTuple):
-    """What one job measured in the metric that is asked for."""
+    """Value that one job measured in the requested metric."""
 
     job: UUID
     value: float
@@ -118,8 +118,8 @@ def _on_device(values: Iterable[JobValue], device: str | None) -> list[JobValue]
 
 
 def _nearest_medians(base: Sequence[JobValue], new: Sequence[JobValue]) -> tuple[UUID, UUID]:
-    """Of all pairs the one that is least off: each job from its side's median, and their difference
-    from that of the medians.
+    """Choose the pair that is least off: each job from its side's median, and their difference from
+    that of the medians.
     """
 
     def off(pair: tuple[tuple[float, JobValue], tuple[float, JobValue]]) -> float:
@@ -138,7 +138,7 @@ def _off_median(values: Sequence[JobValue]) -> list[tuple[float, JobValue]]:
 
 
 def _is_of(value: JobValue, samples: CaseSamples) -> bool:
-    """Whether it was measured under the same benchmark version and libraries."""
+    """Test whether it was measured under the same benchmark version and libraries."""
     same_libraries = agree(parse_libraries(value.libraries), samples.libraries)
     return value.version == samples.version and same_libraries
 
@@ -146,7 +146,7 @@ def _is_of(value: JobValue, samples: CaseSamples) -> bool:
 def _values(
     sides: Sequence[MeasuredSide], benchmarks: Collection[str], metric: str
 ) -> dict[MeasuredSide, SideValues]:
-    """What the jobs of each side measured. One query for each source."""
+    """Read what the jobs of each side measured. One query for each source."""
     of_sides: dict[MeasuredSide, SideValues] = {side: defaultdict(list) for side in sides}
     for source in {source for source, _ in sides}:
         given: dict[str, Any] = {

@@ -1,4 +1,5 @@
-"""Which kernels account for a case's change: of each side one job, and what differs in its profile.
+"""Kernels that account for a case's change: one job of each side, and what differs in their
+profiles.
 
 A side has many jobs and each has a profile. Compared are those that case_jobs.py chooses by their
 device time.

@@ -65,7 +65,7 @@ class PairProgress:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonResults:
-    """What has been measured for a comparison so far.
+    """Results that a comparison has so far.
 
     bridge: the new build under its own libraries against those of the comparison; None where none
         was measured. own_libraries: those, in words.
@@ -83,7 +83,7 @@ def listing() -> QuerySet[Comparison]:
 
 
 def progress(of: Comparison, now: datetime) -> PairProgress:
-    """How far it is. Six queries."""
+    """Read how far the comparison is. Six queries."""
     runs = list(of.runs.select_related("build__base", "machine").order_by("pk"))
     related = Job.objects.select_related("benchmark", "config", "run__build")
     of_jobs = related.filter(run__in=runs).defer("spec", "log_tail")
@@ -112,13 +112,13 @@ def _being_installed(machine: int, runs: Iterable[Run]) -> list[TorchBuild]:
 
 
 def measured_sides(of: Comparison) -> tuple[MeasuredSide, MeasuredSide]:
-    """Where base and new were measured: for this comparison alone."""
+    """Return the source and build of base and of new, measured for this comparison alone."""
     source = SideSource(of.machine_id, comparison=of.pk)
     return (source, of.base_id), (source, of.new_id)
 
 
 def so_far(of: Comparison) -> str:
-    """How much of it has ended while it is measured, in words; empty afterwards. One query."""
+    """Describe how much of it has ended while it is measured; empty afterwards. One query."""
     jobs = Job.objects.filter(run__comparison=of)
     states = Counter(jobs.values_list("state", flat=True))
     ended = sum(count for state, count in states.items() if state in ENDED)
@@ -128,23 +128,23 @@ def so_far(of: Comparison) -> str:
 
 
 def differences(of: Comparison) -> str:
-    """What differs between its builds besides torch's version, in words; may be empty."""
+    """Describe what differs between its builds besides torch's version; may be empty."""
     machine = of.machine_id
     return other_differences(compared_build(of.base, machine), compared_build(of.new, machine))
 
 
 def subject(of: Comparison, address: str) -> ReportSubject:
-    """What its report is about. address: of its page."""
+    """Return the subject of its report. address: of its page."""
     return ReportSubject(of.question, address, differences(of), so_far(of))
 
 
 def kernels(of: Comparison, report: UpgradeReport) -> list[CaseKernels]:
-    """Which kernels account for the changes of its report."""
+    """Find the kernels that account for the changes of its report."""
     return case_kernels.sentences(report, *measured_sides(of))
 
 
 def sides(of: Comparison, metrics: Iterable[str]) -> tuple[Side, Side]:
-    """What was measured for this comparison, base first."""
+    """Read what was measured for this comparison, base first."""
     source = SideSource(of.machine_id, comparison=of.pk)
     by_build = versions.by_build(source, [of.base_id, of.new_id], metrics, to_pair=True)
     return by_build[of.base_id], by_build[of.new_id]

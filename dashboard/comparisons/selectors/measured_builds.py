@@ -1,4 +1,4 @@
-"""Which builds were measured where."""
+"""Builds that were measured, and where each was."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -179,14 +179,14 @@ def processes_in_turn(
 
 
 def visible(measured: Sequence[MeasuredBuild]) -> list[MeasuredBuild]:
-    """What choices offer: without hidden machines and tracks."""
+    """Keep the builds that choices offer: without hidden machines and tracks."""
     return [tested for tested in measured if not (tested.machine_hidden or tested.track_hidden)]
 
 
 def builds_by_version(
     measured: Sequence[MeasuredBuild], machine: str, track: str
 ) -> list[MeasuredBuild]:
-    """What was measured there, one for each build, the newest version first. track: empty for
+    """List what was measured there, one for each build, the newest version first. track: empty for
     all that are not hidden.
     """
     there = {}

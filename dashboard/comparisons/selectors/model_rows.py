@@ -32,7 +32,7 @@ _LONGEST_QUERY = 7500  # of the 8190 characters of a request's first line
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What to measure until a row has a verdict.
+    """Measurements that a row needs until it has a verdict.
 
     seconds: of both builds together, by how long the cases took before; None where that is not
     known. query: of the form that measures it.
@@ -55,14 +55,14 @@ class ModelRow:
 
     @property
     def known(self) -> list[KnownChange | KnownCost]:
-        """What is known of the kernels of its cases, each once: changes, then costs."""
+        """Known changes, then known costs, of the kernels of its cases, each once."""
         changes = [change for of in self.kernels for change in of.known_changes]
         costs = [cost for of in self.kernels for cost in of.known_costs]
         return list(dict.fromkeys([*changes, *costs]))
 
     @property
     def is_changed(self) -> bool:
-        """Whether anything of it got worse or better, whatever else is unclear."""
+        """True if anything of it got worse or better, whatever else is unclear."""
         return self.group.deciding_change is not None or self.group.answer.verdict in (
             "worse",
             "mixed",
@@ -71,13 +71,13 @@ class ModelRow:
 
     @property
     def is_measurable(self) -> bool:
-        """Whether measuring more would bring a verdict."""
+        """True if measuring more would bring a verdict."""
         return self.need is not None and bool(self.need.shortfall.cases)
 
 
 @dataclass(frozen=True, slots=True)
 class MoreRuns:
-    """What would decide several rows. seconds, query: as of a Need; no query where an address
+    """Runs that would decide several rows. seconds, query: as of a Need; no query where an address
     cannot hold it.
     """
 
@@ -102,7 +102,7 @@ class ModelTable:
 def model_table(
     report: UpgradeReport, kernels: Iterable[CaseKernels], machine: int, starred: Collection[str]
 ) -> ModelTable:
-    """What needs a decision first. One query, where something is missing."""
+    """Tabulate models, those that need a decision first. One query, where something is missing."""
     matched = [group for group in report.models if group.answers]
     matched.sort(key=lambda group: weight(group.judgement))
     columns = [key for key in _COLUMNS if any(group.mean_of(key) for group in matched)]
@@ -128,7 +128,7 @@ def model_table(
 
 
 def more_runs(rows: Iterable[ModelRow]) -> MoreRuns | None:
-    """What would decide all of them that more pairs decide; None where that is none."""
+    """Combine the needs of all rows that more pairs would decide; None where there are none."""
     needs = [row.need for row in rows if row.need and row.is_measurable]
     if not needs:
         return None
@@ -167,7 +167,7 @@ def _need(shortfall: Shortfall, seconds: Mapping[tuple[str, str], float]) -> Nee
 
 
 def _query(cases: Iterable[Key], repeats: int) -> str:
-    """Of the form that measures them."""
+    """Build the query of the form that measures them."""
     every = list(cases)
     benchmarks = ",".join(sorted({key.benchmark for key in every}))
     configs = ",".join(sorted({key.config for key in every}))

@@ -1,4 +1,4 @@
-"""How the newest release does against an older one (side_choice.py)."""
+"""Comparison of the newest release with an older one (side_choice.py)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

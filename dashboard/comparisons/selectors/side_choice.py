@@ -1,4 +1,4 @@
-"""Which two sides are compared: two builds, machines, tracks or configs, each side by itself."""
+"""Choice of the two sides to compare: builds, machines, tracks or configs, each side by itself."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -90,7 +90,7 @@ class Choice:
 
     @property
     def shared(self) -> str:
-        """What both sides have in common, in words: "on h100, track nightly"."""
+        """Words for what both sides have in common: "on h100, track nightly"."""
         names, differs = self.base.names, self.differs
         words = {
             "build": f"PyTorch {names['build']}",
@@ -138,8 +138,8 @@ def choose_sides(
 
 
 def other_differences_of(choice: Choice) -> str:
-    """What differs between the two builds besides torch's version, in words; may be empty. At
-    most two queries.
+    """Describe what differs between the two builds besides torch's version; may be empty. At most
+    two queries.
     """
     builds = []
     for tested in (choice.base.tested, choice.new.tested):
@@ -235,8 +235,8 @@ def _pairs(
 
 
 def _degree_in_turn(processes: Sequence[int], matched: int) -> int:
-    """How far two builds were measured in turn, by the processes of each case that was: 2 where
-    half of all cases can have a certain change, 1 where half can have an interval, else 0.
+    """Rate how far two builds were measured in turn, by the processes of each case that was: 2
+    where half of all cases can have a certain change, 1 where half can have an interval, else 0.
     """
     certain = sum(count >= CERTAIN_PAIRS for count in processes)
     repeated = sum(count >= LOOKS[0] for count in processes)
@@ -303,5 +303,5 @@ def _config_id(name: str) -> int | None:
 
 
 def is_called(label: str, name: str) -> bool:
-    """Whether a person who writes `name` may mean the build `label`: 2.13.0 is 2.13.0+cu130 too."""
+    """Test whether a person's `name` may mean the build `label`: 2.13.0 is 2.13.0+cu130 too."""
     return not name or label == name or label.startswith(f"{name}+")

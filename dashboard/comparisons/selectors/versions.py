@@ -1,5 +1,5 @@
-"""What was measured of one build on one machine, whatever tracks and runs it came from: the sides
-of a comparison.
+"""Measurements of one build on one machine, whatever tracks and runs they came from: the sides of a
+comparison.
 """
 
 import math
@@ -120,8 +120,8 @@ MeasuredSide = tuple[SideSource, int]  # where it was measured, and the id of it
 
 
 def sides(sources: Sequence[MeasuredSide], metrics: Iterable[str]) -> list[Side]:
-    """What was measured of each (source, build), with the processes to pair. Six queries where both
-    sources are the same.
+    """Read what was measured of each (source, build), with the processes to pair. Six queries where
+    both sources are the same.
     """
     every_metric, case_of = [*metrics], _cases_by_id()
     by_source = {}
@@ -131,8 +131,8 @@ def sides(sources: Sequence[MeasuredSide], metrics: Iterable[str]) -> list[Side]
 
 
 def data_fingerprint(sources: Sequence[MeasuredSide], metrics: Iterable[str]) -> str:
-    """What these builds' data of any runs are now, in a few characters. One query where both
-    sources are the same.
+    """Fingerprint the data that these builds have now, of any runs, in a few characters. One query
+    where both sources are the same.
     """
     rows, every_metric = [], [*metrics]
     with connection.cursor() as cursor:
@@ -159,8 +159,8 @@ def _sql_parameters(
 def by_build(
     source: SideSource, builds: Iterable[int], metrics: Iterable[str], *, to_pair: bool = False
 ) -> dict[int, dict[Key, CaseMeasurements]]:
-    """What was measured of each of these builds, and how its failures ended. Four queries; two more
-    where they are to be compared (`to_pair`).
+    """Read what was measured of each of these builds, and how its failures ended. Four queries; two
+    more where they are to be compared (`to_pair`).
     """
     return _read(source, builds, metrics, _cases_by_id(), to_pair=to_pair)
 
@@ -207,7 +207,7 @@ def _add_processes(
     by_ids: Mapping[int, Mapping[tuple[int, int], CaseMeasurements]],
     given: Mapping[str, Any],
 ) -> None:
-    """What is needed to pair the cases, and by how much their processes ever differed."""
+    """Add what is needed to pair the cases, and by how much their processes ever differed."""
     cursor.execute(_PROCESSES, given)
     for build, benchmark, config, metric, version, libraries, *rest in cursor:
         device, session, is_planned, starts, values = rest

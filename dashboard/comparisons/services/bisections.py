@@ -80,7 +80,7 @@ def begin(*, bisection: Bisection) -> None:
 
 
 def is_over_budget(*, machine: Machine, now: datetime) -> bool:
-    """Whether searches that alerts started have had their jobs of a day on the machine."""
+    """Test whether searches that alerts started have had their jobs of a day on the machine."""
     own = Job.objects.filter(
         run__machine=machine,
         run__bisection__group__isnull=False,
@@ -90,8 +90,8 @@ def is_over_budget(*, machine: Machine, now: datetime) -> bool:
 
 
 def why_not(bisection: Bisection) -> str:
-    """Why this search cannot begin; empty if it can. It need not be saved; low and high stand at
-    its ends.
+    """Explain why this search cannot begin; empty if it can. It need not be saved; low and high
+    stand at its ends.
     """
     base, new = bisection.base, bisection.new
     if version_order(base.version) >= version_order(new.version):
@@ -219,7 +219,7 @@ def _narrow(
 def _stored(
     bisection: Bisection, candidate: TorchBuild, seen: Step, brought: int, *, is_log: bool
 ) -> dict[str, Any]:
-    """What is stored of one build: which end it is like, and how it differs from base."""
+    """Return what is stored of one build: the end that it is like, and how it differs from base."""
     is_open = seen.likeness == "unclear"
     is_known = is_log and math.isfinite(seen.change.high)
     percents = [100 * math.expm1(end) if is_known else None for end in seen.change]

@@ -75,7 +75,7 @@ def start_comparison(
 
 @dataclass(frozen=True, slots=True)
 class PlannedComparison:
-    """What `start_comparison` would measure, and how long that takes one worker, roughly."""
+    """Plan of what `start_comparison` would measure, and roughly how long that takes one worker."""
 
     comparison: Comparison  # not saved
     cases: list[Case]
@@ -142,8 +142,8 @@ def settle_all() -> None:
 
 
 def settle(*, comparison_id: int) -> None:
-    """Where its runs have ended: measure again, once, each case of which a change is likely, until
-    it has the pairs that make it certain or refute it.
+    """Measure again, a single time after all runs have ended, each case with a likely change, until
+    it has the pairs that make the change certain or refute it.
     """
     with transaction.atomic():
         locked = Comparison.objects.select_for_update(skip_locked=True, of=("self",))

@@ -1,5 +1,5 @@
-"""What pages of comparisons draw and say. Free of styles and scripts, as every mark-up of the
-site.
+"""Drawings and words of the pages of comparisons. Free of styles and scripts, like all mark-up of
+the site.
 """
 
 from typing import Any
@@ -148,7 +148,7 @@ def _pair_address(base: str, new: str, metric: str) -> str:
 
 @register.simple_tag
 def need(of: Need) -> str:
-    """What to measure until there is a verdict: "3 more pairs should decide (6 min)."."""
+    """State what to measure until there is a verdict: "3 more pairs should decide (6 min)."."""
     if not of.shortfall.cases:
         return f"{MAX_REPEATS} pairs would still leave up to {of.shortfall.bound:.1f}% worse."
     about = f" ({_about(of.seconds)})" if of.seconds is not None else ""
@@ -157,7 +157,7 @@ def need(of: Need) -> str:
 
 @register.simple_tag
 def needs(of: MoreRuns) -> str:
-    """How many rows need more runs: "3 need more runs (32 min)"."""
+    """State how many rows need more runs: "3 need more runs (32 min)"."""
     need_more = "needs" if of.rows == 1 else "need"
     about = f" ({_about(of.seconds)})" if of.seconds is not None else ""
     return f"{of.rows} {need_more} more runs{about}"
@@ -176,7 +176,7 @@ def bare(of: Change | None) -> str:
 
 @register.simple_tag
 def processes(row: ComparisonRow) -> str:
-    """How many processes measured each side."""
+    """State how many processes measured each side."""
     base, new = row.base.n, row.new.n
     return f"{base} and {new}" if base != new else f"{base} each"
 
@@ -189,8 +189,8 @@ def side_value(context: template.Context, row: ComparisonRow, side: str) -> str:
 
 @register.simple_tag
 def step_change(metric: Metric, step: dict[str, Any] | None) -> str:
-    """How the build of one step of a bisection differs from base, with its interval; empty before
-    its first step.
+    """Describe how the build of one step of a bisection differs from base, with its interval; empty
+    before its first step.
     """
     if not step:
         return ""
