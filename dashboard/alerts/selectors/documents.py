@@ -1,5 +1,5 @@
-"""What the result documents on either side of a change say: code, environment, suite, interference.
-Reads only.
+"""Content of the result documents on either side of a change: code, environment, suite,
+interference. Reads only.
 """
 
 from collections import defaultdict
@@ -25,7 +25,7 @@ ResultRow = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ResultsAround:
-    """What the facts need of each job's result, on either side of a change, those next to it
+    """Parts of each job's result that the facts need, on either side of a change, those next to it
     first.
     """
 
@@ -33,7 +33,7 @@ class ResultsAround:
     after: list[ResultRow]
 
     def values(self, key: str) -> tuple[list[Any], list[Any]]:
-        """What the results on either side say of something, where they say it."""
+        """List what the results on either side say of something, where they say it."""
         before = [row[key] for row in self.before if row[key]]
         after = [row[key] for row in self.after if row[key]]
         return before, after

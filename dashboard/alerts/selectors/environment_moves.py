@@ -1,5 +1,5 @@
-"""Where in a trend the environment changed otherwise than by its torch build: driver, libraries,
-settings, machine.
+"""Moments in a trend when the environment changed otherwise than by its torch build: driver,
+libraries, settings, machine.
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
-"""What grouping needs of alerts: the suspicion, which of them count, how many series could alert,
-the build before.
+"""Evidence that grouping needs of alerts: the suspicion, which of them count, how many series could
+alert, the build before.
 """
 
 from collections.abc import Sequence
@@ -64,8 +64,8 @@ def surest(alerts: Sequence[Alert]) -> list[Alert]:
 
 
 def alerting_series_count(group: AlertGroup) -> int:
-    """How many series of the group's machine and track can alert: the tests among which it was
-    found.
+    """Count the series of the group's machine and track that can alert: the tests among which it
+    was found.
     """
     return Series.objects.filter(
         machine=group.machine_id, track=group.track_id, metric__in=ALERTING, count__gt=0

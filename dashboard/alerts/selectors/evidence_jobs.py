@@ -30,11 +30,11 @@ class Side:
         return str(self.build) if self.build else "not known"
 
     def result(self) -> Result | None:
-        """Of its first job."""
+        """Return the result of its first job."""
         return self.jobs[0].result if self.jobs else None
 
     def artifacts(self) -> list[Artifact]:
-        """Of each name that of the first job which left one."""
+        """List the artifacts: of each name, that of the first job which left one."""
         by_name: dict[str, Artifact] = {}
         for job in self.jobs:
             for artifact in job.artifacts.all():

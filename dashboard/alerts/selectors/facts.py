@@ -143,7 +143,7 @@ def _sides(series_ids: Iterable[int], window: _Window | None) -> dict[int, _Side
 def observed_change(
     name: str, metric: str, before: Sequence[float], after: Sequence[float]
 ) -> ObservedChange | None:
-    """How a level changed between two sets of values.
+    """Estimate how a level changed between two sets of values.
 
     None where that cannot be said in percent with an interval.
     """
@@ -161,7 +161,7 @@ def observed_change(
 def _changes_of(
     window: _Window | None, others: Iterable[Series], names: Mapping[int, str]
 ) -> list[ObservedChange]:
-    """How these series changed at the same moment. names: by series, as people call them."""
+    """List how these series changed at the same moment. names: by series, as people call them."""
     metrics = {series.pk: series.metric for series in others}
     changes = []
     for key, sides in _sides(metrics, window).items():
@@ -183,7 +183,7 @@ def same_case(series: Series) -> dict[str, int]:
 def _changes_of_case(
     alert: Alert, window: _Window | None, labels: Mapping[str, str]
 ) -> list[ObservedChange]:
-    """How other metrics (key -> label) of the same case changed."""
+    """List how other metrics (key -> label) of the same case changed."""
     others = list(Series.objects.filter(**same_case(alert.series), metric__in=labels))
     return _changes_of(window, others, {series.pk: labels[series.metric] for series in others})
 
@@ -212,7 +212,7 @@ def _control(
 def _confirmed_values(
     alert: Alert, confirmation: Confirmation, metric: str
 ) -> dict[int | None, list[float]]:
-    """What the confirmation measured of a metric of the case, by build."""
+    """Read what the confirmation measured of a metric of the case, by build."""
     data = data_of_case(confirmation, alert, metric)
     values: dict[int | None, list[float]] = defaultdict(list)
     for build, value in data.values_list("build_id", "value"):
@@ -234,8 +234,8 @@ def _pinned(alert: Alert, window: _Window | None) -> list[ObservedChange]:
 
 
 def _canary(alert: Alert, window: _Window | None) -> list[ObservedChange]:
-    """What the machine itself can do, on a build that stayed: pinned tracks, and this track where
-    its build stayed.
+    """List the changes of what the machine itself can do, on a build that stayed: pinned tracks,
+    and this track where its build stayed.
     """
     canaries = Series.objects.filter(
         machine=alert.series.machine_id,
@@ -251,7 +251,7 @@ def _canary(alert: Alert, window: _Window | None) -> list[ObservedChange]:
 
 
 def _alike(alert: Alert, window: _Window | None, own: ObservedChange | None) -> tuple[int, int]:
-    """How many of how many other benchmarks' eager steps moved alike."""
+    """Count the other benchmarks whose eager steps moved alike, and all those compared."""
     if own is None or metric_of(alert.series.metric).unit not in ("ms", "s"):
         return 0, 0
     others = Series.objects.filter(
@@ -273,8 +273,8 @@ def _alike(alert: Alert, window: _Window | None, own: ObservedChange | None) -> 
 
 
 def _eager_passes(alert: Alert) -> bool | None:
-    """Whether the newest eager job of the benchmark on the new build passed; None where there is
-    none.
+    """Test whether the newest eager job of the benchmark on the new build passed; None where there
+    is none.
 
     Also one that was planned before the alert's own job: a run plans eager first.
     """

@@ -1,4 +1,4 @@
-"""What the detector would have reported under other settings, from the stored histories."""
+"""Changes that the detector would have reported under other settings, from stored histories."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What the inbox adds to `alerts.listing`: the filters' choices, a search, since when, each row."""
+"""Additions of the inbox to `alerts.listing`: filter choices, a search, since when, each row."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -65,7 +65,8 @@ _LENGTHS = {"day": timedelta(days=1), "week": timedelta(days=7)}
 
 
 def choices(machine: str = "", track: str = "") -> dict[str, list[str]]:
-    """What each filter of the inbox can be set to. Four queries more than FIXED_CHOICES.
+    """List the values that each filter of the inbox can be set to. Four queries more than
+    FIXED_CHOICES.
 
     machine, track: as chosen; a hidden one is a choice only where it is.
     """
@@ -124,7 +125,7 @@ def opened(groups: QuerySet[AlertGroup], since: str, now: datetime) -> QuerySet[
 
 
 def _newest_release_at() -> datetime | None:
-    """When the newest release was first run here: alerts about it cannot be older. Two queries."""
+    """Find when the newest release first ran here: alerts about it cannot be older. Two queries."""
     releases = TorchBuild.objects.filter(channel=TorchBuild.Channel.RELEASE, runs__isnull=False)
     versions = set(releases.values_list("version", flat=True))
     if not versions:

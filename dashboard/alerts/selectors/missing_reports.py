@@ -1,5 +1,5 @@
-"""What should have reported and did not: schedules, workers, cases, and how many cases pass. Reads
-only.
+"""Schedules, workers and cases that should have reported and did not, and how many cases pass.
+Reads only.
 """
 
 from collections.abc import Iterator
@@ -107,7 +107,7 @@ def _workers(now: datetime, up_since: datetime) -> Iterator[MissingReport]:
 
 
 def _of_machines() -> Iterator[MissingReport]:
-    """What the newest scheduled runs of each track and machine with a worker did not bring."""
+    """Yield what the newest scheduled runs of each track and machine with a worker lack."""
     scheduled = Run.objects.filter(purpose=Purpose.SCHEDULED)
     with_worker = scheduled.filter(machine__workers__isnull=False).order_by()
     for machine_id, track_id in with_worker.values_list("machine", "track").distinct():
@@ -188,7 +188,7 @@ def _missing_metrics(recent: dict[UUID, bool]) -> dict[tuple[Benchmark, Config],
 
 
 def _nothing_came(recent: dict[UUID, bool]) -> bool:
-    """Whether the newest runs of no case brought anything."""
+    """Test whether the newest runs brought nothing for any case."""
     newest = [job for job, is_newest in recent.items() if is_newest]
     return not Datum.objects.filter(job__in=newest).exists()
 

@@ -1,4 +1,4 @@
-"""Who looks after the models of a family."""
+"""Owners of families: people who look after their models."""
 
 from collections import Counter
 
@@ -6,8 +6,8 @@ from dashboard.models import AlertGroup, FamilyOwner
 
 
 def owner_of(group: AlertGroup) -> FamilyOwner | None:
-    """Of the family that most of the group's series belong to and that somebody who can sign in
-    looks after. Two queries.
+    """Find the owner of the family that most of the group's series belong to and that somebody who
+    can sign in looks after. Two queries.
     """
     families = Counter(group.alerts.values_list("series__benchmark__family", flat=True))
     owners = FamilyOwner.objects.filter(family__in=families, owner__is_active=True)

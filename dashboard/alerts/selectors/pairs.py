@@ -1,4 +1,4 @@
-"""What a confirmation has measured so far: the values of each round, base next to new.
+"""Measurements of a confirmation so far: the values of each round, base next to new.
 
 A round is one job of a case on each build. Of each case the first job on the base belongs to the
 first one on the new build, and so on: what brought no value leaves its round incomplete. The first
@@ -39,12 +39,12 @@ class MeasuredPairs:
 
 
 def settings_of_alert(alert: Alert) -> Settings:
-    """How the alert's series is judged."""
+    """Return the settings by which the alert's series is judged."""
     return settings_of(metric_of(alert.series.metric))
 
 
 def planned_rounds(confirmation: Confirmation) -> int:
-    """How many rounds have been planned of the case that has most of them."""
+    """Count the rounds that have been planned of the case that has most of them."""
     jobs = Job.objects.filter(run__confirmation=confirmation).order_by()
     cases = jobs.values("run", "benchmark", "config").annotate(jobs=Count("pk"))
     most: int | None = cases.aggregate(most=Max("jobs"))["most"]
@@ -52,7 +52,7 @@ def planned_rounds(confirmation: Confirmation) -> int:
 
 
 def measured_pairs(confirmation: Confirmation, alert: Alert) -> MeasuredPairs:
-    """What the jobs of the alert's case brought, by round, and the recorded level before it."""
+    """Read what the jobs of the alert's case brought, by round, and the recorded level before."""
     jobs = _jobs_of_case(confirmation, alert)
     columns = ("pk", "position", "run__request", "status")
     rows = list(jobs.order_by("position").values_list(*columns))
@@ -76,7 +76,7 @@ def measured_pairs(confirmation: Confirmation, alert: Alert) -> MeasuredPairs:
 
 
 def data_of_case(confirmation: Confirmation, alert: Alert, metric: str) -> QuerySet[Datum]:
-    """What the jobs of the alert's case brought of a metric. Two queries, and then its own.
+    """Select what the jobs of the alert's case brought of a metric. Two queries, and then its own.
 
     Its jobs and series are looked up first. In one query with their tables, Postgres may go through
     all data for each job of the site, which takes half a minute: while it counts no rows yet, as
@@ -105,12 +105,12 @@ def _present(values: list[float | None]) -> list[float]:
 
 
 def is_warm_up(request: Document, position: int) -> bool:
-    """Whether the job at this position of a run with this request is a warm-up."""
+    """Test whether the job at this position of a run with this request is a warm-up."""
     return position in request.get(WARM_UP_POSITIONS, ())
 
 
 def _values(alert: Alert, statuses: Mapping[UUID, str]) -> Mapping[UUID, float]:
-    """What each job brought of the alert's metric, by job; statuses: empty where it has not
+    """Map each job to what it brought of the alert's metric; statuses: empty where it has not
     ended.
     """
     if alert.series.metric == STATUS_METRIC:

@@ -1,4 +1,4 @@
-"""Whether a later change of its series undid an alert: what rose is lower now than it had been."""
+"""Later changes that undid an alert of their series: what rose is lower now than it had been."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

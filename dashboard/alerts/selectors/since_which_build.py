@@ -24,8 +24,8 @@ class Search:
 
 
 def searches(group: AlertGroup) -> list[Search]:
-    """What the alert itself started, the newest first. One query; none where `alert_page.groups`
-    knows that there is nothing, as of most alerts.
+    """List what the alert itself started, the newest first. One query; none where
+    `alert_page.groups` knows that there is nothing, as of most alerts.
     """
     if not getattr(group, "was_searched", True):
         return []
@@ -34,7 +34,7 @@ def searches(group: AlertGroup) -> list[Search]:
 
 
 def can_bisect(alert: Alert, command: str) -> bool:
-    """Whether commits, levels and command are known, which `git bisect run` needs. No query.
+    """Test whether commits, levels and command are known, which `git bisect run` needs. No query.
 
     command: as `alert_page.reproduce` gives it.
     """
@@ -48,7 +48,7 @@ def can_bisect(alert: Alert, command: str) -> bool:
 
 
 def bisect_task(alert: Alert, command: str) -> BisectTask | None:
-    """What `git bisect run` has to decide; None where it cannot."""
+    """Build the task that `git bisect run` has to decide; None where it cannot."""
     base, new = alert.base, alert.new
     if base is None or new is None or not can_bisect(alert, command):
         return None

@@ -1,10 +1,10 @@
-"""How the two builds of an alert differ where the new one is a variant: a torch with settings."""
+"""Differences of an alert's two builds where the new one is a variant: a torch with settings."""
 
 from dashboard.models import Alert, AlertGroup
 
 
 def settings_of_variant(alert: Alert | AlertGroup) -> str:
-    """What the new build sets and the base does not."""
+    """List what the new build sets and the base does not."""
     if alert.new is None:
         return ""
     base = alert.base.variant if alert.base else {}
@@ -18,7 +18,7 @@ def settings_of_variant(alert: Alert | AlertGroup) -> str:
 
 
 def differ_in_settings_alone(alert: Alert | AlertGroup) -> bool:
-    """Whether the two builds are one torch, in one environment, and differ in their variants."""
+    """Test whether the two builds are one torch, in one environment, with different variants."""
     if alert.base is None or alert.new is None:
         return False
     base_torch = alert.base.base_id or alert.base_id
@@ -27,7 +27,7 @@ def differ_in_settings_alone(alert: Alert | AlertGroup) -> bool:
 
 
 def differ_in_inductor_alone(alert: Alert | AlertGroup) -> bool:
-    """Whether the two builds are one torch with the same environment variables, and differ in
+    """Test whether the two builds are one torch with the same environment variables, and differ in
     settings of Inductor.
     """
     if alert.base is None or alert.new is None:

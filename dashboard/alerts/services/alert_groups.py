@@ -162,7 +162,7 @@ def _groups_of_build(alert: Alert) -> list[AlertGroup]:
 
 
 def _is_near(group: AlertGroup, alert: Alert) -> bool:
-    """Whether at most SNAP runs lie between the change and those of the group."""
+    """Test whether at most SNAP runs lie between the change and those of the group."""
     runs = Run.objects.filter(
         machine=alert.series.machine_id,
         track=alert.series.track_id,

@@ -1,4 +1,4 @@
-"""Who looks after an alert: assigned by hand or by its family, handed over with a note."""
+"""Assignment of alerts: by hand or by family, and handing over with a note."""
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction

@@ -88,7 +88,7 @@ def _start_if_possible(group: AlertGroup, now: datetime) -> bool:
 
 
 def is_over_budget(*, machine: Machine, now: datetime) -> bool:
-    """Whether the reruns that alerts started have had their jobs of a day on the machine."""
+    """Test whether the reruns that alerts started have used up their day's jobs on the machine."""
     own = Job.objects.filter(
         run__machine=machine,
         run__evidence_of__isnull=False,

@@ -73,7 +73,7 @@ def advance(*, confirmation_id: int, now: datetime) -> bool:
 
 
 def _is_cancelled(confirmation: Confirmation) -> bool:
-    """Whether jobs were cancelled since it was last started: measuring again begins after that."""
+    """Test for jobs cancelled since it was last started: measuring again begins after that."""
     return Job.objects.filter(
         run__confirmation=confirmation,
         state=JobState.CANCELLED,
@@ -109,7 +109,7 @@ def _compare(confirmation: Confirmation, now: datetime, *, is_last: bool) -> Non
 
 
 def _outcome(confirmation: Confirmation, alert: Alert) -> confirming.ConfirmationOutcome | None:
-    """What the measurements of one representative say; None where there are none to compare.
+    """Judge the measurements of one representative; None where there are none to compare.
 
     Without any value of the base after the first pairs, the new build is compared with the recorded
     level.

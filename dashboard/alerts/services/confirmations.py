@@ -109,7 +109,7 @@ def _start_if_possible(group_id: int, now: datetime) -> bool:
 
 
 def runs_are_over(*, group: AlertGroup) -> bool:
-    """Whether the scheduled runs that had begun when it was seen are over.
+    """Test whether the scheduled runs that had begun when it was seen are over.
 
     All that belongs to the group has been seen then.
     """
@@ -124,7 +124,7 @@ def runs_are_over(*, group: AlertGroup) -> bool:
 
 
 def reason_to_wait(*, machine: Machine, now: datetime, limited: bool = True) -> str:
-    """Why nothing can be confirmed on the machine now; "" where it can.
+    """Explain why nothing can be confirmed on the machine now; "" where it can.
 
     limited: the day's limit counts as well.
     """

@@ -184,7 +184,7 @@ class _Judging:
 
 
 def _begin(stored_states: Sequence[DetectorState]) -> list[_Judging]:
-    """What is read of each: three queries, and one for each history that is read again."""
+    """Read what each is judged by: three queries, and one for each history that is read again."""
     moments = {stored.pk: stored.planned_at or history.BEGINNING for stored in stored_states}
     digests = history.digests(moments)
     fresh = history.readings_after(moments)
@@ -266,7 +266,7 @@ def _stored_detector(
 
 
 def _borrowed_before(stored: DetectorState) -> UsualNoise | None:
-    """What the stored detector has borrowed from other series."""
+    """Return what the stored detector has borrowed from other series."""
     usual = stored.state.get("now", {}).get("usual")
     return UsualNoise(**usual) if usual else None
 
@@ -310,7 +310,7 @@ def _drift_start(series: Series, points: list[list[SeriesPoint]], index: int) ->
 def _decision(
     detector: SeriesDetector, points: list[list[SeriesPoint]], verdict: Verdict, index: int
 ) -> dict[str, Any]:
-    """What `manage.py replay_alert` needs to decide again."""
+    """Collect what `manage.py replay_alert` needs to decide again."""
     usual = detector.now.series.usual
     values = []
     devices = []

@@ -99,7 +99,7 @@ def _measured(series: Series) -> QuerySet[Datum]:
 
 
 def _has_never_passed(series: Series, failed: Datum) -> bool:
-    """Whether the case failed on the build each time, and eager did not.
+    """Test whether the case failed on the build each time, and eager did not.
 
     A scheduled failure after a scheduled pass, of whatever build, is the detector's.
     """
@@ -123,8 +123,8 @@ def _has_never_passed(series: Series, failed: Datum) -> bool:
 
 
 def _is_known(series: Series, failed: Datum) -> bool:
-    """Whether the failure has an alert: of this build whatever people made of it, of another one
-    while it stands.
+    """Test whether the failure has an alert: of this build whatever people made of it, of another
+    one while it stands.
     """
     stands = OF_STANDING_GROUP & Q(recovered_at=None)
     return _alerts_of_case(series).filter(Q(new=failed.build_id) | stands).exists()

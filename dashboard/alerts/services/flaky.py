@@ -22,12 +22,12 @@ FLAKY = "flaky"
 
 
 def is_another_turn(*, change: LevelChange) -> bool:
-    """Whether the change is one more turn of a case that has an alert as flaky."""
+    """Test whether the change is one more turn of a case that has an alert as flaky."""
     return change.kind == Kind.STATUS and _flaky_alerts(change.series).exists()
 
 
 def is_flaky_failure(*, change: LevelChange) -> bool:
-    """Whether this failure is raised as flaky instead of as a failure."""
+    """Test whether this failure is raised as flaky instead of as a failure."""
     if change.kind != Kind.STATUS or change.direction != Direction.REGRESSION:
         return False
     return flakiness.is_flaky(_readings_until(change.series, change.seen.at))

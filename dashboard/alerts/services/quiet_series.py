@@ -1,4 +1,4 @@
-"""Which due series have nothing to raise or to end, judging aside, for many series at once.
+"""Due series that have nothing to raise or to end, judging aside, for many series at once.
 
 Nearly all of what lands: those are judged together (detection.py). For any other one the services
 of a single series decide. In doubt a series is not quiet: that costs time alone.
@@ -34,7 +34,7 @@ def _with_alert(series_ids: Collection[int]) -> set[int]:
 
 
 def _quiet_statuses(statuses: Collection[Series]) -> set[int]:
-    """Those whose case has no alert and has not just failed; of eager: none of its cases has."""
+    """Find series whose case has no alert and has not just failed; for eager, none of its cases."""
     if not statuses:
         return set()
     cases = {(each.benchmark_id, each.machine_id) for each in statuses}

@@ -49,8 +49,8 @@ _EVER = datetime.min.replace(tzinfo=UTC)
 
 
 def undoes(*, change: LevelChange) -> bool:
-    """Whether the change undoes the last alert of its series, which then ends if the change is of
-    its own kind.
+    """Test whether the change undoes the last alert of its series, and end that alert if the change
+    is of its own kind.
 
     A regression that gets better again; and what a trade-off had won, if what it had cost is going
     back as well.
@@ -78,8 +78,8 @@ def _may_undo(change: LevelChange, alert: Alert) -> bool:
 
 
 def _is_given_back(group: AlertGroup, after: datetime) -> bool:
-    """Whether something got worse in a group, and all of it is nearer to its old level after this
-    moment.
+    """Test whether something got worse in a group, and all of it is nearer to its old level after
+    this moment.
     """
     worse = list(group.alerts.filter(direction=Direction.REGRESSION).select_related("series"))
     still_worse = [alert for alert in worse if alert.recovered_at is None]
@@ -108,7 +108,7 @@ def _own(alert: Alert, readings: Iterable[SeriesPoint]) -> list[SeriesPoint]:
 
 
 def _values(series: Series, readings: Iterable[SeriesPoint]) -> list[tuple[datetime, float]]:
-    """When the readings that have a value were planned, and the value."""
+    """List when the readings that have a value were planned, and the value."""
     settings = settings_of(metric_of(series.metric))
     values = []
     for reading in readings:
@@ -140,7 +140,7 @@ def close_recovered(*, series: Series) -> None:
 
 
 def _points_back(alert: Alert, values: Sequence[float], settings: Settings) -> int:
-    """How many of the newest points are back, for certain; 0: none, or not known yet.
+    """Count the newest points that are back, for certain; 0: none, or not known yet.
 
     Their mean is near the old level, and the interval of their difference from it excludes half of
     the change.
@@ -173,8 +173,8 @@ def _sides(decision: Mapping[str, Any]) -> tuple[list[float], list[float]]:
 
 
 def _level_began(alert: Alert) -> datetime:
-    """When the series came to the level that the alert's change left: at its last change before, or
-    at the end of that.
+    """Find when the series came to the level that the alert's change left: at its last change
+    before, or at the end of that.
     """
     earlier = Alert.objects.filter(series=alert.series_id, planned_at__lt=alert.planned_at)
     times = earlier.exclude(confirmation=AlertState.NOT_REPRODUCED).aggregate(

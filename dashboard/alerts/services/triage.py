@@ -1,4 +1,4 @@
-"""What people and the system do with alert groups: docs/architecture.md draws the states.
+"""Actions of people and the system on alert groups: docs/architecture.md draws the states.
 
 Every call is one transaction on the locked group and leaves one AlertEvent: who, when, why.
 `by=None` is the system. What is not possible raises ActionNotAllowed with a text for the person.
@@ -71,7 +71,7 @@ OLD_NEWS = "It was too old to be news when it was judged: closed from the start.
 
 
 def possible(*, group: AlertGroup, person: bool = True) -> tuple[AlertState, ...]:
-    """Where a person (or the system) can move the group to now, in the order of AlertState.
+    """List where a person (or the system) can move the group to now, in the order of AlertState.
 
     A person moves the workflow, the system the evidence. The system alone also closes as invalid
     what rests on points that were taken out, and suspects it again when they are back.
