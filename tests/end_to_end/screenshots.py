@@ -41,7 +41,7 @@ TRAINING = "gpt2.standard.training.autocast_bf16.static.b16"
 CONFIRMED = "state=all&direction=all&evidence_state=confirmed"
 Links = dict[str, tuple[str, str | None]]
 LINKS: Links = {  # page -> where a link to it is found, and which
-    "overview": ("/", None),
+    "overview": ("/?machine=h200", None),
     "alerts": ("/alerts/?state=all&direction=all", None),
     "alert": (f"/alerts/?{CONFIRMED}", "[data-row] th a"),
     "alert_issue": ("{alert}issue/", None),
