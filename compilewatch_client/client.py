@@ -83,12 +83,12 @@ class Client(Connection):
         return self._list(f"series/{series}/data", DatumDocument, filters)
 
     def changes(self, series: int) -> list[SeriesChangeDocument]:
-        """Where a series changed its level, oldest first."""
+        """The changes of a series' level, oldest first."""
         return self._get(f"series/{series}/changes", list[SeriesChangeDocument])
 
     def advice(self, benchmark: str, **filters: Any) -> AdviceDocument:
-        """Which config for how many steps; filters: machine, build, start, steps, hours,
-        memory_gb.
+        """Advice on the config for a number of steps; filters: machine, build, start, steps,
+        hours, memory_gb.
         """
         return self._get(f"benchmarks/{benchmark}/advice", AdviceDocument, filters)
 
@@ -150,7 +150,7 @@ class Client(Connection):
         return self._post("runs", RunDocument, {"build": build, **fields})
 
     def plan(self, build: str, **fields: Any) -> PlanDocument:
-        """What `trigger` would measure with the same fields."""
+        """The jobs that `trigger` would make with the same fields, and their cost."""
         return self._post("runs/plan", PlanDocument, {"build": build, **fields})
 
     def cancel_run(self, run: int) -> int:
@@ -175,7 +175,7 @@ class Client(Connection):
         return self._post("comparisons", ComparisonDocument, body)
 
     def plan_comparison(self, base: str, new: str, **fields: Any) -> ComparisonPlanDocument:
-        """What `compare` would measure with the same fields, and how long that takes."""
+        """The jobs that `compare` would make with the same fields, and how long they take."""
         body = {"base": base, "new": new, **fields}
         return self._post("comparisons/plan", ComparisonPlanDocument, body)
 
@@ -187,7 +187,7 @@ class Client(Connection):
     def stored_report(
         self, base: str, new: str, *, machine: str = "", models: Sequence[str] = (), show: str = ""
     ) -> ReportDocument:
-        """Of two builds from all that is stored; measures nothing."""
+        """The report of two builds from all that is stored; measures nothing."""
         query = {"base": base, "new": new, "machine": machine, "model": [*models], "show": show}
         return self._get("compare", ReportDocument, query)
 
@@ -241,7 +241,7 @@ class Client(Connection):
         return self._get(f"alerts/{alert}", AlertDetailDocument)
 
     def evidence(self, alert: int, change: int | None = None) -> EvidenceDocument:
-        """Why one change of it is believed; change: None for the one that stands for it."""
+        """Evidence for one change of an alert; change: None for the one that stands for it."""
         return self._get(f"alerts/{alert}/evidence", EvidenceDocument, {"change": change})
 
     def issue(self, alert: int, change: int | None = None) -> IssueDocument:

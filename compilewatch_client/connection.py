@@ -1,4 +1,4 @@
-"""How the client talks to the site's API: pages of lists, answers that have not changed, errors."""
+"""Connection to the site's API: pages of lists, answers that have not changed, errors."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Self, TypeVar, cast

@@ -1,4 +1,4 @@
-"""What can go wrong, each with a text that says what, where, and what to do."""
+"""Errors of the client, each with a text that says what, where, and what to do."""
 
 
 class ClientError(Exception):

@@ -64,7 +64,7 @@ def _decide(
 
 
 def _compile_sections(results: Sequence[ResultDocument]) -> dict[Key, Document]:
-    """Of the newest result of each case that passed."""
+    """Collect the compile section of the newest passed result of each case."""
     sections = {}
     for result in results:
         if result.status == "pass":

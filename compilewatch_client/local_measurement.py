@@ -47,7 +47,7 @@ class LocalSide:
 
 @dataclass(frozen=True, slots=True)
 class LocalSelection:
-    """What to measure; an empty list selects every model or config that there is.
+    """Cases to measure; an empty list selects every model or config that there is.
     size: of the suite's own benchmarks.
     """
 
@@ -115,7 +115,7 @@ def _catalog(side: LocalSide) -> Document:
 
 
 def _output_of(side: LocalSide, *arguments: str) -> str:
-    """What the side's interpreter prints. Raises LocalError with its last words."""
+    """Return what the side's interpreter prints. Raises LocalError with its last words."""
     try:
         return subprocess.run(
             [side.python, *arguments],

@@ -1,4 +1,4 @@
-"""Where the site is and who asks: arguments, else environment variables, else a file.
+"""The site's address and the user's token: arguments, else environment variables, else a file.
 
 The variables are COMPILEWATCH_URL and COMPILEWATCH_TOKEN. The file is
 `~/.config/compilewatch.toml`, unless COMPILEWATCH_CONFIG names another:

@@ -1,4 +1,4 @@
-"""What the command shows: tables and progress for people, JSON for programs.
+"""Output of the command: tables and progress for people, JSON for programs.
 
 Answers go to stdout; progress and errors to stderr, so that a pipe gets the answer alone.
 What a site sends was written by many: it is printed without mark-up and control characters.
@@ -52,7 +52,7 @@ def print_text(text: str) -> None:
 
 
 def print_note(text: str) -> None:
-    """How far it is, or an address to look at meanwhile."""
+    """Print how far it is, or an address to look at meanwhile."""
     sys.stderr.write(f"{plain(text)}\n")
 
 

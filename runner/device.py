@@ -97,7 +97,7 @@ def lock_device(lock_dir: Path, name: str, tick: Callable[[float], None]) -> Ite
 
 
 def lock_holder(lock_dir: Path, names: Iterable[str]) -> str:
-    """Who holds the lock of one of the devices: "process 77 in /srv/other", as far as it is seen.
+    """Name the holder of one of the devices' locks: "process 77 in /srv/other", as far as seen.
 
     The kernel lists the process that took it; one in another container, or that has ended and left
     the lock to its children, has no folder.
@@ -131,9 +131,9 @@ def _open(path: Path) -> int:
 
 
 def gpu_info(device: WorkerDevice, environment: Mapping[str, str]) -> dict[str, Any] | None:
-    """What NVML says about the device: name, uuid, memory_gb, capability, driver; None for the CPU.
+    """Ask NVML about the device: name, uuid, memory_gb, capability, driver; None for the CPU.
 
-    Of several GPUs it is what NVML says about the first, with the `uuids` of all.
+    Of several GPUs, return what NVML says about the first, with the `uuids` of all.
     Raises DeviceError where WORKER_DEVICE names a GPU and the driver or nvidia-ml-py is missing.
     """
     if device.kind == "cpu":

@@ -27,7 +27,7 @@ logger = structlog.get_logger(__name__)
 
 
 def describe_missing_room(settings: WorkerSettings) -> str:
-    """Which disk has less room than a job needs; empty where all have enough."""
+    """Name the disk that has less room than a job needs; empty where all have enough."""
     for folder in _written_folders(settings):
         free_mb = shutil.disk_usage(folder).free // 1000**2
         if free_mb < settings.needed_mb:
@@ -37,8 +37,8 @@ def describe_missing_room(settings: WorkerSettings) -> str:
 
 
 def _written_folders(settings: WorkerSettings) -> list[Path]:
-    """Where a job, or making its environment, writes. Environments that came with a read-only image
-    need no room.
+    """List the folders that a job, or making its environment, writes to. Environments that came
+    with a read-only image need no room.
     """
     folders = [settings.worker_dir, Path(tempfile.gettempdir())]
     environments = nearest_existing(settings.environments_dir)
@@ -63,7 +63,7 @@ def wait_for_room(settings: WorkerSettings, while_waiting: Callable[[float], Non
 def missing_room_behind(
     job: JobContext, settings: WorkerSettings, outcome: JobOutcome, result: ResultFile
 ) -> str:
-    """Which disk others have filled, where that may be why the job failed; empty otherwise.
+    """Name the disk that others have filled, where the job may have failed for it; else empty.
 
     Removes the files of a job that failed on a full disk.
     """

@@ -1,4 +1,4 @@
-"""What this computer is: sent with hello, shown on the fleet page."""
+"""Description of this computer: sent with hello, shown on the fleet page."""
 
 import os
 import platform

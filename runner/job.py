@@ -312,7 +312,7 @@ def _store_outcome(
 def _deliver_from_memory(
     worker: Worker, job: JobContext, body: bytes, artifacts: Sequence[Path]
 ) -> bool:
-    """Whether the site took the outcome. Raises JobDropped."""
+    """Send the outcome from memory; return whether the site took it. Raises JobDropped."""
     try:
         worker.site.result(job.job_id, gzip.compress(body, mtime=0))
     except (StaleAttempt, RequestRefused) as answer:

@@ -22,7 +22,7 @@ def create(folder: Path) -> None:
 
 
 def temporary(folder: Path) -> Path:
-    """Where the job's temporary files go."""
+    """Return the folder of the job's temporary files."""
     return (folder / LINK).readlink()
 
 

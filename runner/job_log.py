@@ -1,4 +1,4 @@
-"""What a job's process printed: kept in a file of limited size, read from its end."""
+"""Output of a job's process: kept in a file of limited size, read from its end."""
 
 import os
 import re

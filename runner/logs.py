@@ -1,4 +1,4 @@
-"""How log lines look: one event, its fields, one line; text for people, JSON for log collectors."""
+"""Format of log lines: one event, its fields, one line; text for people, JSON for collectors."""
 
 import logging
 import re

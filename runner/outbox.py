@@ -67,7 +67,7 @@ class Outbox:
             raise
 
     def waiting(self) -> list[Path]:
-        """What is to be delivered, oldest first."""
+        """List what is to be delivered, oldest first."""
         entries = [path for path in self.folder.iterdir() if ENTRY.fullmatch(path.name)]
         return sorted(entries, key=lambda path: path.stat().st_mtime)
 
@@ -153,7 +153,7 @@ class Outbox:
 
 
 def sendable_artifacts(files: Iterable[Path]) -> list[Path]:
-    """Those of `files` that can be sent as artifacts: readable plain files of up to 64 MiB."""
+    """Select the `files` that can be sent as artifacts: readable plain files of up to 64 MiB."""
     sendable = []
     for path in files:
         if not path.is_file() or path.is_symlink() or not os.access(path, os.R_OK):

@@ -1,4 +1,4 @@
-"""How a job ended, as seen from outside its process.
+"""End of a job, as seen from outside its process.
 
 Exit code, signal and result file in, a named outcome out.
 """
@@ -39,7 +39,7 @@ class JobOutcome:
 
 @dataclass(frozen=True)
 class ResultFile:
-    """What the result file holds: a document, or what is wrong with it."""
+    """Content of the result file: a document, or what is wrong with it."""
 
     document: dict[str, Any] | None = None
     problem: str = ""
@@ -114,7 +114,7 @@ def _status_and_message(
 
 
 def _remark(end: ProcessExit) -> str:
-    """What is odd about an end that came after a complete result; empty when it was in order."""
+    """Describe an odd end that came after a complete result; empty when it was in order."""
     if end.stopped_for == "timeout":
         return f"It wrote its result but did not end, and was stopped after {end.wall_s:.0f} s."
     if end.signal:

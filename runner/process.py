@@ -56,7 +56,7 @@ logger = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class ProcessExit:
-    """How a process ended.
+    """End of a process.
 
     exit_code or signal: the one that it ended with. stopped_for: why the worker stopped it; empty
     when it ended by itself. wall_s: its life; peak_memory_gb: the largest resident set of it or a
@@ -88,7 +88,7 @@ def process_variables(
 
 
 def job_marker(folder: Path) -> str:
-    """What marks the processes of the job that has this folder.
+    """Return the mark of the processes of the job that has this folder.
 
     A job's name would not do: another worker on this machine may have a job of the same name.
     """

@@ -223,5 +223,5 @@ def _read_list(listing: Path, models: Path) -> tuple[list[dict[str, Any]], str]:
 
 
 def repository_cache(worker: Worker) -> Path:
-    """Where what was fetched is kept."""
+    """Return the folder that keeps what was fetched."""
     return worker.settings.worker_dir / "repositories"

@@ -24,7 +24,7 @@ def oom_kill_counts(root: Path = Path("/")) -> dict[str, int]:
 
 
 def describe_increase(before: dict[str, int], after: dict[str, int]) -> str:
-    """Which OOM-kill count rose; empty when none did that can be read."""
+    """Name the OOM-kill count that rose; empty when none did that can be read."""
     for name, count in after.items():
         increase = count - before.get(name, 0)
         if increase > 0:
@@ -46,7 +46,7 @@ def describe_full_disk(folder: Path, needed_mb: int) -> str:
 
 
 def _cgroup_files(root: Path) -> list[Path]:
-    """Where the counts of our own memory cgroup may be.
+    """List the files where the counts of our own memory cgroup may be.
 
     A container may see its cgroup at the mount's root instead of at the cgroup's path.
     """

@@ -34,7 +34,7 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True)
 class WorkerSettings:
-    """What one worker needs to know.
+    """Settings of one worker.
 
     worker_dir: its own folder: outbox, jobs, logs; two workers never share one.
     lock_dir: where device locks are; the same for all workers of one computer.

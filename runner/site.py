@@ -192,7 +192,7 @@ class Site:
         self._call(_job_path(job_id, "hand-back"), json={"attempt": attempt, "counts": counts})
 
     def heartbeat(self, job_id: str, attempt: int, phase: str, log_tail: str) -> bool:
-        """Whether the job is to be cancelled. log_tail: at most 16 kB."""
+        """Report the phase; return whether the job is to be cancelled. log_tail: at most 16 kB."""
         body = {"attempt": attempt, "phase": phase, "log_tail": log_tail}
         answer = self._call(_job_path(job_id, "heartbeat"), json=body)
         return bool(answer.get("cancel"))

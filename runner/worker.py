@@ -1,4 +1,4 @@
-"""What one worker is made of, and what it does when its processes start."""
+"""Parts of one worker, and its first acts when its processes start."""
 
 import math
 import os
@@ -68,7 +68,7 @@ class Worker:
 
     @property
     def device_ids(self) -> list[str]:
-        """What the device's locks are named after.
+        """Identifiers that the device's locks are named after.
 
         Workers that call one GPU by different numbers share its lock.
         """
@@ -152,7 +152,7 @@ class Worker:
 
 
 def jobs_folder(worker_dir: Path) -> Path:
-    """Where the folders of running jobs are."""
+    """Return the folder that has the folders of running jobs."""
     return worker_dir / "jobs"
 
 

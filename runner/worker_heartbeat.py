@@ -74,7 +74,7 @@ class WorkerHeartbeat(threading.Thread):
         self._not_delivered = self._worker.outbox.deliver(self._worker.site)
 
     def _report_alive(self) -> tuple[bool, list[dict[str, Any]]]:
-        """Whether we are paused, and the repositories of own models.
+        """Report to the site; return whether we are paused, and the repositories of own models.
 
         A site that does not know our boot id (its database was restored) gets a hello.
         """

@@ -9,7 +9,7 @@ from compilewatch_client.commands.options import OK, add_selection, add_site_opt
 
 
 def add_comparison_options(parser: ArgumentParser) -> None:
-    """What is measured, of `compare` and of `gate`."""
+    """Add the options of `compare` and `gate` for what is measured."""
     parser.add_argument(
         "--machine", default="", help="key of a machine (the only one with a worker)"
     )

@@ -72,7 +72,7 @@ class SuiteEnvironment:
         return str(self.build["label"])
 
     def serves(self, requested: RequestedEnvironment) -> bool:
-        """Whether it is the requested build, and has the requested library versions.
+        """Test whether it is the requested build, and has the requested library versions.
 
         A torch of the same version from the same kind of index is that build, whatever the site
         calls it.
@@ -90,7 +90,7 @@ def adopt(settings: WorkerSettings) -> SuiteEnvironment:
 
 
 def adopt_further(settings: WorkerSettings) -> tuple[SuiteEnvironment, ...]:
-    """Those of SUITE_PYTHONS that can run the suite; the others are only logged."""
+    """Adopt those of SUITE_PYTHONS that can run the suite; the others are only logged."""
     environments = []
     for interpreter in settings.suite_pythons:
         try:

@@ -108,7 +108,7 @@ class EnvironmentInstaller:
             self.commands.run(compile_all)
 
     def verify(self, requirements: str, folder: Path) -> dict[str, Any]:
-        """What the interpreter in `folder` says of its torch, after importing the libraries.
+        """Ask the interpreter in `folder` about its torch, after importing the libraries.
 
         It runs as the suite's account, as all that was installed. Raises InstallationFailed.
         """
@@ -128,7 +128,7 @@ class EnvironmentInstaller:
         return facts
 
     def _with_first_able(self, action: Callable[[PackageManager], Answer]) -> Answer:
-        """What the first package manager that can do it returns.
+        """Return the answer of the first package manager that can do it.
 
         Raises InstallationFailed with the messages of all that were tried.
         """
@@ -160,7 +160,7 @@ def error_message(output: str) -> str:
 
 
 def is_contradiction(output: str) -> bool:
-    """Whether an installer saw every requested package, and found that they contradict."""
+    """Test whether an installer saw every requested package, and found that they contradict."""
     if CONTRADICTION not in output:
         return False
     unwrapped = " ".join(output.split())

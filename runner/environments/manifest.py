@@ -25,7 +25,7 @@ def write(folder: Path) -> int:
 
 
 def describe_damage(folder: Path) -> str:
-    """Which files are missing or changed; empty when all are as they were made."""
+    """Name the files that are missing or changed; empty when all are as they were made."""
     try:
         lines = (folder / NAME).read_text().splitlines()
     except (OSError, ValueError):

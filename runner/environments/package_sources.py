@@ -1,4 +1,4 @@
-"""Where packages come from: PACKAGE_INDEX_URL, or what pip is configured with on this machine.
+"""Sources of packages: PACKAGE_INDEX_URL, or what pip is configured with on this machine.
 
 uv uses what pip is configured with, too.
 """
@@ -32,7 +32,7 @@ class PackageSources:
         return replace(self, extra_index_urls=(*self.extra_index_urls, url))
 
     def uv_options(self) -> list[str]:
-        """Of one version on several indexes the best wheel counts, as with pip."""
+        """List the options; of one version on several indexes, the best wheel counts, as in pip."""
         options = self._options("--default-index", "--index")
         return [*options, "--index-strategy", "unsafe-best-match"]
 
@@ -59,7 +59,7 @@ def configured_sources(package_index_url: str) -> PackageSources:
 
 @cache
 def pip_sources() -> PackageSources:
-    """What pip's files and environment variables name. Empty where there is no pip."""
+    """Read the sources in pip's files and environment variables. Empty where there is no pip."""
     command = [sys.executable, "-I", "-m", "pip", "config", "list"]
     try:
         process = subprocess.run(

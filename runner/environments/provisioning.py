@@ -174,7 +174,7 @@ class _Provisioning:
         return replace(record, facts=self._installer.verify(record.requirements, new))
 
     def _needed_of(self, requirements: str) -> str:
-        """Of a set that another worker resolved, what our own index says is needed.
+        """Reduce a set that another worker resolved to what our own index says is needed.
 
         Whoever has a worker's token could have added any package to it.
         """

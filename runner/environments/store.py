@@ -36,7 +36,7 @@ logger = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class EnvironmentRecord:
-    """What an environment is.
+    """Description of an environment.
 
     facts: what its interpreter says of torch; size_mb: shared files included.
     """
@@ -92,7 +92,7 @@ class EnvironmentStore:
             os.close(lock)
 
     def recent_failure(self, key: str) -> str:
-        """Why the environment could not be made within the last minutes; empty without failure."""
+        """Read why the environment could not be made in the last minutes; empty without failure."""
         path = self._failure_file(key)
         try:
             age_s = time.time() - path.stat().st_mtime
@@ -190,7 +190,7 @@ class EnvironmentStore:
 
     @contextmanager
     def _try_lock(self, key: str) -> Iterator[bool]:
-        """Whether the lock of `key` is free; then it is held in the `with` block."""
+        """Yield whether the lock of `key` is free; then it is held in the `with` block."""
         lock = self._open_lock(key)
         try:
             yield try_lock(lock)

@@ -1,4 +1,4 @@
-"""What an environment is made for: this computer's platform, with a GPU or without one."""
+"""Target of an environment: this computer's platform, with a GPU or without one."""
 
 import platform
 import re
