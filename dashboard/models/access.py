@@ -1,4 +1,4 @@
-"""Who may call without a browser: tokens of the API."""
+"""Tokens of the API, with which people call without a browser."""
 
 from django.conf import settings
 from django.db import models
@@ -7,7 +7,7 @@ from dashboard.models.fields import JSONField
 
 
 class Scope(models.TextChoices):
-    """What a token may be used for. It never allows more than its owner may."""
+    """Use that a token allows. It never allows more than its owner may."""
 
     READ = "read", "read everything that the pages show"
     TRIGGER = "trigger", "trigger, cancel and retry runs, comparisons and bisections"
@@ -38,5 +38,5 @@ class ApiToken(models.Model):
         return f"{self.name} of {self.owner}"
 
     def allows(self, scope: str) -> bool:
-        """Whether it may be used for this. What its owner may do has to be checked as well."""
+        """Test whether it may be used for this. What its owner may do has to be checked as well."""
         return scope in self.scopes

@@ -4,7 +4,7 @@ from django.db import models
 
 
 class EvidenceState(models.TextChoices):
-    """How sure it is that something changed: the system's answer."""
+    """Certainty that something changed: the system's answer."""
 
     SUSPECTED = "suspected"
     CONFIRMING = "confirming"
@@ -16,7 +16,7 @@ class EvidenceState(models.TextChoices):
 
 
 class WorkflowState(models.TextChoices):
-    """What people make of it."""
+    """State that people give it."""
 
     NEW = "new"
     ACKNOWLEDGED = "acknowledged"

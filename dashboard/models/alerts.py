@@ -1,4 +1,4 @@
-"""What changed, how sure we are, whose fault it is, and what people did about it.
+"""Alerts: what changed, how sure we are, whose fault it is, and what people did about it.
 
 A change of one series is an Alert; alerts with the same likely cause are one AlertGroup, which
 people triage. docs/architecture.md draws the group's states.
@@ -25,7 +25,7 @@ from dashboard.models.fields import JSONField
 
 
 class DetectorState(models.Model):
-    """Where the online detector of one series stands: a new datum needs no look at the history."""
+    """State of one series' online detector: a new datum needs no look at the history."""
 
     series = models.OneToOneField(
         "dashboard.Series", primary_key=True, on_delete=models.CASCADE, related_name="detector"
@@ -179,7 +179,7 @@ class Alert(models.Model):
 
     @property
     def size(self) -> Size:
-        """How far it moved: as confirmed; until it is, as the detector first estimated it."""
+        """Size of the change: as confirmed; until it is, as the detector first estimated it."""
         outcome = self.decided.get("confirmation")
         if self.confirmation != EvidenceState.CONFIRMED or not outcome:
             return Size(self.effect, self.low, self.high, self.unit)

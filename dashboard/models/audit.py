@@ -1,4 +1,4 @@
-"""Who changed what: one row for each request that was not only reading."""
+"""Log of who changed what: one row for each request that was not only reading."""
 
 from django.conf import settings
 from django.db import models

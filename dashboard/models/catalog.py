@@ -1,4 +1,7 @@
-"""What can be measured, with what, where: benchmarks, configs, torch builds, tracks, machines."""
+"""Catalog of what can be measured, with what, where.
+
+It has benchmarks, configs, torch builds, tracks and machines.
+"""
 
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
@@ -63,7 +66,7 @@ def described_by() -> "models.ForeignKey[Machine | None]":
 
 
 class Benchmark(models.Model):
-    """What is fixed while the software under it changes: `benchmarks_suite list --json`."""
+    """Workload, fixed while the software under it changes: `benchmarks_suite list --json`."""
 
     name = models.CharField(max_length=200, unique=True)  # model.size.mode.dtype.shapes.bN
     # a change of what it does: a new segment of its series

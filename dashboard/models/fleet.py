@@ -1,4 +1,4 @@
-"""Who measures: the workers, each one process that owns one device of a machine."""
+"""Workers, which measure: each one is a process that owns one device of a machine."""
 
 from django.db import models
 
@@ -34,12 +34,12 @@ class Worker(models.Model):
 
     @property
     def obstacle(self) -> str:
-        """Why it begins no job; empty where nothing keeps it from that."""
+        """Reason why it begins no job; empty where nothing keeps it from that."""
         if self.full_disk or not self.device_holder:
             return self.full_disk
         return f"Waits for the device, held by {self.device_holder}."
 
     @property
     def queue(self) -> str:
-        """Of the jobs that are bound to it; it takes those of its machine's queue, too."""
+        """Queue of the jobs that are bound to it; it takes those of its machine's queue, too."""
         return f"{self.machine.queue}.{self.name}"

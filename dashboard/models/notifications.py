@@ -1,4 +1,4 @@
-"""Who is notified of what, where, and what became of each message."""
+"""Notifications: who is notified of what, where, and what became of each message."""
 
 from django.conf import settings
 from django.db import models
@@ -8,7 +8,7 @@ from dashboard.models.fields import JSONField
 
 
 class Subject(models.TextChoices):
-    """What a rule reports."""
+    """Subject that a rule reports."""
 
     ALERTS = "alerts", "Alerts: what changed"
     HAND_OVERS = "hand_overs", "Hand-overs from one person to another"
@@ -42,7 +42,7 @@ class Channel(models.Model):
 
 
 class Rule(models.Model):
-    """Which events go to which channels, at once or as a digest. Empty lists mean all.
+    """Rule that sends events to channels, at once or as a digest. Empty lists mean all.
 
     `states` narrows alerts alone.
     """

@@ -44,7 +44,7 @@ class StarredModel(models.Model):
 
 
 class FamilyOwner(models.Model):
-    """Who looks after the models of a family: alerts about it are assigned to them."""
+    """Person who looks after the models of a family: alerts about it are assigned to them."""
 
     family = models.CharField(max_length=40, unique=True)
     owner = models.ForeignKey(

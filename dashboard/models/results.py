@@ -22,7 +22,7 @@ MODEL_LIBRARIES = RawSQL(
 
 
 class Environment(models.Model):
-    """What a result ran on; equal fingerprints are equal environments."""
+    """Environment that a result ran in; equal fingerprints are equal environments."""
 
     fingerprint = models.CharField(max_length=16, unique=True)
     document = JSONField()  # result.v1's `environment`

@@ -175,7 +175,7 @@ class Bisection(models.Model):
 
 
 class BuildLevel(models.Model):
-    """What one build measured in one series: the rollup of pages that compare builds.
+    """Measurements of one build in one series: the rollup of pages that compare builds.
 
     A row for each benchmark version, set of model libraries, device and session; kept at ingest by
     results/services/levels.py. Statistics of data that passed: comparisons/core/levels.py says what

@@ -1,4 +1,4 @@
-"""What to measure, as fields of a form; "Run now", schedules and comparisons share them."""
+"""Form fields for what to measure; "Run now", schedules and comparisons share them."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -71,7 +71,7 @@ def measure_of(cleaned: dict[str, Any]) -> dict[str, Any]:
 
 
 def selection_of(cleaned: dict[str, Any]) -> Selection:
-    """What a valid form asks for."""
+    """Read the selection that a valid form asks for."""
     return Selection(
         families=tuple(cleaned.get("families") or ()),
         benchmarks=tuple(benchmark.name for benchmark in cleaned.get("benchmarks") or ()),

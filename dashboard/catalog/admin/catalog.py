@@ -1,4 +1,4 @@
-"""What can be measured, with what, where. Benchmarks and configs are only shown."""
+"""Admin of what can be measured, with what, where. Benchmarks and configs are only shown."""
 
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -110,7 +110,7 @@ class TorchBuildAdmin(ModelAdmin):
         return [field.name for field in TorchBuild._meta.fields if field.name != "id"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: TorchBuild | None = None) -> Any:
-        """What was measured on a build stays true: only where it comes from may change."""
+        """Fix all of a build but where it comes from: what was measured on it stays true."""
         if obj is None:
             return ()
         fixed = [name for name in self.get_fields(request, obj) if name not in CHANGEABLE]
@@ -151,7 +151,7 @@ class TorchBuildAdmin(ModelAdmin):
 
 
 def _may_choose_index(request: HttpRequest) -> bool:
-    """Whether this person may choose whose code workers run: an administrator."""
+    """Test whether this person may choose whose code workers run: an administrator."""
     return bool(request.user.has_perm("dashboard.add_modelrepository"))
 
 

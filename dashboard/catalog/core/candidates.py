@@ -17,7 +17,7 @@ NO_HASH = "test"
 
 
 def newest_candidates(releases: Iterable[Release], newest_release: Version) -> list[Release]:
-    """Of each version that is newer than the newest release its newest candidate, oldest first."""
+    """Find the newest candidate of each version newer than the newest release, oldest first."""
     newest: dict[tuple[int, ...], Release] = {}
     for release in sorted(releases, key=lambda each: each.version):
         is_newer = Version(release.version.public) > Version(newest_release.public)
@@ -27,7 +27,7 @@ def newest_candidates(releases: Iterable[Release], newest_release: Version) -> l
 
 
 def is_same_candidate(stored: Mapping[str, str], on_index: Mapping[str, str]) -> bool:
-    """Whether the index has the wheels that were seen before, by file and SHA-256.
+    """Test whether the index has the wheels that were seen before, by file and SHA-256.
 
     Wheels for other Pythons may come later. An index replaces the wheels of a candidate one after
     the other: the first that differs is another candidate. Without hashes, stored or on the index,

@@ -14,7 +14,7 @@ CPU_SIZE, GPU_SIZE = "smoke", "standard"  # sizes of benchmarks
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """What a row of Machine needs."""
+    """Facts that a row of Machine needs."""
 
     key: str  # cpu-2c, h200
     label: str  # for people

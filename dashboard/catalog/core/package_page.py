@@ -28,7 +28,7 @@ class PackagePageError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a wheel has to run; system and machine as `platform` names them."""
+    """Platform on which a wheel has to run; system and machine as `platform` names them."""
 
     python: str  # as 3.11
     system: str = "linux"
@@ -38,7 +38,7 @@ class Target:
         return f"Python {self.python} on {self.system} {self.machine}"
 
     def fits(self, tag: Tag) -> bool:
-        """Whether a wheel with this tag can be installed there."""
+        """Test whether a wheel with this tag can be installed there."""
         if tag.interpreter not in {f"cp{self.python.replace('.', '')}", "py3"}:
             return False
         if tag.abi.endswith("t"):  # free-threaded
@@ -83,7 +83,7 @@ class Release:
 
     @property
     def places(self) -> str:
-        """What it has wheels for: cp39, cp310 on win_amd64, manylinux_2_28_x86_64."""
+        """Pythons and platforms of its wheels: cp39, cp310 on win_amd64, manylinux_2_28_x86_64."""
         interpreters, platforms = set(), set()
         for wheel in self.wheels:
             for tag in wheel.tags:

@@ -1,4 +1,4 @@
-"""Which libraries go with which torch: one table with ranges, and what follows from it. Pure.
+"""Libraries that go with each torch: one table with ranges, and what follows from it. Pure.
 
 A range is what the library's own metadata and start-up checks ask of torch (`Requires-Dist:
 torch>=…` of its extra `torch`, "Disabling PyTorch because …"), torchvision's is the exact pair, and
@@ -89,7 +89,7 @@ def newest_set(torch: str) -> dict[str, str]:
 
 
 def family_libraries(torch: str, family: str) -> dict[str, str]:
-    """What the models of this family need beyond `newest_set`: library -> version.
+    """Find what the models of this family need beyond `newest_set`: library -> version.
 
     Raises PinError.
     """
@@ -109,7 +109,7 @@ def shared_set(*torches: str) -> dict[str, str]:
 def changed_libraries(
     before: Mapping[str, str], after: Mapping[str, str]
 ) -> dict[str, tuple[str, str]]:
-    """Where two library sets differ: library -> (before, after); empty: not in that set."""
+    """Find where two library sets differ: library -> (before, after); empty: not in that set."""
     changes = {}
     for name in sorted({*before, *after}):
         old, new = before.get(name, ""), after.get(name, "")
@@ -119,12 +119,12 @@ def changed_libraries(
 
 
 def needs_bridge(before: Mapping[str, str], after: Mapping[str, str]) -> bool:
-    """Whether comparing numbers under the two sets needs one build measured under both."""
+    """Test whether comparing numbers under the two sets needs one build measured under both."""
     return bool(changed_libraries(before, after))
 
 
 def requirement_lines(torch: str, libraries: Mapping[str, str]) -> list[str]:
-    """What an environment of this torch with these libraries is resolved from.
+    """List what an environment of this torch with these libraries is resolved from.
 
     Raises PinError.
     """

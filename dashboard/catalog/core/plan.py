@@ -1,4 +1,4 @@
-"""What a run measures: a selection × the catalog -> cases in a good order -> job files. Pure.
+"""Plans of runs: a selection × the catalog -> cases in a good order -> job files. Pure.
 
 The catalog's own order is kept: the registry begins with what is cheap and informative, and within
 a benchmark eager comes first, so that the first points of a run are there soon.
@@ -29,12 +29,12 @@ SAMPLING_S = 20.0  # the job contract's default budget_s
 
 
 class PlanError(ValueError):
-    """What was asked for cannot be planned; the text says why, and what there is instead."""
+    """Request that cannot be planned; the text says why, and what there is instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkFacts:
-    """What planning needs to know of a benchmark."""
+    """Facts about a benchmark that planning needs."""
 
     name: str
     family: str
@@ -45,7 +45,7 @@ class BenchmarkFacts:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What somebody asked for. All empty: the default selection of the machine's size."""
+    """Names that somebody asked for. All empty: the default selection of the machine's size."""
 
     families: tuple[str, ...] = ()
     benchmarks: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How long a run takes."""
+    """Time that a run takes."""
 
     jobs: int
     expected_s: float  # roughly
@@ -113,7 +113,7 @@ def accuracy_cases(
 
 
 def is_of_field(family: str) -> bool:
-    """Whether its models are those that PyTorch's own benchmarks/dynamo runs."""
+    """Test whether its models are those that PyTorch's own benchmarks/dynamo runs."""
     return family.startswith(FIELD_FAMILIES)
 
 
@@ -142,7 +142,7 @@ def require_known(kind: str, names: Sequence[str], existing: Sequence[str]) -> N
 
 
 def hint(name: str, existing: Sequence[str]) -> str:
-    """What to write instead of `name`."""
+    """Suggest what to write instead of `name`."""
     if not existing:
         return NOTHING_KNOWN
     near = get_close_matches(name, existing, n=NEAR_NAMES, cutoff=0.5)
@@ -225,7 +225,7 @@ def check_variant(variant: Document) -> None:
 
 
 def budget(cases: Sequence[Case], measure: Document) -> Budget:
-    """How long a run of `cases` takes one after the other."""
+    """Estimate how long a run of `cases` takes, one after the other."""
     job_s = min(START_S + float(measure.get("budget_s", SAMPLING_S)), TIMEOUT_S)
     checked = sum(case.accuracy_only for case in cases)
     expected_s = (len(cases) - checked) * job_s + checked * START_S

@@ -56,20 +56,20 @@ def short_label(label: str) -> str:
 
 
 def flavour_of(version: str) -> str:
-    """What a version was built for: "cpu" of 2.13.0+cpu, "cu130" of 2.14.1+cu130; else empty."""
+    """Read the flavour of a version: "cpu" of 2.13.0+cpu, "cu130" of 2.14.1+cu130; else empty."""
     return version.partition("+")[2]
 
 
 def variant_of(label: str) -> str:
-    """What a build varies, from its label: "scalar-8ed43525" of 2.13.0+cpu~scalar-8ed43525; of a
-    plain build empty.
+    """Read what a build varies from its label: "scalar-8ed43525" of 2.13.0+cpu~scalar-8ed43525;
+    empty for a plain build.
     """
     return label.partition("~")[2]
 
 
 def flavour_note(base: str, new: str, flavours: tuple[str, str]) -> str:
-    """What else differs between two builds of these flavours, in words; empty where they are of
-    one, or nothing is known of either.
+    """Describe what else differs between two builds of these flavours; empty if both are of one
+    flavour, or nothing is known of either.
     """
     if flavours[0] == flavours[1]:
         return ""
@@ -82,7 +82,7 @@ def flavour_note(base: str, new: str, flavours: tuple[str, str]) -> str:
 
 
 def environment_note(adopted: str, own: str) -> str:
-    """What else differs between a build that a worker adopted and one that it installed."""
+    """Describe what else differs between a build that a worker adopted and one it installed."""
     return (
         f"{adopted} is an interpreter that the worker found, {own} has an environment of its own. "
         "A start imports what else is installed there, so starts can differ by more than torch."

@@ -1,4 +1,4 @@
-"""What differs between two builds besides torch's version: their flavours, for CPUs (cpu) or for a
+"""Differences between two builds besides torch's version: their flavours, for CPUs (cpu) or for a
 version of CUDA (cu130), and what is installed next to them.
 """
 

@@ -1,4 +1,4 @@
-"""How well a searched word fits a name: what pages and the admin order their hits by."""
+"""Ranking of names by how well a searched word fits: pages and the admin order their hits by it."""
 
 from collections.abc import Sequence
 

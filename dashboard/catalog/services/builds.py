@@ -59,7 +59,7 @@ class BuildError(PlanError):
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What was found on the package indexes."""
+    """Findings on the package indexes."""
 
     added: list[TorchBuild] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)  # one for each index that did not answer
@@ -265,7 +265,7 @@ def fill_in_facts(*, build: TorchBuild, facts: Document) -> None:
 
 
 def targets() -> list[Target]:
-    """Where builds have to run: our workers' platforms, or this machine's while none reports."""
+    """List where builds have to run: our workers' platforms, or this machine's if none reports."""
     from_workers = []
     for text in Worker.objects.values_list("facts__platform", flat=True):
         match = PLATFORM.match(text) if isinstance(text, str) else None

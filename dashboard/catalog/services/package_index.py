@@ -117,7 +117,7 @@ def _read(address: str) -> Page:
 
 
 def _is_public(index: str) -> bool:
-    """Whether an index is outside of private networks, as far as names are resolved here."""
+    """Test whether an index is outside of private networks, as far as names are resolved here."""
     try:
         infos = socket.getaddrinfo(urlsplit(index).hostname, None)
     except OSError:

@@ -51,7 +51,7 @@ NO_WORKER = "No worker is alive: start one, and load this page again."
 
 
 class RunNowForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments at run time
-    """Where to measure, on which build, and what. `on_machine`: whose builds are offered."""
+    """Form for where to measure, on which build, and what. `on_machine`: whose builds it offers."""
 
     on_machine: Machine | None = None
 
@@ -99,7 +99,7 @@ class RunNowForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argument
         return cleaned
 
     def cost(self) -> Sentences:
-        """What pressing the button starts, and what is odd about it; of a valid form."""
+        """Describe what pressing the button starts, and what is odd about it; of a valid form."""
         cleaned = self.cleaned_data
         measure = measure_of(cleaned)
         warning = track_warning(cleaned["track"], cleaned["machine"])
@@ -161,7 +161,7 @@ class RunAdmin(BeginningAdmin):
         return [path("add/cost/", cost, name="run_cost"), *super().get_urls()]
 
     def cost_view(self, request: HttpRequest) -> HttpResponse:
-        """What the form would start; the reasons why it would start nothing."""
+        """Show what the form would start, or the reasons why it would start nothing."""
         if not self.has_add_permission(request):
             raise PermissionDenied
         form = RunNowForm(request.POST)

@@ -178,7 +178,7 @@ class ScheduleForm(WithoutHiddenForm):
                 raise
 
     def sentences(self) -> Sentences:
-        """When it runs, when first, and what each run costs; of a valid form."""
+        """Describe when it runs, when first, and what each run costs; of a valid form."""
         cleaned = self.cleaned_data
         facts = []
         if not cleaned["enabled"]:
@@ -255,7 +255,7 @@ class ScheduleAdmin(PlainChoicesAdmin):
 
     @admin.display(description="Problem")
     def problem_now(self, schedule: Schedule) -> str:
-        """Why it triggered nothing when it was last due, else why nothing would measure it."""
+        """Explain why it triggered nothing when last due, else why nothing would measure it."""
         return schedule.problem or (no_worker_warning(schedule.machine) if schedule.enabled else "")
 
     def has_run_permission(self, request: HttpRequest, pk: str | None = None) -> bool:
@@ -304,7 +304,7 @@ class ScheduleAdmin(PlainChoicesAdmin):
         return [path("preview/", preview, name="schedule_preview"), *super().get_urls()]
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
-        """When the posted form would run, and what each run would cost."""
+        """Show when the posted form would run, and what each run would cost."""
         if not self.has_change_permission(request):
             raise PermissionDenied
         key = request.GET.get("schedule", "")

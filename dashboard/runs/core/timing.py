@@ -1,4 +1,4 @@
-"""When a schedule runs, as people say it, and as the five fields of a crontab. Pure."""
+"""Times of a schedule, as people say them, and as the five fields of a crontab. Pure."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How much disk the site and its workers take, and what is left."""
+"""Disk that the site and its workers take, and what is left of it."""
 
 import shutil
 from collections import Counter
@@ -20,7 +20,7 @@ _SIZES = """
 
 @dataclass(frozen=True, slots=True)
 class WorkerDisk:
-    """Of one worker, GB: what its environments take and may take; what was free at its hello."""
+    """Disk of one worker, GB: what environments take and may take; what was free at its hello."""
 
     worker: Worker
     environments_gb: float
@@ -38,7 +38,7 @@ class WorkerDisk:
 
 @dataclass(frozen=True, slots=True)
 class SiteDisk:
-    """Of the site, bytes. free, total: of the disk with the artifacts; None if they are in S3."""
+    """Disk of the site, bytes. free, total: where the artifacts are; None if they are in S3."""
 
     database: int
     artifacts: int

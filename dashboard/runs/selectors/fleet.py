@@ -1,4 +1,4 @@
-"""Who measures: workers with what they do, and what waits for them."""
+"""Workers, with what they do, and what waits for them."""
 
 import zlib
 from collections.abc import Iterable
@@ -107,7 +107,7 @@ def tracks() -> list[Track]:
 
 
 def environments() -> QuerySet[InstalledEnvironment]:
-    """What is installed on the workers, the adopted interpreters first. One query."""
+    """List what is installed on the workers, the adopted interpreters first. One query."""
     present = InstalledEnvironment.objects.exclude(state=InstalledEnvironment.State.EVICTED)
     in_order = present.order_by("worker__name", "-adopted", "build__version", "key")
     return in_order.select_related("build", "worker")

@@ -1,4 +1,4 @@
-"""What "Run now" offers: machines that can measure now, and the builds that each can install."""
+"""Offers of "Run now": machines that can measure now, and the builds that each can install."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -47,7 +47,7 @@ def _present_builds(machines: Sequence[Machine]) -> set[int]:
 
 
 def _fits(build: TorchBuild, device_kind: str) -> bool:
-    """Whether pip can find it for such a machine: a release's version, of its kind of device.
+    """Test whether pip can find it for such a machine: a release's version, of its kind of device.
 
     What a worker found installed, and what an import names by its commit, cannot be installed.
     """
@@ -72,7 +72,7 @@ def default_track(build: TorchBuild | None, machine: Machine) -> Track | None:
 
 
 def track_warning(track: Track, machine: Machine) -> str:
-    """What is odd about measuring for this track there; empty for nothing."""
+    """Warn of what is odd about measuring for this track there; empty for nothing."""
     measured = Machine.objects.filter(pk__in=Run.objects.filter(track=track).values("machine"))
     others = list(measured.exclude(pk=machine.pk).order_by("key"))
     if not others:

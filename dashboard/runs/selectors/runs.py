@@ -44,7 +44,7 @@ _ORDER = {
 
 @dataclass(frozen=True, slots=True)
 class JobCounts:
-    """How many jobs of a run are where. failed: ended without a pass, cancelled ones apart."""
+    """Jobs of a run by state. failed: those that ended without a pass, cancelled ones apart."""
 
     total: int = 0
     passed: int = 0
@@ -79,7 +79,7 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is.
+    """Progress of a run.
 
     seconds_left: None while nothing is known or nobody works, and once it has ended.
     obstacle: why a worker of its machine begins no job, while none of the run is measured.
@@ -93,8 +93,8 @@ class Progress:
 
 
 def progress(run: Run, now: datetime) -> Progress:
-    """How far it is, however many jobs it has. One query of a run that has ended, four of an
-    active one.
+    """Report how far it is, however many jobs it has. One query for a run that has ended, four for
+    an active one.
     """
     took = F("jobs__finished_at") - F("jobs__claimed_at")
     times = {"timed": Count(took), "took": Sum(took)}
@@ -111,7 +111,7 @@ def progress(run: Run, now: datetime) -> Progress:
 
 
 def _obstacle(machine_id: int, now: datetime) -> str:
-    """Why the first of the machine's living workers that begins no job does not; else empty."""
+    """Explain why the machine's first living worker that begins no job does not; else empty."""
     alive = Worker.objects.filter(machine=machine_id, last_seen__gte=now - ALIVE)
     blocked = alive.exclude(full_disk="", device_holder="").first()
     return f"{blocked}: {blocked.obstacle}" if blocked else ""
@@ -195,17 +195,17 @@ def count_jobs(jobs: Sequence[Job]) -> JobCounts:
 
 
 def expected_seconds(run: Run) -> dict[tuple[int, int], float]:
-    """How long each case's last job took on the run's machine; keys are (benchmark, config) ids.
+    """Return the seconds that each case's last job took on the run's machine.
 
-    One query.
+    Keys are (benchmark, config) ids. One query.
     """
     of_run = Series.objects.filter(benchmark__in=run.jobs.order_by().values("benchmark"))
     return _seconds(of_run, run.machine_id, "benchmark_id", "config_id")
 
 
 def expected_job_seconds(job: Job) -> float | None:
-    """How long the job's case took on its machine the last time, or else the longest job of its
-    run so far; None while neither is known.
+    """Look up how long the job's case took on its machine the last time, else the longest job of
+    its run so far; None while neither is known.
     """
     of_case = Series.objects.filter(benchmark=job.benchmark_id, config=job.config_id)
     seconds = _seconds(of_case, job.run.machine_id, "benchmark_id", "config_id")
@@ -217,9 +217,9 @@ def expected_job_seconds(job: Job) -> float | None:
 
 
 def seconds_by_case(machine_id: int) -> dict[tuple[str, str], float]:
-    """How long each case's last job took on the machine; keys are names of benchmark and config.
+    """Return the seconds that each case's last job took on the machine.
 
-    One query.
+    Keys are names of benchmark and config. One query.
     """
     return _seconds(Series.objects.all(), machine_id, "benchmark__name", "config__name")
 
@@ -239,7 +239,7 @@ def _seconds(
 
 
 def workers_alive(machine_id: int, now: datetime) -> int:
-    """How many workers of the machine take jobs. One query."""
+    """Count the workers of the machine that take jobs. One query."""
     return Worker.objects.filter(TAKES_JOBS, machine=machine_id, last_seen__gte=now - ALIVE).count()
 
 
@@ -277,7 +277,7 @@ def _left_of_running(expected_s: float, claimed_at: datetime | None, now: dateti
 def _usual_seconds(
     ended: int, seconds: float, expected: Mapping[tuple[int, int], float]
 ) -> float | None:
-    """How long a case takes that was never measured; None while nothing is known.
+    """Estimate how long a case takes that was never measured; None while nothing is known.
 
     The mean of the jobs that ended, in so many seconds altogether, or else of the expected ones;
     and of some more that take their budget: the first to end say little of the others.

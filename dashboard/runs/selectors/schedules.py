@@ -1,4 +1,4 @@
-"""When schedules run: in words, and the moment that comes next."""
+"""Times of schedules: in words, and the moment that comes next."""
 
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -25,5 +25,5 @@ def due_after(row: CrontabSchedule, moment: datetime) -> datetime:
 
 
 def next_run(timing: Timing, now: datetime) -> datetime:
-    """When a schedule of this timing runs first."""
+    """Find when a schedule of this timing runs first."""
     return due_after(CrontabSchedule(**timing.crontab, timezone=ZoneInfo(timing.zone)), now)

@@ -81,7 +81,7 @@ def _bind(cases: dict[Case, list[UUID]], hosts: Sequence[int]) -> None:
 
 
 def _previous_hosts(cases: Collection[Case], hosts: Sequence[int]) -> dict[Case, int]:
-    """Which of these workers has the cases' newest jobs that were measured, or are bound."""
+    """Find which of these workers has each case's newest job that was measured, or is bound."""
     sessions = {session for session, *_ in cases}
     jobs = Job.objects.filter(run__session__in=sessions)
     jobs = jobs.annotate(host=Coalesce("worker", "bound_to"))

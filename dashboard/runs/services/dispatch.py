@@ -167,8 +167,8 @@ def _next_jobs(machine_id: int) -> list[Job]:
 
 
 def _next_bound_jobs(machine_id: int) -> list[Job]:
-    """Of each worker that jobs are bound to the first one of each purpose, and of the evidence of
-    each alert, locked; none where its queue holds such a message.
+    """Lock the first job of each purpose, and of the evidence of each alert, for each worker that
+    jobs are bound to; none where its queue holds such a message.
 
     What waits for a busy worker so takes no room from the others.
     """

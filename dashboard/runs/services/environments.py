@@ -43,7 +43,7 @@ def libraries_of(*, build: TorchBuild, requested: Mapping[str, str]) -> dict[str
 
 
 def needed_libraries(*, job: Job) -> dict[str, str]:
-    """What the job's environment must have: what its run asks for, and what its model needs."""
+    """List what the job's environment must have: what its run asks for, and its model needs."""
     build = base_of(job.run.build)
     try:
         of_family = family_libraries(build.version, job.benchmark.family)

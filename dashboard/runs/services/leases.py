@@ -1,4 +1,4 @@
-"""Who measures a job: the lease in the database decides, and one attempt counts.
+"""Leases of jobs: the one in the database decides who measures a job, and one attempt counts.
 
 A claim is one conditional UPDATE on the job's own columns: of two claims at the same time Postgres
 lets one find the row as it expects it. No condition may reach into another table, or the loser
@@ -115,7 +115,7 @@ def heartbeat(*, job_id: UUID, attempt: int, worker: Worker, phase: str, log_tai
 
 
 def renew(job_id: UUID, attempt: int, worker: Worker, **noted: Any) -> bool:
-    """Whether the job is running in this attempt on this worker; if so, its lease starts again."""
+    """Start the lease again if the job is running in this attempt on this worker; False if not."""
     held = Job.objects.filter(pk=job_id, attempt=attempt, worker=worker, state=JobState.RUNNING)
     return bool(held.update(lease_until=new_lease(), **noted))
 

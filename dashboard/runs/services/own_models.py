@@ -32,7 +32,7 @@ def delete_repository(*, repository: ModelRepository) -> None:
 
 
 def pinned_repositories() -> list[dict[str, Any]]:
-    """What workers fetch: key, url, commit and revision of each repository."""
+    """List what workers fetch: key, url, commit and revision of each repository."""
     fields = ("key", "url", "commit", "revision")
     return [dict(row) for row in ModelRepository.objects.values(*fields)]
 

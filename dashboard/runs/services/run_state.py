@@ -43,14 +43,14 @@ def _set_state(run: Run, state: RunState) -> None:
 
 
 def _is_under_way(run_id: int) -> bool:
-    """Whether some jobs have begun and others have not ended: two look-ups for any number."""
+    """Test whether some jobs have begun and others have not ended: two look-ups for any number."""
     jobs = Job.objects.filter(run=run_id)
     begun = jobs.filter(state__in=[state for state in JobState if state not in WAITING])
     return jobs.filter(state__in=ACTIVE).filter(Exists(begun)).exists()
 
 
 def count_jobs(run_id: int) -> dict[str, int]:
-    """How many jobs of the run are in each state."""
+    """Count the jobs of the run in each state."""
     rows = Job.objects.filter(run=run_id).order_by().values_list("state").annotate(Count("pk"))
     return dict(rows)
 

@@ -68,7 +68,7 @@ def _keep_timing(schedule: Schedule, timing: Timing) -> CrontabSchedule:
 
 
 def _is_shared(schedule: Schedule) -> bool:
-    """Whether another schedule, or any other beat entry, runs by the same row."""
+    """Test whether another schedule, or any other beat entry, runs by the same row."""
     tasks = PeriodicTask.objects.filter(crontab=schedule.crontab_id)
     schedules = Schedule.objects.filter(crontab=schedule.crontab_id)
     return (
@@ -179,7 +179,7 @@ def trigger_bridge(schedule: Schedule, build: TorchBuild) -> Run | None:
 
 
 def _selection(schedule: Schedule) -> dict[str, Any]:
-    """What a schedule measures, as trigger_run takes it."""
+    """Return what a schedule measures, as trigger_run takes it."""
     return {
         "machine": schedule.machine.key,
         "families": schedule.families,

@@ -51,7 +51,7 @@ def resolve(*, track: Track, now: datetime) -> TorchBuild:
 
 
 def no_build_warning(track: Track, now: datetime) -> str:
-    """That the track stands at no build, and how it gets one; empty where `resolve` finds one."""
+    """Warn that the track stands at no build, and how it gets one; empty if `resolve` finds one."""
     return "" if _standing_build(track, now) else _no_build_text(track)
 
 

@@ -1,4 +1,4 @@
-"""How far a run is, as templates draw it."""
+"""Progress of a run, as templates draw it."""
 
 from django import template
 from django.utils.html import format_html, format_html_join
