@@ -1,4 +1,4 @@
-"""Which config to use for how many steps: who is ahead from where on, and how sure that is. Pure.
+"""Advice on which config to use for how many steps: who is ahead from where on, how surely. Pure.
 
 1. What each config costs is drawn many times from what the measurements allow (running_costs.py);
    intervals and chances are shares of the draws.
@@ -52,7 +52,7 @@ class StepRange:
 
     @property
     def is_known(self) -> bool:
-        """Whether the interval of ``from_steps`` says anything."""
+        """True if the interval of ``from_steps`` says anything."""
         return self.from_steps.high <= _MOST_APART * max(self.from_steps.low, _FEW_STEPS)
 
 
@@ -102,7 +102,9 @@ class Advice:
 
     @property
     def undecided(self) -> Doubt | None:
-        """What may be faster than eager, and not by little, where nothing surely is; the most."""
+        """Largest doubt that something may be faster than eager, and not by little, where nothing
+        surely is; None where there is none.
+        """
         if not self.ranges or self.ranges[-1].config != EAGER:
             return None
         doubts = [doubt for doubt in self.doubts if doubt.percent.value > _LEAST_PERCENT]
@@ -131,7 +133,7 @@ def advise(
     rng: np.random.Generator,
     memory_limit_gb: float | None = None,
 ) -> Advice:
-    """What to use after a ``start`` of that kind.
+    """Recommend what to use after a ``start`` of that kind.
 
     memory_limit_gb: None where whatever ran on the machine fits.
     """
@@ -163,7 +165,7 @@ def advise(
 
 
 def _too_large(memory_gb: float | None, limit_gb: float | None) -> str:
-    """Why a config does not fit, in words; empty where it does."""
+    """Explain why a config does not fit; empty where it does."""
     if limit_gb is None:
         return ""
     if memory_gb is None:
@@ -174,7 +176,7 @@ def _too_large(memory_gb: float | None, limit_gb: float | None) -> str:
 
 
 def _incomplete(option: Option, start: Start, steps: Mapping[str, Estimate]) -> ExcludedConfig:
-    """Why what was measured of an option does not make it a candidate."""
+    """Explain why what was measured of an option does not make it a candidate."""
     if option.config in CHECK_CONFIGS:
         return ExcludedConfig(option.config, "check", "a check, not a way to run")
     if option.failed:
@@ -185,7 +187,7 @@ def _incomplete(option: Option, start: Start, steps: Mapping[str, Estimate]) -> 
 
 
 def _ranges(fitting: Sequence[Candidate]) -> list[StepRange]:
-    """Who is ahead from how many steps on, as far as it is sure."""
+    """Find who is ahead from how many steps on, as far as it is sure."""
     leader = min(fitting, key=lambda candidate: candidate.start_s)
     ranges = [StepRange(leader, Interval(1.0, 1.0, 1.0))]
     while faster := [candidate for candidate in fitting if _is_faster(candidate, leader)]:
@@ -196,7 +198,7 @@ def _ranges(fitting: Sequence[Candidate]) -> list[StepRange]:
 
 
 def _is_faster(candidate: Candidate, leader: Candidate) -> bool:
-    """Whether the candidate's step is surely shorter."""
+    """Test whether the candidate's step is surely shorter."""
     chance = float(np.mean(candidate.steps < leader.steps))
     return candidate.step_s < leader.step_s and chance >= SURE
 
@@ -238,7 +240,7 @@ def _doubts(fitting: Sequence[Candidate], last: Candidate) -> list[Doubt]:
 def _unranked(
     startless: Sequence[Option], steps: Mapping[str, Estimate], last: Candidate
 ) -> list[UnrankedConfig]:
-    """Of the configs without a start those whose step is shorter, the shortest first."""
+    """List the configs without a start whose step is shorter, the shortest first."""
     unranked = []
     for option in startless:
         step_ms = steps[option.config].value

@@ -21,7 +21,7 @@ _MEASURED: dict[CostBasis, str] = {
 
 @dataclass(frozen=True, slots=True)
 class AdviceRow:
-    """What the advisor says of one benchmark.
+    """Advice on one benchmark.
 
     config: for a long run; empty where nothing is known. earlier: what to use before it, but for
         eager. break_even: steps from which on it is ahead of what comes before; None for eager,

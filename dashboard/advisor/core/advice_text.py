@@ -69,7 +69,7 @@ def _only(advice: Advice, candidate: Candidate) -> str:
 
 
 def lacks_starts(advice: Advice) -> bool:
-    """Whether a config is left out only because its start was not measured."""
+    """Test whether a config is left out only because its start was not measured."""
     return _leaves_out(advice, "start")
 
 
@@ -78,8 +78,8 @@ def _leaves_out(advice: Advice, reason: ExclusionReason) -> bool:
 
 
 def none_is(advice: Advice, faster: str) -> str:
-    """That none of the configs next to eager is "faster", as a clause that claims nothing of those
-    that were not measured.
+    """State that none of the configs next to eager is "faster", as a clause that claims nothing of
+    those that were not measured.
     """
     if lacks_starts(advice):
         return f"no config with a measured start is {faster}"
@@ -97,7 +97,7 @@ def rough_steps(count: float) -> str:
 
 
 def certainty(advice: Advice) -> list[str]:
-    """How sure each break-even is, what may be better, and what the intervals assume."""
+    """State how sure each break-even is, what may be better, and what the intervals assume."""
     break_evens = map(_break_even, advice.ranges[1:])
     doubts = map(_doubt, advice.doubts)
     unranked = _unranked(advice.unranked, advice.start)
@@ -130,7 +130,7 @@ def _doubt(doubt: Doubt) -> str:
 
 
 def _unranked(unranked: Sequence[UnrankedConfig], start: Start) -> Iterator[str]:
-    """Of the shortest one how much shorter it is, of the rest their names.
+    """State how much shorter the shortest one is, and name the rest.
 
     start: the kind that was not measured.
     """
@@ -149,7 +149,7 @@ def _unranked(unranked: Sequence[UnrankedConfig], start: Start) -> Iterator[str]
 
 
 def _assumptions(advice: Advice) -> list[str]:
-    """What the intervals assume where no measurement shows the spread between processes."""
+    """List what the intervals assume where no measurement shows the spread between processes."""
     start_bases, step_bases = set(), set()
     for candidate in advice.candidates:
         if candidate.config != EAGER:

@@ -132,7 +132,7 @@ def data(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def export(request: HttpRequest, name: str, form: str) -> HttpResponse:
-    """What each config costs, and from where on it is ahead, for every kind of start."""
+    """Send what each config costs, and from where on it is ahead, for every kind of start."""
     selection = _select_measured(request, name)
     if form == "csv":
         return csv_file(f"advice-{name}", EXPORT_FIELDS, export_table(selection))

@@ -1,4 +1,4 @@
-"""What the advisor reads: where a benchmark was measured, and what each config costs there."""
+"""Data that the advisor reads: where a benchmark was measured, and each config's costs there."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class AdvisedBuild:
 
 
 def advised_builds(benchmark: Benchmark | None = None) -> list[AdvisedBuild]:
-    """Where ``benchmark`` (None: any) has a step time. Two queries.
+    """List the builds on which ``benchmark`` (None: any) has a step time. Two queries.
 
     Machines by name, the newest version of each first, a plain build before its variants.
     """

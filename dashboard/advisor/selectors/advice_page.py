@@ -22,7 +22,7 @@ _SECONDS_PER_HOUR = 3600
 
 @dataclass(frozen=True, slots=True)
 class AdviceSelection:
-    """What one benchmark's advice is for.
+    """Selection that one benchmark's advice is for.
 
     builds: all that have its numbers, of which `build` is chosen.
     steps, hours, memory_gb: None where the address sets none.
@@ -100,7 +100,7 @@ def _sentences(selection: AdviceSelection) -> dict[Start, str]:
 
 
 def _plans(selection: AdviceSelection, advice: Advice) -> dict[str, Any]:
-    """What the advice says about the length that was requested: (verdict, ranking)."""
+    """Apply the advice to the length that was requested: (verdict, ranking)."""
     plans: dict[str, Any] = {}
     if not advice.candidates:
         return plans
@@ -125,7 +125,7 @@ def ranking(selection: AdviceSelection, advice: Advice) -> tuple[str, list[Ranke
 
 
 def export_table(selection: AdviceSelection) -> list[Sequence[Any]]:
-    """What each config costs, and from where on it is ahead, for every kind of start."""
+    """Tabulate what each config costs, and from where on it is ahead, for every kind of start."""
     rows = []
     for start in STARTS:
         rows += export_rows(selection.advice(start))

@@ -1,4 +1,4 @@
-"""What the advisor's templates say in numbers."""
+"""Numbers in the advisor's templates."""
 
 from django import template
 

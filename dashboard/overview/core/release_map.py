@@ -24,7 +24,7 @@ _FEWEST_AGAINST_EAGER = 2
 
 @dataclass(frozen=True, slots=True)
 class MapCell:
-    """What a build changed of a model: its step, and in the corner what else got worse or better.
+    """Change of a model by a build: its step, and in the corner what else got worse or better.
 
     base, new: labels of the builds. passed_over: those between them that did not measure it.
     first, since_first: of the newest build its change from the first one, where that is another.
@@ -150,7 +150,7 @@ FIRST = "first"
 
 
 def _marks(group: CaseGroup) -> list[tuple[str, Verdict]]:
-    """What got worse first."""
+    """List the marks, those for the worse first."""
     marks: list[tuple[str, Verdict]] = [("failure", "worse") for _ in group.judgement.breaks[:1]]
     for finding in group.judgement.decided:
         if finding.metric.key in MARKS:
@@ -247,7 +247,7 @@ FARTHEST = 50.0
 
 
 def on_axis(percent: float) -> float:
-    """Where a change stands between −1 and 1: by its size to 2%, then by its logarithm to 50%."""
+    """Place a change between −1 and 1: by its size to 2%, then by its logarithm to 50%."""
     size = min(abs(percent), FARTHEST) / LINEAR_TO
     if size > 1:
         size = 1 + math.log(size)

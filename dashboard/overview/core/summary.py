@@ -1,4 +1,4 @@
-"""What the cases of a family did together: where they stand, and how far they moved. Pure.
+"""Summary of what a family's cases did together: where they stand, and how far they moved. Pure.
 
 A move compares each case with its own earlier value, so that a case that fails or joins does not
 shift the mean.
@@ -29,7 +29,7 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where the cases stand whose newest build is this one. age: how many builds are newer.
+    """Standing of the cases whose newest build is this one. age: how many builds are newer.
 
     level: mean over ``cases`` of ln(value), for `passed` of the value.
     """
@@ -65,12 +65,12 @@ class FamilyFigure:
 
     @cached_property
     def of_build(self) -> Standing:
-        """What the value is of: the newest build that measured any of the cases."""
+        """Standing of the value: that of the newest build that measured any of the cases."""
         return min(self.standing, key=lambda each: each.age)
 
     @cached_property
     def level(self) -> float:
-        """Of one build; a share is of every case on its newest build."""
+        """Level of one build; a share is of every case on its newest build."""
         if self.is_share:
             return math.fsum(each.level * each.cases for each in self.standing) / self.cases
         return self.of_build.level
@@ -82,12 +82,12 @@ class FamilyFigure:
 
     @property
     def since_build(self) -> ValueChange | None:
-        """What moved with the newest build; None where nothing was measured before it."""
+        """Move that came with the newest build; None where nothing was measured before it."""
         return self._change([day for day in self.days if day.build == self.build])
 
     @property
     def since_month(self) -> ValueChange | None:
-        """What moved within the days; None where no case was measured twice."""
+        """Move within the days; None where no case was measured twice."""
         return self._change(self.days)
 
     @cached_property
@@ -125,7 +125,7 @@ class FamilyFigure:
 
 
 def _has_comparison(days: Iterable[Day]) -> bool:
-    """Whether any case was measured before as well."""
+    """Test whether any case was measured before as well."""
     return any(day.linked for day in days)
 
 
@@ -141,8 +141,8 @@ def _points(points: float) -> ValueChange:
 
 
 def came_in_turn(days: Iterable[Day]) -> bool:
-    """Whether a build was measured again after a newer one, or all came on one day: what differs
-    from one datum to the next is then a difference between builds, and no change in time.
+    """Test whether a build was measured again after a newer one, or all came on one day: what
+    differs from one datum to the next is then a difference between builds, not a change in time.
     """
     ranges: dict[int, list[date]] = defaultdict(list)
     for day in days:

@@ -1,4 +1,4 @@
-"""When a browser last showed the overview, kept in a cookie of its own: strangers look, too."""
+"""Time of a browser's last look at the overview, in a cookie of its own: strangers look, too."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -10,7 +10,7 @@ _KEPT_S = 90 * 24 * 3600
 
 
 def last_look(request: HttpRequest, now: datetime) -> datetime | None:
-    """When the look before this one ended; None for the first."""
+    """Read when the look before this one ended; None for the first."""
     before, latest = _moments(request)
     if latest is None or now - latest > _ONE_LOOK:
         return latest

@@ -1,4 +1,4 @@
-"""What a person should look at, in the order in which it matters."""
+"""Things that a person should look at, in the order in which they matter."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

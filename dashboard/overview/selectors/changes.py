@@ -1,4 +1,4 @@
-"""What changed since a person last looked: alerts, the weightiest first, and the chart of one."""
+"""Changes since a person last looked: alerts, the weightiest first, and the chart of one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ def listed_alerts(groups: Sequence[AlertGroup]) -> list[ListedAlert]:
 
 
 def drawn_change(listed: Sequence[ListedAlert]) -> DrawnChange | None:
-    """Of the first; None where it has no points. Three queries."""
+    """Draw the change of the first alert; None where it has no points. Three queries."""
     if not listed or listed[0].main is None:
         return None
     group, first = listed[0].group, listed[0].main

@@ -1,4 +1,4 @@
-"""How every family stands at one place and how far it moved in a month, from two rollups."""
+"""Standing of every family at one place, and its move in a month, from two rollups."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -157,7 +157,7 @@ def _rollups(place: SeriesLocation, config: str) -> list[tuple[Any, ...]]:
 
 
 def _passing(rows: list[FamilyRow]) -> tuple[int, int]:
-    """How many cases pass, and of how many."""
+    """Count the cases that pass, and all cases."""
     passing = cases = 0
     for row in rows:
         passed = row.figures[0]  # `passed` is the first metric of SUMMARY

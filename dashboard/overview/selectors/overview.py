@@ -1,4 +1,4 @@
-"""What the overview shows next to the families: what moved, what fails, open alerts, workers."""
+"""Data of the overview next to the families: what moved, what fails, open alerts, workers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -83,7 +83,7 @@ class Notable:
 
 
 def notable(place: SeriesLocation, builds: Sequence[TrackBuild]) -> Notable:
-    """What moved and what fails at the place, of which `builds` are `newest_first`. One query."""
+    """Read what moved and what fails at the place; `builds` are its `newest_first`. One query."""
     with connection.cursor() as cursor:
         cursor.execute(
             _NOTABLE,
@@ -103,7 +103,7 @@ def notable(place: SeriesLocation, builds: Sequence[TrackBuild]) -> Notable:
 
 
 def movers(cases: Sequence[CaseRollup]) -> list[Mover]:
-    """What changed since the build before: first what grew, the largest change first.
+    """List what changed since the build before: first what grew, the largest change first.
 
     It is a mean of few processes against one: a place to look, and nothing that is shown to differ.
     """

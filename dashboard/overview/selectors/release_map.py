@@ -91,7 +91,7 @@ def release_map(
 def _compared(
     fingerprint: str, source: SideSource, builds: tuple[int, ...]
 ) -> tuple[list[Side], Compare]:
-    """What each build measured, and their comparisons, each made once.
+    """Read what each build measured, and return a function that makes each comparison once.
 
     fingerprint: of the data, as a part of the cache's key alone.
     """

@@ -1,4 +1,4 @@
-"""How the overview shows a figure of a family: its value, and a small drawing of its month."""
+"""Figures of a family on the overview: the value, and a small drawing of its month."""
 
 import math
 
@@ -90,7 +90,7 @@ def _mark(mark: Mark) -> SafeString:
 
 @register.simple_tag
 def map_cell(cell: MapCell | str | None, machine: str) -> SafeString | str:
-    """What a build changed, as colour, number or interval; a link to the comparison."""
+    """Draw what a build changed, as colour, number or interval, linked to the comparison."""
     if cell is None:
         return mark_safe('<span class="visually-hidden">not measured</span>')
     if not isinstance(cell, MapCell):
@@ -118,7 +118,7 @@ def map_cell(cell: MapCell | str | None, machine: str) -> SafeString | str:
 
 
 def _interval(cell: MapCell) -> SafeString:
-    """Where the change lies: between its ends, from one end of the axis to the other without."""
+    """Draw where the change lies: between its ends, or along the whole axis where it has none."""
     low, high, is_known = -1.0, 1.0, False
     if cell.change and cell.change.has_interval:
         is_known = True
@@ -134,7 +134,7 @@ def _interval(cell: MapCell) -> SafeString:
 
 @register.simple_tag
 def map_shares(column: MapColumn) -> SafeString:
-    """How many models a build made worse, better or neither, as one bar."""
+    """Draw how many models a build made worse, better or neither, as one bar."""
     width = 100 / max(1, sum(count for _, count in column.counts))
     bars, x = [], 0.0
     for verdict, count in column.counts:

@@ -1,4 +1,4 @@
-"""How warm a cell of a matrix is, from −4 (worse) to 4 (better). Pure."""
+"""Warmth of a cell of a matrix, from −4 (worse) to 4 (better). Pure."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -13,7 +13,7 @@ _CHANGE_STEPS = (1, 2.5, 5, 10)
 
 
 def speedup_heat(speedup: float | None) -> int:
-    """How far from 1 a speedup is, in steps that are symmetric by ratio; 0 where there is none."""
+    """Rate how far a speedup is from 1, in steps symmetric by ratio; 0 where there is none."""
     if not speedup or speedup <= 0:
         return 0
     if speedup >= 1:
@@ -22,7 +22,7 @@ def speedup_heat(speedup: float | None) -> int:
 
 
 def change_heat(metric: Metric, old: float, new: float) -> int:
-    """How far ``new`` is from ``old`` in steps of the metric; negative where it is worse."""
+    """Rate how far ``new`` is from ``old`` in steps of the metric; negative where it is worse."""
     if is_count(metric) or old <= 0 or new <= 0:
         steps = _steps_reached(abs(new - old), _CHANGE_STEPS)
     else:

@@ -63,7 +63,7 @@ def release_figure(lines: Sequence[ReleaseLine], metric: Metric, builds: Sequenc
 
 
 def _bounds(lines: Sequence[ReleaseLine]) -> Bounds:
-    """Where whiskers end at the latest: a much wider one would flatten the chart."""
+    """Find where whiskers end at the latest: a much wider one would flatten the chart."""
     points = [point for line in lines for point in line.measured]
     values = np.array([point.value for point in points])
     low = np.array([point.low for point in points])

@@ -1,4 +1,4 @@
-"""What each config measured of one benchmark, release by release: as lines, and as rows. Pure."""
+"""Measurements of each config of one benchmark, release by release: as lines, and as rows. Pure."""
 
 import re
 from collections import Counter
@@ -13,7 +13,7 @@ _FINGERPRINT = re.compile(r"-[0-9a-f]{8}$")
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What one build measured of one config. status: how it failed, where it brought no number.
+    """Measurement of one config on one build. status: how it failed, where it brought no number.
     version: of the benchmark; no line leads from one to another.
     """
 

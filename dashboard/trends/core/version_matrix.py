@@ -47,7 +47,7 @@ def version_rows(
 
 
 def _column(side: Side, table: Table | None, metric: Metric) -> dict[Key, VersionCell]:
-    """Of each case of the build its change, else its value, else how the build itself failed."""
+    """Fill the build's cells: a case's change, else its value, else how the build itself failed."""
     changes, reasons = {}, {}
     if table:
         changes = {row.case.key: row for row in table.rows}
@@ -102,7 +102,7 @@ def changed_first(
 
 
 def _with_failures(about: list[str], failures: str) -> str:
-    """What hover adds, and how other jobs of the same case ended on this build."""
+    """Join the hover text, and how other jobs of the same case ended on this build."""
     if failures:
         about = [*about, f"other jobs ended in {failures}"]
     return "; ".join(about)

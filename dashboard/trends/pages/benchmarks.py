@@ -65,7 +65,7 @@ def show(request: HttpRequest) -> HttpResponse:
 
 
 def _form(request: HttpRequest, page: BenchmarksPage) -> dict[str, Any]:
-    """What the form offers, and whether the address sets what it folds away."""
+    """Collect what the form offers, and whether the address sets what it folds away."""
     filters = {name: (name, page.choices[name], page.chosen[name]) for name in FILTERS}
     return {
         "model_filter": filters.pop("model"),

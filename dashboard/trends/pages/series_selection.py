@@ -1,4 +1,4 @@
-"""What the address of a series page asks for: which series, of what time, and how drawn."""
+"""Selection in the address of a series page: which series, of what time, and how drawn."""
 
 from datetime import UTC, datetime
 

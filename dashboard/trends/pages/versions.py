@@ -73,7 +73,7 @@ def select(request: HttpRequest, measured: Sequence[MeasuredBuild]) -> VersionsS
 
 
 def _opening_machine(measured: Sequence[MeasuredBuild], track: str) -> str:
-    """Of those that measured two builds, where there are any. One query at most."""
+    """Choose among machines that measured two builds, where there are any. One query at most."""
     on_track = [build for build in measured if track in {"", build.track_key}] or measured
     builds = {(build.machine_key, build.build) for build in visible(on_track) or on_track}
     counts = Counter(machine for machine, _ in builds)

@@ -1,4 +1,4 @@
-"""What badges on other people's pages say."""
+"""Text of badges on other people's pages."""
 
 from dashboard.catalog.core.versions import short_label
 from dashboard.language.metrics import Metric

@@ -168,13 +168,13 @@ def _of_one_build(row: MatrixRow, query: MatrixQuery) -> list[MatrixCell]:
 
 
 def _is_tie(cell: MatrixCell, best: MatrixCell, metric: Metric) -> bool:
-    """Whether two intervals overlap, or two values differ by less than the metric's threshold."""
+    """Test whether intervals overlap, or values differ by less than the metric's threshold."""
     one, other = cell.case.newest[metric.key], best.case.newest[metric.key]
     return _overlap(one, other) or change_heat(metric, one.value or 0.0, other.value or 0.0) == 0
 
 
 def _overlap(one: Newest, other: Newest) -> bool:
-    """Whether two intervals overlap; False where one of them is not known."""
+    """Test whether two intervals overlap; False where one of them is not known."""
     if one.low is None or one.high is None or other.low is None or other.high is None:
         return False
     return one.low <= other.high and other.low <= one.high

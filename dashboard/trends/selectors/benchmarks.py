@@ -37,7 +37,7 @@ EXPORT_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class BenchmarksParameters:
-    """What the address asks for, as it stands there.
+    """Parameters in the address, as they stand there.
 
     What does not exist is ignored: an old link shows more, not an error.
     """
@@ -52,7 +52,7 @@ class BenchmarksParameters:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarksPage:
-    """What the page shows.
+    """Contents of the page.
 
     builds, metrics: what was measured at the place.
     build: empty for the newest build, and older ones for the cases that it did not measure.

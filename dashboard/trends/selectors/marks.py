@@ -1,4 +1,4 @@
-"""What people and the detector have said about the series of a page, and its marks on the chart.
+"""Statements of people and the detector on the series of a page, and its marks on the chart.
 
 These are alerts, invalid points, remarks and mutes; and where the file of an own model changed.
 """
@@ -94,7 +94,7 @@ class Mute:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """Where an own model's file changed."""
+    """Change to the file of an own model."""
 
     at: datetime
     number: str
@@ -103,7 +103,7 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class Noisier:
-    """When the spread of a series grew, its level being the same, and by how many percent."""
+    """Growth of a series' spread while its level stayed the same: when, and by how many percent."""
 
     at: datetime
     percent: float

@@ -90,7 +90,7 @@ def make_matrix(cases: Sequence[CaseRollup], query: MatrixQuery) -> Matrix:
 
 
 def _fits_status(cases: Iterable[CaseRollup], status: str) -> bool:
-    """Whether one of the cases has the status; "failed" is any but pass, empty is any."""
+    """Test whether one of the cases has the status; "failed" is any but pass, empty is any."""
     if not status:
         return True
     if status == "failed":

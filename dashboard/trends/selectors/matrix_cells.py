@@ -1,4 +1,4 @@
-"""What one cell of the matrix says: a case's value, its change against a base, or its failure."""
+"""Content of a cell of the matrix: a case's value, its change against a base, or its failure."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ _CONTROL = METRICS["eager_latency_ms"]
 
 @dataclass(frozen=True, slots=True)
 class MatrixQuery:
-    """What the matrix shows.
+    """Selection that the matrix shows.
 
     base: the cases of the base build by (benchmark, config); None without a base.
     order: a key of ORDERS, or a config, best first; with "-" before it worst first.
@@ -77,12 +77,12 @@ class MatrixCell(NamedTuple):
 
     @property
     def is_quiet(self) -> bool:
-        """Whether it says why there is no value."""
+        """True if it says why there is no value."""
         return self.text.startswith("–")
 
 
 def make_cell(case: CaseRollup, query: MatrixQuery) -> MatrixCell:
-    """What the matrix says about one case; of an older build without colour, and with its name."""
+    """Make the cell of one case; that of an older build has no colour, but the build's name."""
     shown = case.latest if case.failed else case.newest.get(query.metric.key, case.latest)
     return _named(_cell(case, query), shown, query)
 
@@ -116,7 +116,7 @@ def _cell(case: CaseRollup, query: MatrixQuery) -> MatrixCell:
 
 
 def _about(newest: Newest | None, *parts: str) -> str:
-    """What a cell's title says of its datum, and last of which build it is."""
+    """Join what a cell's title says of its datum, and last the build that it is of."""
     build = f"PyTorch {newest.build}" if newest and newest.build else ""
     return "; ".join(filter(None, (*parts, build)))
 
@@ -200,7 +200,7 @@ def _why_no_base(case: CaseRollup, query: MatrixQuery) -> str:
 
 
 def _improvement(metric: Metric, before: float, value: float) -> float:
-    """How much better a value became, by ratio where both are positive; negative where worse."""
+    """Measure how much a value improved, by ratio where both are positive; negative where worse."""
     size = abs(value - before)
     if value > 0 and before > 0:
         size = abs(math.log(value / before))

@@ -17,7 +17,7 @@ from dashboard.ui.charts import TREND_PURPOSES, ChartLine
 
 @dataclass(frozen=True, slots=True)
 class OldestToNewest:
-    """What changed between two builds, by config; only where its interval is known."""
+    """Changes between two builds, by config; only those whose interval is known."""
 
     oldest: str
     newest: str

@@ -73,7 +73,7 @@ def _samples(lines: list[ChartLine], metric: str) -> list[dict[str, Any]]:
 
 
 def control_figure(selection: SeriesSelection) -> Figure:
-    """What should stay where it is: each config's eager control, and the cases on pinned tracks."""
+    """Draw what should stay constant: each config's eager control, and cases on pinned tracks."""
     lines = controls.lines(selection.series, selection.within)
     relative = [series_scales.relative(line) for line in lines]
     figure = clipped_figure(relative, series_scales.relative_metric(selection.metric))

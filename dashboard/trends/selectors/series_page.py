@@ -63,8 +63,8 @@ class MetricAnswers:
 
 
 def series_page(selection: SeriesSelection, *, more_rows: bool) -> dict[str, Any]:
-    """What the page shows of the selection, by the names of its template. At most nine queries,
-    and five more for each metric whose builds were measured in turn.
+    """Collect what the page shows of the selection, by the names of its template. At most nine
+    queries, and five more for each metric whose builds were measured in turn.
 
     is_in_turn: whether its points in time are no trend.
     """
@@ -102,8 +102,8 @@ def series_page(selection: SeriesSelection, *, more_rows: bool) -> dict[str, Any
 
 
 def default_axis(selection: SeriesSelection) -> str:
-    """What the page draws by where its address names no axis: "release", or empty: time. At most
-    two queries for each metric, and five more where its builds were measured in turn.
+    """Choose the axis for an address that names none: "release", or empty: time. At most two
+    queries for each metric, and five more where its builds were measured in turn.
     """
     return _default_axis(any(_answers(part).in_turn for part in selection.parts))
 
@@ -143,7 +143,7 @@ def _answers(selection: SeriesSelection) -> MetricAnswers:
 
 
 def why_not_judged(selection: SeriesSelection, marks: Marks) -> str:
-    """Why no change was looked for in what is shown; empty where detection judges it."""
+    """Explain why no change was looked for in what is shown; empty where detection judges it."""
     if marks.can_show:
         return ""
     if not selection.metric.alerts:
@@ -163,7 +163,7 @@ def newest_points(lines: Sequence[ChartLine], most: int) -> list[Point]:
 
 
 def _numbers(points: Sequence[Point], lines: Sequence[ChartLine]) -> list[Number]:
-    """What the job of each point measured in the metric of ``lines``."""
+    """Look up what the job of each point measured in the metric of ``lines``."""
     by_line: dict[str, Mapping[str, Number]] = {}
     for line in lines:
         numbers = zip(line.value.tolist(), line.low.tolist(), line.high.tolist(), strict=True)

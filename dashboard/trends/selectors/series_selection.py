@@ -1,4 +1,4 @@
-"""Which series of one benchmark are shown, of what stretch of time, and how they are drawn."""
+"""Selection of one benchmark's series, their stretch of time, and how they are drawn."""
 
 from dataclasses import dataclass, replace
 
@@ -14,7 +14,7 @@ _DEFAULT_METRIC = "latency_ms"
 
 @dataclass(frozen=True, slots=True)
 class SeriesSelection:
-    """Which series, and when.
+    """Selected series, and their time.
 
     places: where the benchmark was measured. recorded: all its series at the place.
     second: the metric below the first one, if there is one.
@@ -55,7 +55,7 @@ class SeriesSelection:
 
 @dataclass(frozen=True, slots=True)
 class ChartOptions:
-    """How they are drawn.
+    """Options for drawing them.
 
     axis: "release", or empty: time. scale: of SCALES. apart: a chart for each config.
     has_legend: not where the chart above has it.

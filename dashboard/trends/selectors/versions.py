@@ -41,7 +41,7 @@ EXPORT_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class VersionsSelection:
-    """Which builds of one machine, and what of them.
+    """Selected builds of one machine, and what is shown of them.
 
     builds: shown, oldest first; variants only where asked for. total: how many builds the machine
         measured, of which `variants` are builds with other settings.
@@ -68,7 +68,7 @@ class VersionsSelection:
         return {build.build: build.label for build in self.builds}
 
     def read_sides(self, benchmark: int | None = None) -> Mapping[int, Side]:
-        """What each build measured, of one benchmark or of all. Four queries."""
+        """Read what each build measured, of one benchmark or of all. Four queries."""
         source = SideSource(self.machine.machine, benchmark=benchmark)
         return by_build(source, self.labels, [self.metric.key])
 
@@ -83,8 +83,8 @@ class VersionComparison:
 
 
 def versions_page(selection: VersionsSelection, *, all_rows: bool) -> dict[str, Any]:
-    """What the page shows, by the names of its template. One query where the comparison is kept,
-    else five.
+    """Collect what the page shows, by the names of its template. One query where the comparison is
+    kept, else five.
 
     columns: builds with their short names. benchmark: of the chart. table: the chart's numbers;
     slots: its colours.
@@ -179,7 +179,7 @@ def _most_changed(comparison: VersionComparison) -> str:
 
 
 def _case_counts(sides: Mapping[int, Side]) -> Counter[str]:
-    """How many cases each benchmark has, over all builds."""
+    """Count the cases of each benchmark, over all builds."""
     counts: Counter[str] = Counter()
     for side in sides.values():
         counts.update(key.benchmark for key in side)

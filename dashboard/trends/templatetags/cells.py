@@ -157,7 +157,7 @@ def _best(line: BenchmarkLine, address: str) -> str:
 
 
 def _rest(line: BenchmarkLine, address: str, toggle: str) -> str:
-    """What failed, and the link that shows the other configs, or hides them again."""
+    """Render what failed, and the link that shows the other configs, or hides them again."""
     failed = "".join(_named(cell, address) for cell in line.failed)
     if not line.others:
         return failed
