@@ -48,7 +48,7 @@ class Agent:
         return tools
 
     def talk(self, script: Callable[[ClientSession], Any]) -> Any:
-        """What the script returns of a session that has begun."""
+        """Run the script on a session that has begun; return its result."""
 
         async def run() -> Any:
             async with (

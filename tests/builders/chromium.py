@@ -95,7 +95,7 @@ def errors_of(context: BrowserContext) -> list[str]:
 
 
 def phone_problems(page: Page, addresses: Iterable[str]) -> list[str]:
-    """What is wrong with pages on a phone: their width, and the content security policy."""
+    """List what is wrong with pages on a phone: their width, and the content security policy."""
     problems = []
     page.add_init_script(_WATCH_POLICY)
     page.set_viewport_size(PHONE)
@@ -110,8 +110,8 @@ def phone_problems(page: Page, addresses: Iterable[str]) -> list[str]:
 
 
 def accessibility_violations(page: Page, address: str = "") -> str:
-    """What axe finds on the page in either theme, as text; empty when it finds nothing. No address:
-    as it is.
+    """Report what axe finds on the page in either theme, as text; empty when it finds nothing. No
+    address: the page as it is.
 
     The page is loaded once. In the dark theme only the colours are others.
     """

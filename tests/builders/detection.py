@@ -45,7 +45,7 @@ def series(step: float, at: int, length: int) -> list[Point]:
 
 
 def verdicts(given: Sequence[Point], settings: Settings | None = None) -> list[Verdict]:
-    """What the detector says of each point."""
+    """Return the detector's verdict on each point."""
     detector = OnlineDetector(settings or Settings())
     return [detector.update(point) for point in given]
 

@@ -1,4 +1,4 @@
-"""What the files under docker/ declare: images and their commands, services, variables."""
+"""Declarations in the files under docker/: images and their commands, services, variables."""
 
 import json
 import re

@@ -64,7 +64,7 @@ def _assert_trains(workload: Workload, result: Any, batch: Inputs) -> None:
 
 
 def _problems(benchmarks: Iterable[Benchmark], step: Callable[[Benchmark], None]) -> dict[str, str]:
-    """What went wrong by benchmark; empty text where nothing did."""
+    """Collect what went wrong, by benchmark; empty text where nothing did."""
     problems = {}
     for benchmark in benchmarks:
         problem = ""

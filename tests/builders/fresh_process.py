@@ -7,7 +7,7 @@ from typing import Any
 
 
 def in_fresh_process(code: str) -> Any:
-    """What ``code`` prints, as JSON: dynamo's counters belong to the whole process."""
+    """Run ``code`` and parse the JSON it prints: dynamo's counters belong to the whole process."""
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

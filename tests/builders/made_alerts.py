@@ -76,7 +76,7 @@ class Change:
     points: tuple[Point, ...]
 
     def moment(self, index: int) -> datetime:
-        """When that datum of the line was measured."""
+        """Return when that datum of the line was measured."""
         return datetime.fromtimestamp(self.line.at_ms[index] / 1000, UTC)
 
     @property

@@ -84,7 +84,7 @@ class Night(NamedTuple):
 
 
 class MadeCase(NamedTuple):
-    """What one case measured. status: a word a night. value, low, high: by metric, NaN for none."""
+    """Data of one case. status: a word a night. value, low, high: by metric, NaN for none."""
 
     status: list[str]
     value: dict[str, Floats]

@@ -67,7 +67,7 @@ def history_with_alerts() -> None:
 
 
 def alerts() -> None:
-    """What the detector finds in the history, in every state of triage."""
+    """Write the alerts that the detector finds in the history, in every state of triage."""
     write_alerts()
 
 

@@ -1,4 +1,4 @@
-"""What waits in the broker for benchmark workers."""
+"""Messages that wait in the broker for benchmark workers."""
 
 from collections.abc import Iterator
 from typing import Any

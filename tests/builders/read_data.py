@@ -1,4 +1,4 @@
-"""What selectors return for charts and tables, made without a database."""
+"""Results of selectors for charts and tables, made without a database."""
 
 from collections.abc import Mapping
 from typing import Any

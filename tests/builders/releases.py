@@ -24,7 +24,7 @@ SPREAD = 0.003  # between processes, as seen on one H100
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """How one model differs in the new release, as factors.
+    """Differences of one model in the new release, as factors.
 
     They are factors of eager latency, of the compiled step alone, of the cold start, and of memory.
     """

@@ -206,7 +206,7 @@ def environment(fingerprint: str = "0123456789abcdef") -> dict[str, Any]:
 def delivery(
     job: Job, result: Mapping[str, Any] | None = None, status: str = "pass", **outcome: Any
 ) -> bytes:
-    """What a worker posts at a job's end, compressed."""
+    """Pack what a worker posts at a job's end, compressed."""
     defaults = {
         "status": status,
         "message": "",

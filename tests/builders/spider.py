@@ -73,7 +73,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What an address answered. error: of a page that failed."""
+    """Answer from an address. error: of a page that failed."""
 
     link: Link
     status: int

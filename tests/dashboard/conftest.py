@@ -1,4 +1,4 @@
-"""Who opens the pages, and where mail goes."""
+"""People who open the pages, and where mail goes."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ class BareMachine:
         report(f"stopped after {time.monotonic() - began:.1f} s, nothing left")
 
     def holds(self, process: Path) -> bool:
-        """Whether a process, by its folder in /proc, lives in this system."""
+        """Test whether a process, by its folder in /proc, lives in this system."""
         try:
             return (process / "root").readlink() == self.root
         except OSError:

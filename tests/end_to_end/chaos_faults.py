@@ -148,7 +148,7 @@ def matches(process: psutil.Process, victim: str) -> bool:
 
 
 def is_victim(process: psutil.Process, victim: str) -> bool:
-    """Whether it is the first process of its kind; of a job process, the one below."""
+    """Test whether it is the first process of its kind; of a job process, the one below."""
     parent = process.parent()
     is_child = parent is not None and VICTIMS[victim] in " ".join(parent.cmdline())
     return is_child == (victim == "job process")

@@ -1,4 +1,4 @@
-"""What the chaos test does on the running system: request jobs, wait, count what is there."""
+"""Actions of the chaos test on the running system: request jobs, wait, count what is there."""
 
 import time
 import urllib.error
@@ -187,7 +187,7 @@ def losses(jobs: "QuerySet[Job]") -> dict[str, int]:
 
 
 def doubles(mails: Mailbox, hooks: Receiver) -> dict[str, int]:
-    """What exists twice; of a webhook, what was called more often than it was tried."""
+    """Count what exists twice; of a webhook, what was called more often than it was tried."""
     calls = webhook_calls(hooks)
     tries = Delivery.objects.filter(channel__url=hooks.url).values_list("pk", "attempts")
     sent = Delivery.objects.exclude(state="waiting")
@@ -206,7 +206,7 @@ def doubles(mails: Mailbox, hooks: Receiver) -> dict[str, int]:
 
 
 def webhook_calls(hooks: Receiver) -> "Counter[str]":
-    """How often each delivery arrived, by its id: a receiver drops what it has seen."""
+    """Count how often each delivery arrived, by its id: a receiver drops what it has seen."""
     return Counter(headers["X-Compilewatch-Delivery"] for headers, _ in hooks.requests)
 
 

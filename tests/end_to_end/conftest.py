@@ -36,7 +36,7 @@ def browser() -> Iterator[Browser]:
 
 
 def wait_for_requests() -> None:
-    """What a page had asked for before it was closed would lock tables that are emptied next."""
+    """Wait for requests of pages that were closed: they would lock tables that are emptied next."""
     busy = """
         SELECT count(*) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'

@@ -1,4 +1,4 @@
-"""What the drill changes for real, where it shows, and whose fault that is."""
+"""Changes that the drill really makes, where they show, and whose fault they are."""
 
 import os
 from dataclasses import dataclass, field
@@ -55,7 +55,7 @@ class Injection:
     silent: tuple[str, ...] = ()
 
     def cases(self, left: int) -> list[Case]:
-        """What is measured for it when so many rounds are left before the first injection."""
+        """List the cases measured for it with so many rounds left before the first injection."""
         cases: list[Case] = []
         if left <= self.history:
             cases.append(self.case)
@@ -64,7 +64,7 @@ class Injection:
         return cases
 
     def is_what(self, finding: "Finding") -> bool:
-        """Whether the site found this, all of this, and nothing besides."""
+        """Test whether the site found this, all of this, and nothing else."""
         if finding.cause != self.cause or finding.state != "confirmed" or finding.others:
             return False
         if finding.effects.keys() & set(self.silent):

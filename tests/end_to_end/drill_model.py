@@ -29,7 +29,7 @@ class NeedlessPass(CustomGraphPass):
             does_nothing()
 
     def uuid(self) -> str:
-        """Of the compiler's caches: the pass leaves every graph as it is, whatever it does."""
+        """Return one key of the compiler's caches: the pass leaves graphs as they are, always."""
         return "compilewatch-drill"
 
 

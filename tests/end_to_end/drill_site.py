@@ -1,4 +1,4 @@
-"""What the drill does on the running system: measure, change the build, see alerts."""
+"""Actions of the drill on the running system: measure, change the build, see alerts."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -41,7 +41,7 @@ SETTLED = (AlertState.SUSPECTED, AlertState.CONFIRMING)
 
 @dataclass(frozen=True)
 class Finding:
-    """What the site found of an injection.
+    """Finding of the site on an injection.
 
     points: rounds until the first alert; 0 where none came.
     effects: by metric, in percent; None where it has no percent.
@@ -76,7 +76,7 @@ class DrillSite:
 
     @property
     def rounds(self) -> int:
-        """How often the track was measured."""
+        """Number of times that the track was measured."""
         return Run.objects.filter(purpose=Purpose.SCHEDULED).values("label").distinct().count()
 
     def notify(self, *urls: str) -> None:
@@ -142,7 +142,7 @@ class DrillSite:
         return list(groups.exclude(kind=Kind.SILENCE).order_by("pk"))
 
     def finding(self, group: AlertGroup, since: datetime, points: int) -> Finding:
-        """What became of the group, once it was measured again and its messages were sent."""
+        """Return what became of the group, once it is measured again and its messages are sent."""
         first = self.opened_since(since)[0]
         wait_for(lambda: AlertGroup.objects.get(pk=group.pk).state not in SETTLED)
         group.refresh_from_db()

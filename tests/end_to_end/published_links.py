@@ -1,4 +1,4 @@
-"""Whether every link of a static copy leads somewhere: tests/end_to_end/published_links.py FOLDER.
+"""Find links of a static copy that lead nowhere: tests/end_to_end/published_links.py FOLDER.
 
 Reads what `manage.py publish` wrote as a browser would: from the first page on every page, style
 sheet, script and figure; and looks for the place in a page that a link

@@ -52,7 +52,7 @@ def benchmark() -> Any:
 
 
 def times() -> list[datetime]:
-    """When the cases of the benchmark were measured in eager, in time order."""
+    """List when the cases of the benchmark were measured in eager, in time order."""
     data = Datum.objects.filter(
         series__benchmark=benchmark(), series__config__name="eager", series__metric="latency_ms"
     )

@@ -1,4 +1,4 @@
-"""What the drill injects, and what it takes for found."""
+"""Injections of the drill, and what it takes for found."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,7 +15,7 @@ FOUND = Finding(cause="compiler", state="confirmed", effects={"compile_calls": 5
 
 
 def refusal(variant: dict[str, Any]) -> str:
-    """Why the site does not measure it; empty where it does."""
+    """Return why the site does not measure it; empty where it does."""
     try:
         check_variant(variant)
     except PlanError as error:

@@ -1,4 +1,4 @@
-"""What a page shows when a choice has no data, and when its request fails."""
+"""Display of a page when a choice has no data, and when its request fails."""
 
 import numpy as np
 import orjson

@@ -49,7 +49,7 @@ def window() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def complaints() -> list[str]:
-    """What the browser complained about on the way."""
+    """Complaints of the browser on the way."""
     return []
 
 
@@ -66,7 +66,7 @@ def tab(window: Browser, site: LocalSite, complaints: list[str]) -> Page:
 
 
 def points(tab: Page, benchmark: str, config: str) -> int:
-    """How many passing points of this config the site has, by the series page's export: it costs no
+    """Count the passing points of this config on the site, by the series page's export: it costs no
     rendering.
     """
     exported = tab.request.get(f"/series/{benchmark}/export.json").json()["data"]

@@ -1,4 +1,4 @@
-"""What would overlap or vanish on a phone: dates of a chart, the columns of a table."""
+"""Things that would overlap or vanish on a phone: dates of a chart, the columns of a table."""
 
 import pytest
 from playwright.sync_api import BrowserContext, Page

@@ -65,8 +65,8 @@ def trend(page: Page, query: str = "?config=eager") -> Page:
 
 
 def on_page(plot: Locator, index: int) -> tuple[float, float]:
-    """Where the point ``index`` of the first line lies on the page, those left out that failed:
-    they have no value.
+    """Locate the point ``index`` of the first line on the page, without those that failed: they
+    have no value.
     """
     at = plot.evaluate(
         """(plot, index) => {

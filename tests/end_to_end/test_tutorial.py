@@ -62,7 +62,7 @@ def test_the_tutorial_ends_with_a_confirmed_alert(site: LocalSite, folder: Path)
 
 
 def said(folder: Path, command: str, names: dict[str, str] | None = None) -> str:
-    """What a command of the page prints, with the names filled in that the page leaves open."""
+    """Run a command of the page, with the names it leaves open filled in; return its output."""
     for name, value in (names or {}).items():
         command = command.replace(name, value)
     inherited = {name: value for name, value in os.environ.items() if name not in OURS}
@@ -84,7 +84,7 @@ def passed(site: LocalSite) -> list[str]:
 
 
 def confirmed(site: LocalSite) -> list[dict[str, Any]]:
-    """What the inbox shows as confirmed."""
+    """List the alerts that the inbox shows as confirmed."""
     answer = httpx.get(f"{site.url}/api/v1/alerts", params={"state": "confirmed"})
     found: list[dict[str, Any]] = answer.json()["results"]
     return found

@@ -1,4 +1,4 @@
-"""Who the API lets in, and what every answer of it has in common."""
+"""Access to the API, and what all its answers have in common."""
 
 from typing import Any
 

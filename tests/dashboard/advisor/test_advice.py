@@ -1,4 +1,4 @@
-"""Which config for how many steps: by hand-made costs whose answer is known."""
+"""Choice of a config for a number of steps: by hand-made costs whose answer is known."""
 
 import math
 from itertools import pairwise
@@ -189,7 +189,7 @@ def test_start_that_was_measured_once_is_not_taken_as_exact() -> None:
 
 
 def test_what_slows_a_whole_process_favours_no_config() -> None:
-    """Of two alike configs one was measured in a process in which everything took twice as long."""
+    """Two configs are alike, but one was measured in a process where all took twice as long."""
     slow = {"latency_ms": measured(160), "eager_latency_ms": measured(200)}
     again = Option("again", 2, {**REGIONAL.levels, **slow})
     first, second = make_advice(REGIONAL, again).candidates[1:]

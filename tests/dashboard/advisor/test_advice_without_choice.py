@@ -1,4 +1,4 @@
-"""What the advisor says where little was measured to choose from, and of what eager is ahead."""
+"""Advice where little was measured to choose from, and on what eager is ahead of."""
 
 import numpy as np
 

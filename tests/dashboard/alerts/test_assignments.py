@@ -1,4 +1,4 @@
-"""Who has an alert: hand-overs in the history, owners of families."""
+"""Assignees of alerts: hand-overs in the history, owners of families."""
 
 from typing import Any
 

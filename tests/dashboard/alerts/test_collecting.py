@@ -35,7 +35,7 @@ def start_due() -> int:
 
 
 def seen(group: AlertGroup) -> CollectedEvidence:
-    """What the pages say, read afresh."""
+    """Read again what the pages say."""
     group = AlertGroup.objects.get(pk=group.pk)
     return collected_evidence.of_group(group, list(group.alerts.all()))
 

@@ -34,7 +34,7 @@ NOISE: dict[str, Draw] = {
 
 
 def verdicts(draw: Draw, percent: float, suspected: float, seed: int = 0) -> Counter[str]:
-    """How many of TRIES sequential tests end with each verdict; noise of 1% between processes."""
+    """Count by verdict how TRIES sequential tests end; noise of 1% between processes."""
     rng, counts = np.random.default_rng(seed), Counter[str]()
     for _ in range(TRIES):
         pairs = [(100.0, 100 * (1 + percent / 100) * exp(draw(rng) / 100)) for _ in range(MOST)]

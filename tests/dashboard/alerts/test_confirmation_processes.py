@@ -1,4 +1,4 @@
-"""What else the processes of a confirmation decide: the cause, and other alerts of their case."""
+"""Further decisions by a confirmation's processes: the cause, and other alerts of their case."""
 
 from typing import Any
 

@@ -67,7 +67,7 @@ def task(commits: list[str], metric: str = "latency_ms") -> BisectTask:
 def run_script(
     of: BisectTask, clone: Path, suite: Path, tmp_path: Path, build: str = "true"
 ) -> tuple[list[str], dict[str, str]]:
-    """What git is called with to run the script, and its environment."""
+    """Build the arguments with which git runs the script, and its environment."""
     path = tmp_path / "bisect.sh"
     path.write_text(script(of))
     environment = os.environ | {"SUITE": str(suite), "CLONE": str(clone), "BUILD": build}

@@ -1,4 +1,4 @@
-"""Which suspicions count, where they belong, and how a group is called."""
+"""Suspicions that count, where they belong, and how a group is called."""
 
 from dataclasses import replace
 

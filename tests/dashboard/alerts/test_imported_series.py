@@ -39,7 +39,7 @@ def a_year_ago() -> datetime:
 
 
 def notified() -> int:
-    """How many messages go to a channel whose rule selects every state."""
+    """Count the messages to a channel whose rule selects every state."""
     rule(channel(), states=AlertState.values)
     return deliveries.enqueue_deliveries(now=timezone.now())
 

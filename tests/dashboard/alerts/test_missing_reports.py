@@ -1,4 +1,4 @@
-"""What should have reported and did not raises one alert, which closes by itself."""
+"""Missing reports: what should have reported and did not raises one alert; it closes by itself."""
 
 from datetime import UTC, datetime, time, timedelta
 

@@ -1,4 +1,4 @@
-"""What the page of an alert says of the other changes of its series."""
+"""Other changes of a series, as the page of its alert states them."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager

@@ -32,7 +32,7 @@ FACTS = IssueFacts(
 
 
 def sent(url: str) -> dict[str, str]:
-    """What GitHub reads in the link, by name."""
+    """Parse what GitHub reads in the link, by name."""
     return {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
 
 

@@ -1,4 +1,4 @@
-"""What goes back to where it was ends its alert, and raises no new one."""
+"""Recovery: a series that goes back to where it was ends its alert, and raises no new one."""
 
 from datetime import timedelta
 

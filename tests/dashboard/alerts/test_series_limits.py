@@ -1,5 +1,5 @@
-"""What the site keeps of a series besides its changes: a wider spread, why it is not judged, and
-the device of each point.
+"""Facts that the site keeps of a series besides its changes: a wider spread, why it is not judged,
+and the device of each point.
 """
 
 from datetime import datetime, timedelta

@@ -1,5 +1,5 @@
-"""What people do with alerts in the browser: who may, what it does, and what is said when it cannot
-be done.
+"""Actions of people on alerts in the browser: who may, what they do, and what is said when they
+cannot be done.
 """
 
 import re

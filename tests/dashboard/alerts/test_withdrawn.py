@@ -1,4 +1,4 @@
-"""What is withdrawn of a group, as after points were excluded: it is named so, and not counted."""
+"""Withdrawn alerts of a group, as after points were excluded: named so, and not counted."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Which libraries go with which torch."""
+"""Libraries that go with each torch."""
 
 import pytest
 

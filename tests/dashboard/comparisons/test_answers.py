@@ -1,4 +1,4 @@
-"""What two sides come to: one answer, its sentences, and the change that stands for it."""
+"""Outcome of two sides: one answer, its sentences, and the change that stands for it."""
 
 from collections.abc import Mapping, Sequence
 

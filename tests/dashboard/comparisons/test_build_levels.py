@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 
 def levels() -> dict[str, tuple[int, float]]:
-    """How many processes measured eager's latency on each build, and their mean."""
+    """Count the processes that measured eager's latency on each build; with their mean."""
     eager = Config.objects.get(name="eager").pk
     rows = BuildLevel.objects.filter(metric="latency_ms", config_id=eager).select_related("build")
     return {row.build.label: (row.count, row.mean) for row in rows}

@@ -1,4 +1,4 @@
-"""Which kernels account for the changes of a comparison."""
+"""Kernels that account for the changes of a comparison."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager

@@ -196,7 +196,7 @@ def test_side_next_to_a_named_base_is_one_that_was_measured_in_turn_with_it(
 
 
 def _copy_to_track(build: str, key: str = "nightly", session: str | None = None) -> None:
-    """What a build has on the imports' track it has on another one, too."""
+    """Copy what a build has on the imports' track to another track."""
     track, _ = Track.objects.get_or_create(key=key)
     run = _run("h100", build, RunState.COMPLETED)
     Run.objects.filter(pk=run.pk).update(track=track)

@@ -41,7 +41,7 @@ def read(number: str) -> float:
 
 
 def agrees(sentence: str) -> bool:
-    """Whether the quotient of the levels is the percentage, as far as both are rounded."""
+    """Test whether the quotient of the levels is the percentage, as far as both are rounded."""
     shown = SHOWN.search(sentence)
     assert shown, sentence
     percent, ratio = read(shown["percent"]), read(shown["after"]) / read(shown["before"])

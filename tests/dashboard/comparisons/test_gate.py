@@ -41,13 +41,13 @@ def side(
 
 
 def latency(middle: float, processes: int = 6, spread: float = 1.0) -> list[float]:
-    """Of other processes where the middle is another one."""
+    """Make latencies around the middle; those of other processes where it is not 10."""
     noises = NOISE if middle == 10 else NOISE[::-1]
     return [middle * (1 + (noise - 1) * spread) for noise in noises[:processes]]
 
 
 def gate_of(new: Sequence[float], base: Sequence[float] = latency(10)) -> Gate:
-    """Of the latency alone."""
+    """Decide the gate on the latency alone."""
     return decide(side(latency_ms=base), side(latency_ms=new), ["latency_ms"])
 
 

@@ -1,4 +1,4 @@
-"""Which models the page of a comparison shows at once, and which it folds away."""
+"""Models that the page of a comparison shows at once, and those that it folds away."""
 
 import re
 

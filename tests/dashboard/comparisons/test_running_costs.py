@@ -1,4 +1,4 @@
-"""What a config costs: the spread of its starts."""
+"""Costs of a config: the spread of its starts."""
 
 import math
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ def start_of(sessions: Sequence[Sequence[float]]) -> Interval:
 
 
 def test_starts_of_two_sessions_that_differ_are_two_values() -> None:
-    """What a host and a day do is the same for all starts of a session."""
+    """Effects of a host and a day are the same for all starts of a session."""
     apart = start_of([EARLY, LATE])
     mixed = start_of([EARLY[:2] + LATE[:2], EARLY[2:] + LATE[2:]])
     assert apart.value == pytest.approx(mixed.value)

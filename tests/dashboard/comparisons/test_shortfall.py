@@ -1,4 +1,4 @@
-"""What more to measure until a comparison can answer."""
+"""Measurements still needed until a comparison can answer."""
 
 import pytest
 

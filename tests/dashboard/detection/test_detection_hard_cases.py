@@ -1,4 +1,4 @@
-"""What hides from a test of single points: the beginning, the way back, the spread, the habit."""
+"""Cases hidden from a test of single points: the beginning, the way back, the spread, the habit."""
 
 import numpy as np
 import pytest

@@ -23,7 +23,7 @@ def after(values: Floats) -> OnlineDetector:
 
 
 def states(detector: OnlineDetector, values: Floats) -> set[str]:
-    """What it says of more values."""
+    """Collect what it says of more values."""
     return {detector.update(point).state for point in points(values)}
 
 

@@ -1,4 +1,4 @@
-"""What `python -m dashboard.local` does before the supervisor starts."""
+"""Steps of `python -m dashboard.local` before the supervisor starts."""
 
 import os
 import subprocess

@@ -12,7 +12,7 @@ from tests.builders.servers import address
 
 
 def refusal(check: Callable[[str], None], url: str) -> str:
-    """Why the check refuses the server; empty where it accepts it."""
+    """Return why the check refuses the server; empty where it accepts it."""
     try:
         check(url)
     except ServerError as error:

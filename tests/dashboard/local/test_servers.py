@@ -251,7 +251,7 @@ def test_messages_survive_kill_9_of_the_broker(broker: EmbeddedBroker) -> None:
 
 
 def test_broker_acknowledges_what_is_on_disk_alone(broker: EmbeddedBroker) -> None:
-    """What kill -9 alone shows only while the disk is slow."""
+    """Check by settings what kill -9 alone shows only while the disk is slow."""
     with kombu.Connection(broker.start()) as connection:
         client = connection.default_channel.client
         assert client.config_get("appendfsync") == {"appendfsync": "always"}

@@ -1,4 +1,4 @@
-"""What docs/alerts.md says about the webhook, run as a reader would."""
+"""Instructions on the webhook in docs/alerts.md, run as a reader would."""
 
 import json
 import re

@@ -47,7 +47,7 @@ def send_all() -> None:
 
 
 def document(hook: Receiver) -> dict[str, Any]:
-    """Of the only message, which fits the schema."""
+    """Read the document of the only message, which fits the schema."""
     ((_, body),) = hook.requests
     posted: dict[str, Any] = json.loads(body)
     jsonschema.validate(posted, SCHEMA, format_checker=jsonschema.FormatChecker())

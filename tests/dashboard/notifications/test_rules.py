@@ -1,4 +1,4 @@
-"""Which events a rule selects, and when a digest is due."""
+"""Events that a rule selects, and when a digest is due."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, time

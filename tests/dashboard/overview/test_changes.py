@@ -1,4 +1,4 @@
-"""What the overview says first: what is new since the last look, its chart, the newest release."""
+"""Top of the overview: what is new since the last look, its chart, the newest release."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""What the overview says of open alerts, and of channels that are off."""
+"""Open alerts on the overview, and channels that are off."""
 
 from typing import Any
 

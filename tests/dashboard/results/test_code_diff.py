@@ -1,4 +1,4 @@
-"""How the generated code of two builds differs."""
+"""Differences in the generated code of two builds."""
 
 from typing import Any
 

@@ -60,7 +60,7 @@ def test_folder_without_anything_to_import_says_so(tmp_path: Path) -> None:
 
 @pytest.fixture
 def measured(tmp_path: Path) -> Path:
-    """What `benchmarks_suite batch` leaves of one job: result, job file and two artifacts."""
+    """Files that `benchmarks_suite batch` leaves of one job: result, job file and two artifacts."""
     folder = tmp_path / "out" / "001-mlp"
     (folder / "artifacts").mkdir(parents=True)
     (folder / "result.json").write_bytes(PASSED.read_bytes())

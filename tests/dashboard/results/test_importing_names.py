@@ -11,7 +11,7 @@ from tests.builders.foreign_files import FOLDER, documents, first_record, of, re
 
 # --- Names
 def pytest_file(*names: str, median: float = 0.001) -> str:
-    """Of pytest-benchmark, with tests of these names."""
+    """Make a file of pytest-benchmark, with tests of these names."""
     value = json.loads((FOLDER / "pytest_benchmark.json").read_text())
     [*_, test] = value["benchmarks"]
     stats = {**test["stats"], "median": median}

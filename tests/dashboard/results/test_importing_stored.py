@@ -1,4 +1,4 @@
-"""What an import of another tool's file leaves in the database and on the pages."""
+"""Effects of importing another tool's file on the database and on the pages."""
 
 import gzip
 import re

@@ -1,4 +1,4 @@
-"""Which kernels account for the difference of two profiles."""
+"""Kernels that account for the difference of two profiles."""
 
 import pytest
 from hypothesis import given

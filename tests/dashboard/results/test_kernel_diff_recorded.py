@@ -1,4 +1,4 @@
-"""Which kernels account for the differences that GPUs recorded."""
+"""Kernels that account for the differences that GPUs recorded."""
 
 import re
 from pathlib import Path
@@ -32,7 +32,7 @@ def training_of_gpt2(folders: list[Path], arm: str = "compiled") -> dict[str, li
 
 
 def assert_loss_is_one_kernel(change: KernelChange, ms: float) -> None:
-    """What the gradient of the loss was computed by: a kernel of its own, and one that sums it."""
+    """Assert that the loss's gradient was computed by a kernel of its own and one that sums it."""
     before, now = ([kernel.name[:31] for kernel in side] for side in (change.base, change.new))
     assert before == ["triton_red_fused__log_softmax__", "triton_poi_fused__log_softmax__"]
     assert now == ["triton_red_fused__log_softmax__"]

@@ -1,4 +1,4 @@
-"""What a kernel is called without its template arguments, and what it does, read from its name."""
+"""Names of kernels without template arguments, and what a kernel does, read from its name."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the difference of two profiles says, in a sentence and in rows."""
+"""Wording of the difference of two profiles, in a sentence and in rows."""
 
 from dashboard.results.core.kernel_diff import KernelDiff, kernel_diff
 from dashboard.results.core.kernel_profile import arm_profiles

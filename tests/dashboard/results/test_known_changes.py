@@ -1,4 +1,4 @@
-"""What of PyTorch's changes is recognized in recorded kernels and calls, and where it is said."""
+"""Changes of PyTorch recognized in recorded kernels and calls, and where they are stated."""
 
 from collections.abc import Iterator
 from itertools import chain, product
@@ -55,7 +55,7 @@ def diffs(processes: Processes, base: str, new: str) -> Iterator[KernelDiff]:
 
 
 def pages(processes: Processes, base: str, new: str) -> set[str]:
-    """Of the changes that any two of these processes show."""
+    """Collect the pages of the changes that any two of these processes show."""
     changes = chain.from_iterable(in_kernels(diff) for diff in diffs(processes, base, new))
     return {change.page for change in changes}
 

@@ -1,4 +1,4 @@
-"""What is kept for a time only: raw samples and artifacts go, results and data stay."""
+"""Retention: raw samples and artifacts go after a time, results and data stay."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""What others packed: limited in bytes, headers and depth, whatever they put into it."""
+"""Archives from others: limited in bytes, headers and depth, whatever is in them."""
 
 import io
 import lzma

@@ -1,4 +1,4 @@
-"""Where several workers share a machine, a case that is measured in turn stays on one of them."""
+"""Binding: where workers share a machine, a case that is measured in turn stays on one of them."""
 
 from collections import Counter, defaultdict
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What a claim says of a job's environment, and what workers report of theirs."""
+"""Environments: what a claim says of a job's, and what workers report of theirs."""
 
 from typing import Any
 

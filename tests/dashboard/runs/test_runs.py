@@ -1,4 +1,4 @@
-"""What somebody asks for becomes jobs, or a sentence that says what is wrong and what there is."""
+"""Requests become jobs, or a sentence that says what is wrong and what there is."""
 
 from typing import Any
 

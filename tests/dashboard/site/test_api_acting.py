@@ -1,5 +1,5 @@
-"""What the API does: runs, comparisons, bisections, results. Each needs its scope and the account's
-permission.
+"""Actions of the API: runs, comparisons, bisections, results. Each needs its scope and the
+account's permission.
 """
 
 import gzip

@@ -1,4 +1,4 @@
-"""What /api/v1/openapi.json says is enough to use the API: for a person, and for an agent."""
+"""Description in /api/v1/openapi.json: enough to use the API, for a person and for an agent."""
 
 import json
 import re
@@ -32,7 +32,7 @@ UNIT_IN_WORDS = re.compile(
 
 
 def is_number(field: dict[str, Any]) -> bool:
-    """Whether it is a number, perhaps null, or a list or a table of them."""
+    """Test whether it is a number, perhaps null, or a list or a table of them."""
     text = json.dumps({name: part for name, part in field.items() if name != "enum"})
     return '"number"' in text or '"integer"' in text
 

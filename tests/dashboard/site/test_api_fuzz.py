@@ -43,7 +43,7 @@ def one_connection(db: None) -> Iterator[None]:
 
 @pytest.fixture
 def headers(one_connection: None) -> list[dict[str, str]]:
-    """What identifies each sender; who may do everything is last, because that changes rows."""
+    """Headers of each sender; who may do everything is last, because that changes rows."""
     owner = User.objects.create_superuser("fuzz")
     expires_at = timezone.now() + timedelta(days=1)
     claimed = site.worker()

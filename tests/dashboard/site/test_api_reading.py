@@ -1,4 +1,4 @@
-"""What the API reads: catalog, series, data, jobs, samples, alerts."""
+"""Reads of the API: catalog, series, data, jobs, samples, alerts."""
 
 import math
 from datetime import timedelta

@@ -28,7 +28,7 @@ TABLES = [
 
 @pytest.fixture
 def files(tmp_path: Path, settings: Any) -> Path:
-    """Where artifacts lie, with one measured job's."""
+    """Folder of artifacts, with those of one measured job."""
     settings.MEDIA_ROOT = tmp_path / "files"
     worker = site.worker()
     job = site.running_job(worker)

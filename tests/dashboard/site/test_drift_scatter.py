@@ -1,4 +1,4 @@
-"""How far drift may be trusted to repeat, from results that GPUs left."""
+"""Repeatability of drift, from results that GPUs left."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ METRICS_OF_DRIFT = ("drift", "eager_drift", "drift_gradients", "eager_drift_grad
 
 
 def repeated(metric: str, documents: Iterable[Document]) -> list[Sequence[float]]:
-    """What the processes of one case and build measured, where there are several."""
+    """List what the processes of one case and build measured, where there are several."""
     things = values_of(metric, list(documents)).values()
     return [
         processes for releases in things for processes in releases.values() if len(processes) > 1

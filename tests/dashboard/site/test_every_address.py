@@ -27,7 +27,7 @@ ANONYMOUS = "anonymous"
 
 @pytest.fixture(scope="module")
 def superuser(django_db_setup: None, django_db_blocker: Any) -> Iterator[Client]:
-    """Who may open every page of the varied site; made once for this file."""
+    """Client that may open every page of the varied site; made once for this file."""
     with django_db_blocker.unblock(), transaction.atomic():
         varied_site()
         client = Client()

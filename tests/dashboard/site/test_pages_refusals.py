@@ -1,4 +1,4 @@
-"""What people see who are not signed in, who follow a dead link, or whom the site fails."""
+"""Pages for people who are not signed in, who follow a dead link, or whom the site fails."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What pages read, and what they make of it."""
+"""Data that pages read, and what they make of it."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

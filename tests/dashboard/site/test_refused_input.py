@@ -1,4 +1,4 @@
-"""What cannot be stored or read is refused where it enters: no request makes a server error."""
+"""Input that cannot be stored or read is refused on entry: no request makes a server error."""
 
 from datetime import UTC
 from urllib.parse import quote

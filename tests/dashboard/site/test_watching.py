@@ -1,4 +1,4 @@
-"""What Prometheus reads, what log lines carry, and the file that says that a program works."""
+"""Metrics for Prometheus, fields of log lines, and the file that says that a program works."""
 
 import logging
 import os

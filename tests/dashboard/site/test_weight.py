@@ -1,4 +1,4 @@
-"""What a first visit loads; static files as every site sends them: collected and compressed."""
+"""Weight of a first visit; static files as every site sends them: collected and compressed."""
 
 import importlib.util
 import re

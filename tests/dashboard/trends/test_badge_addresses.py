@@ -20,7 +20,7 @@ def measured() -> None:
 
 
 def words(client: Client, address: str) -> str:
-    """What a badge says to a screen reader."""
+    """Return what a badge says to a screen reader."""
     answer = client.get(address)
     assert answer.headers["Content-Type"].startswith("image/svg+xml")
     return ElementTree.fromstring(answer.content.decode()).attrib["aria-label"]

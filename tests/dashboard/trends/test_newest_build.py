@@ -47,7 +47,7 @@ class Measured(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What some place says of a case: of which build, and its number; None where it failed."""
+    """Answer of some place on a case: its build, and its number; None where it failed."""
 
     build: str
     value: float | None

@@ -24,7 +24,7 @@ BUILDS = [f"2.{minor}.0" for minor in range(10, 14)]
 
 
 def steps(traces: list[Any]) -> list[float]:
-    """How far each drawn stretch of the traces goes, as a ratio."""
+    """Compute how far each drawn stretch of the traces goes, as a ratio."""
     ratios = []
     for trace in traces:
         values = [np.nan if y is None else y for y in trace["y"]]

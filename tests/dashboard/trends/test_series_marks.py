@@ -1,4 +1,4 @@
-"""What was said about a series: on its chart, in its tables, and by anyone signed in."""
+"""Marks and remarks on a series: on its chart, in its tables, and by anyone signed in."""
 
 import json
 from datetime import timedelta
