@@ -61,7 +61,7 @@ NO_WIDENING = Widening()
 
 
 def spread_ratio(innovations: Floats) -> float:
-    """Return how many times as wide as the noise the innovations (points,), in scales, are.
+    """Return how much wider the innovations (points,), in scales, are than the noise.
 
     Around their own mean: on one side of 0 they are a step, or a drift.
     """

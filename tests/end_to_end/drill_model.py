@@ -29,7 +29,9 @@ class NeedlessPass(CustomGraphPass):
             does_nothing()
 
     def uuid(self) -> str:
-        """Return one key of the compiler's caches: the pass leaves graphs as they are, always."""
+        """Return a constant as the key of the compiler's caches: whatever the pass does, it leaves
+        every graph as it is.
+        """
         return "compilewatch-drill"
 
 
