@@ -11,6 +11,7 @@ from dashboard.comparisons.selectors.side_choice import (
     NotMeasuredError,
     RequestedSide,
     choose_sides,
+    other_differences_of,
 )
 from dashboard.comparisons.selectors.stored_reports import stored_report
 from dashboard.language.metrics import METRICS
@@ -23,6 +24,11 @@ class NewestRelease:
 
     choice: Choice
     report: UpgradeReport
+
+    @property
+    def differences(self) -> str:
+        """Differences between the builds besides torch's version, in words."""
+        return other_differences_of(self.choice)
 
     @property
     def query(self) -> str:
