@@ -131,22 +131,21 @@ def measure(job: jobs.Job, spec: Document) -> Document:
         findings |= sweep.walk(working_copy, arm, job.config.sweep, first_ms)
     else:
         findings |= _more_steps(job, stopwatch, arm, first_ms, len(working_copy.batches))
-    memory.reset()
-    stopwatch.time(arm, max(MEMORY_STEPS, len(working_copy.batches)))
-    findings |= _memory_of_steps(memory, suites_own_gb)
-    findings["compile"] = {
-        **facts(hints.texts),
-        **_facts_of(code),
-        "recompile_limits": limits.texts,
-        "cache": keys.document(),
-    }
+    steps = max(MEMORY_STEPS, len(working_copy.batches))
+    findings |= _memory_of_steps(memory, stopwatch, arm, steps, suites_own_gb)
+    missed = {"recompile_limits": limits.texts, "cache": keys.document()}
+    findings["compile"] = facts(hints.texts) | _facts_of(code) | missed
     if "code_out" in spec:
         code.save(Path(spec["code_out"]))
     return findings | _saved_artifacts(spec.get("artifacts_out"))
 
 
-def _memory_of_steps(memory: PeakMemory, suites_own_gb: float) -> Document:
-    """suites_own_gb: what the suite keeps beside the arm, which is not the arm's."""
+def _memory_of_steps(
+    memory: PeakMemory, stopwatch: Stopwatch, arm: Arm, steps: int, suites_own_gb: float
+) -> Document:
+    """Measure the peak of so many steps: step 6. suites_own_gb: of what stands beside the arm."""
+    memory.reset()
+    stopwatch.time(arm, steps)
     return {
         "peak_gb": memory.peak_gb() - suites_own_gb,
         "beside_peak_gb": memory.beside_peak_gb(),
@@ -191,7 +190,7 @@ def _first_step(job: jobs.Job, stopwatch: Stopwatch, arm: Arm) -> Document:
 def _more_steps(
     job: jobs.Job, stopwatch: Stopwatch, arm: Arm, first_ms: float, batches: int
 ) -> Document:
-    """Step 5."""
+    """Time more steps until they are steady: step 5."""
     steps_ms = [first_ms]
     deadline = time.perf_counter() + STEADY_S
     while len(steps_ms) < 2 * batches or (

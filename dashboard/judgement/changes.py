@@ -13,9 +13,8 @@ from dashboard.language.metrics import Metric
 Verdict = Literal["worse", "better", "same", "unclear"]
 SetVerdict = Literal["worse", "better", "same", "unclear", "mixed"]
 Grade = Literal["certain", "likely"]
-# pairs: measured in turn on one device. trend: a level in a series, until pairs confirm it.
-# none: the difference is shown, without a verdict
-Basis = Literal["pairs", "trend", "none"]
+# pairs: measured in turn on one device. none: the difference is shown, without a verdict
+Basis = Literal["pairs", "none"]
 DECIDED: frozenset[Verdict] = frozenset({"worse", "better"})
 
 # Of the threshold, before a change that is not 0 counts as one; as in alerts
@@ -114,15 +113,6 @@ def answer(changes: Iterable[Change], others: Sequence[Verdict] = ()) -> Answer:
         grade = "certain" if "certain" in grades else "likely"
     not_worse = [change.worst for change in judged if change.verdict != "worse"]
     return Answer(verdict, grade, dict(counts), max(not_worse, default=0.0))
-
-
-def of_trend(case: Hashable, metric: Metric, effect: float, low: float, high: float) -> Change:
-    """Change of a level in a series, by the detector, in logs: likely at most, as no pairs of
-    processes show it.
-    """
-    verdict = verdict_of(metric, effect, low, high, threshold_of(metric))
-    grade: Grade | None = "likely" if verdict in ("worse", "better") else None
-    return Change(case, metric, effect, low, high, 0, verdict, grade, basis="trend")
 
 
 def threshold_of(metric: Metric, level: float = math.inf) -> float:

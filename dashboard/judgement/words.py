@@ -40,7 +40,7 @@ def evidence(change: Change) -> str:
     if change.basis == "pairs":
         basis = plural(change.pairs, "pair") if change.pairs else ""
     else:
-        basis = "by its trend" if change.basis == "trend" else "not measured in turn"
+        basis = "not measured in turn"
     return ", ".join(filter(None, (ends, basis)))
 
 

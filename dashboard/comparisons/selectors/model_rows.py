@@ -133,8 +133,8 @@ def more_runs(rows: Iterable[ModelRow]) -> MoreRuns | None:
     if not needs:
         return None
     cases = [case for need in needs for case in need.shortfall.cases]
-    known = [need.seconds for need in needs if need.seconds is not None]
-    seconds = sum(known) if len(known) == len(needs) else None
+    durations = [need.seconds for need in needs if need.seconds is not None]
+    seconds = sum(durations) if len(durations) == len(needs) else None
     query = _query(cases, max(need.shortfall.pairs for need in needs))
     return MoreRuns(len(needs), seconds, query if len(query) <= _LONGEST_QUERY else "")
 

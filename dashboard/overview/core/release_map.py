@@ -75,7 +75,7 @@ class MapCell:
 
     @property
     def marks(self) -> list[tuple[str, Verdict, str]]:
-        """Besides the step: (what, worse or better, since which build), each once."""
+        """(what, worse or better, since which build) of what changed besides the step."""
         marks: dict[tuple[str, Verdict], str] = dict.fromkeys(_marks(self.group), self.base)
         if self.since_first:
             for mark in _marks(self.since_first):
@@ -84,7 +84,7 @@ class MapCell:
 
     @property
     def about(self) -> str:
-        """All of it in words, for who hovers or listens."""
+        """Words for who hovers or listens: the step, the marks, builds passed over."""
         parts = [f"{self.base} to {self.new}: {self.group.title}"]
         if self.step and self.change:
             parts.append(f"{self.step.name} {in_words(self.change).text}")
@@ -127,7 +127,7 @@ class MapRow:
 
     @property
     def weight(self) -> float:
-        """By which rows are sorted: the largest change of a step, those that are likely half."""
+        """Largest change of a step, in logs, by which rows are sorted; a likely one counts half."""
         weights = [0.0]
         for cell in self.changes:
             if cell.change and cell.change.verdict in DECIDED:
@@ -161,21 +161,11 @@ def _marks(group: CaseGroup) -> list[tuple[str, Verdict]]:
 def map_rows(
     builds: Sequence[str], sides: Sequence[Side], compare: Compare, starred: Collection[str] = ()
 ) -> tuple[list[MapRow], int]:
-    """Every model that two builds measured, and how many one build alone did.
+    """List the models that two builds measured, and count those of one build alone.
 
     builds: labels, the oldest first. sides: what each measured. compare: asked only for pairs of
     builds that follow each other for some model.
     """
-    by_name: dict[GroupName, dict[int, list[CaseMeasurements]]] = {}
-    places: dict[GroupName, tuple[int, int]] = {}
-    for place, side in enumerate(sides):
-        for measured in side.values():
-            case = measured.case
-            if case.config == EAGER or not (measured.samples or measured.failures):
-                continue
-            name = case.model, case.mode
-            by_name.setdefault(name, {}).setdefault(place, []).append(measured)
-            places[name] = min(case.place, places.get(name, case.place))
 
     @cache
     def groups_of(before: int, after: int) -> dict[GroupName, CaseGroup]:
@@ -186,9 +176,10 @@ def map_rows(
         group = groups_of(before, after).get(name)
         return group if group and (group.answers or group.judgement.breaks) else None
 
+    by_name = _compiled_cases(sides)
     rows = []
-    for name in sorted(by_name, key=places.__getitem__):
-        measured_on = sorted(by_name[name])
+    for name, on_builds in by_name.items():
+        measured_on = sorted(on_builds)
         if len(measured_on) < 2:
             continue
         cells: list[MapCell | str | None] = [None] * len(builds)
@@ -204,10 +195,25 @@ def map_rows(
                 )
                 compared = builds[before], builds[after]
                 cells[after] = MapCell(*compared, passed_over, group, builds[first], since)
-        rows.append(_row(name, cells, by_name[name]))
+        rows.append(_row(name, cells, on_builds))
     rows.sort(key=lambda row: -row.weight)
     rows.sort(key=lambda row: row.name not in starred)
     return rows, len(by_name) - len(rows)
+
+
+def _compiled_cases(
+    sides: Sequence[Side],
+) -> dict[GroupName, dict[int, list[CaseMeasurements]]]:
+    """Collect each model's compiled cases by the place of their build, models in the registry's
+    order.
+    """
+    every = [(place, measured) for place, side in enumerate(sides) for measured in side.values()]
+    by_name: dict[GroupName, dict[int, list[CaseMeasurements]]] = {}
+    for place, measured in sorted(every, key=lambda each: each[1].case.place):
+        case = measured.case
+        if case.config != EAGER and (measured.samples or measured.failures):
+            by_name.setdefault((case.model, case.mode), {}).setdefault(place, []).append(measured)
+    return by_name
 
 
 def _row(
@@ -235,9 +241,9 @@ def _row(
 def _steps(
     measured: Mapping[int, Sequence[CaseMeasurements]],
 ) -> Iterator[tuple[int, CaseMeasurements]]:
-    """The cases whose step was measured, build by build in the registry's order."""
+    """Yield the cases whose step was measured, build by build, as `measured` has them."""
     for place in sorted(measured):
-        for each in sorted(measured[place], key=lambda each: each.case.place):
+        for each in measured[place]:
             if each.samples.get("latency_ms"):
                 yield place, each
 

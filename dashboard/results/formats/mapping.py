@@ -152,16 +152,16 @@ def _read_record(
     keys = [(rule.key, captured) for rule, _, _, captured in values]
     cases: dict[tuple[Any, ...], ForeignMeasurement] = {}
     for rule, column, name, captured in values:
-        known = record | captured
+        fields = record | captured
         texts = {**table.texts, **{key: f"{{{key}}}" for key in captured}}
-        case = _case(where, known, texts, hints)
+        case = _case(where, fields, texts, hints)
         for parameter in table.parameters:
             if record.get(parameter) not in (None, ""):
                 case.parameters[parameter] = str(record[parameter])
         if name != case.model and (not rule.metric or keys.count((rule.key, captured)) > 1):
             case.parameters["metric"] = name  # several of theirs are one of ours
         case = cases.setdefault(case.identity, case)
-        file.add_metric(case, where, name, rule.key, _value(case, rule, column, known))
+        file.add_metric(case, where, name, rule.key, _value(case, rule, column, fields))
     file.cases += cases.values()
 
 

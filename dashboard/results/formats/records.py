@@ -38,15 +38,15 @@ def json_records(
     A step is a key, [] for each of a list, or * for each of an object, whose keys become {key1},
     {key2}, …
     """
-    known = dict(around or {})
+    fields = dict(around or {})
     if isinstance(value, dict):
         if not steps or steps[0] != "*":
             inner = {key: each for key, each in value.items() if not steps or key != steps[0]}
-            known |= flat_of(inner)
+            fields |= flat_of(inner)
     elif not steps:
-        known["value"] = value
+        fields["value"] = value
     if not steps:
-        yield where, known
+        yield where, fields
         return
 
     step, rest = steps[0], steps[1:]
@@ -56,14 +56,14 @@ def json_records(
             yield where, Malformed(f"{step} is {shown(below)}: expected a list")
             return
         joint = "." if ", " in where or "[" in where else ", "
-        yield from json_records(f"{where}{joint}{step}", below, rest, known)
+        yield from json_records(f"{where}{joint}{step}", below, rest, fields)
     elif isinstance(value, dict) and step == "*":
-        number = sum(key.startswith("key") for key in known) + 1
+        number = sum(key.startswith("key") for key in fields) + 1
         for key, each in value.items():
-            yield from json_records(f"{where}.{key}", each, rest, {**known, f"key{number}": key})
+            yield from json_records(f"{where}.{key}", each, rest, {**fields, f"key{number}": key})
     elif isinstance(value, list) and step == "[]":
         for place, each in enumerate(value):
-            yield from json_records(f"{where}[{place}]", each, rest, known)
+            yield from json_records(f"{where}[{place}]", each, rest, fields)
     else:
         yield where, Malformed(f"it is {shown(value)}: expected {EXPECTED[step]}")
 

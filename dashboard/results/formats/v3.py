@@ -138,10 +138,10 @@ def _torch(dependencies: Record) -> tuple[str, str]:
 
 def _parameters(suite: str, backend: Any, extra: Record) -> dict[str, str]:
     """Suite, backend and extra_info, where they tell two records of one model apart."""
-    known = {"benchmark": suite, "backend": backend}
-    known |= {key: value for key, value in flat_of(extra).items() if key not in ELSEWHERE}
+    values = {"benchmark": suite, "backend": backend}
+    values |= {key: value for key, value in flat_of(extra).items() if key not in ELSEWHERE}
     parameters = {}
-    for key, value in islice(known.items(), MOST_PARAMETERS):
+    for key, value in islice(values.items(), MOST_PARAMETERS):
         if value not in (None, "None", "", [], {}) and not VOLATILE.search(key):
             parameters[key] = str(value)
     return parameters

@@ -87,15 +87,15 @@ def leave_out_existing(
     earlier = earlier_imports(imports)
     new = []
     for each in imports:
-        found = [places[job_id] for job_id in ids_of[each.job_id] if job_id in places]
+        stored_at = [places[job_id] for job_id in ids_of[each.job_id] if job_id in places]
         for document, *where in earlier.get(case_of(each.result.job), []):
             if is_same_measurement(document, each.result.document):
-                found.append(where)
-        if not found:
+                stored_at.append(where)
+        if not stored_at:
             new.append(each)
             continue
         report.existing += 1
-        track, machine = found[0]
+        track, machine = stored_at[0]
         if (track, machine) != (place[0], place[1] or machine):
             report.elsewhere[track, machine] += 1
     return new

@@ -62,9 +62,9 @@ def side_by_side(selection: SeriesSelection) -> RevisionTable | None:
                 of_set = by_libraries.setdefault(samples.libraries, {})
                 of_set[samples.version] = samples
             for libraries, by_number in by_libraries.items():
-                known = [number for number in numbers if number in by_number]
-                if measured.case.config in selection.configs and len(known) > 1:
-                    before, after = (by_number[number] for number in known[-2:])
+                compared = [number for number in numbers if number in by_number]
+                if measured.case.config in selection.configs and len(compared) > 1:
+                    before, after = (by_number[number] for number in compared[-2:])
                     place = labels[build], measured.case.config, libraries
                     case = MatchedCase(measured.case, before, after)
                     matches[place] = Matches(selection.metric, [case], [])

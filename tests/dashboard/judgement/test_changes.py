@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dashboard.judgement.changes import Change, Grade, Verdict, answer, of_trend
+from dashboard.judgement.changes import Change, Grade, Verdict, answer
 from dashboard.judgement.moderation import variance_prior
 from dashboard.judgement.planning import outlook
 from dashboard.judgement.search import Round, step
@@ -48,10 +48,6 @@ def test_case_that_fails_makes_an_answer_worse_and_certain() -> None:
 
 def test_change_without_an_interval_has_no_bound() -> None:
     assert change("unclear", -math.inf, math.inf).worst == math.inf
-
-
-def test_trend_is_likely_at_most() -> None:
-    assert of_trend("case", LATENCY, 0.4, 0.39, 0.41).grade == "likely"
 
 
 def test_case_without_an_interval_needs_the_first_look() -> None:
