@@ -30,6 +30,11 @@ LAUNCH_OPTIONS = (
     "--disable-sync",
 )
 # Records every violation of the content security policy; the console would name only some.
+# Rows that a phone shows as blocks have to fit: nobody looks for what is beyond their edge
+_CUT_TEXT = """[...document.querySelectorAll("table.stack")].filter(table => {
+  const frame = table.closest(".scroll");
+  return frame && frame.scrollWidth > frame.clientWidth + 1;
+}).map(table => table.innerText.slice(0, 60))"""
 _WATCH_POLICY = """
     window.policyViolations = [];
     document.addEventListener("securitypolicyviolation", (event) =>
@@ -95,7 +100,9 @@ def errors_of(context: BrowserContext) -> list[str]:
 
 
 def phone_problems(page: Page, addresses: Iterable[str]) -> list[str]:
-    """List what is wrong with pages on a phone: their width, and the content security policy."""
+    """List what is wrong with pages on a phone: their width, rows cut off, and the content security
+    policy.
+    """
     problems = []
     page.add_init_script(_WATCH_POLICY)
     page.set_viewport_size(PHONE)
@@ -104,6 +111,8 @@ def phone_problems(page: Page, addresses: Iterable[str]) -> list[str]:
         width = drawn(page).evaluate("document.documentElement.scrollWidth")
         if width > PHONE["width"]:
             problems.append(f"{address} is {width} px wide")
+        for cut in page.evaluate(_CUT_TEXT):
+            problems.append(f"{address} cuts off: {cut}")
         for violation in page.evaluate("window.policyViolations"):
             problems.append(f"{address} breaks the policy: {violation}")
     return problems
