@@ -7,27 +7,39 @@ site has no metric for mem_ and track_.
 import itertools
 import math
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any
 
-from dashboard.results.formats import fields
-from dashboard.results.formats.common import (
-    CONFIG,
-    ForeignMeasurement,
-    Hints,
-    MetricValue,
-    ParsedFile,
-)
-from dashboard.results.formats.fields import Record
+from dashboard.results.formats import fields, mapped
+from dashboard.results.formats.common import CONFIG, Document, Hints, ParsedFile
+from dashboard.results.formats.fields import Malformed, Record
+from dashboard.results.formats.mapping import Rule, Table
+from dashboard.results.formats.records import Records
 
-TOOL = "asv"
 MOST_COMBINATIONS = 10_000
-# Prefix of a benchmark's name -> our metric and the factor to its unit
-METRICS_OF = {
-    "time": ("latency_ms", 1e3),
-    "timeraw": ("latency_ms", 1e3),
-    "peakmem": ("peak_memory_gb", 1e-9),
-}
+TABLE = Table(
+    [
+        Rule(metric="latency_ms", unit="s", only={"unit": "time_"}),
+        Rule(metric="latency_ms", unit="s", only={"unit": "timeraw_"}),
+        Rule(metric="peak_memory_gb", unit="B", only={"unit": "peakmem_"}),
+    ],
+    {
+        "tool": "asv",
+        "name": "{name}",
+        "family": "asv",
+        "config": "{environment}",
+        "plain_config": CONFIG,
+        "commit": "{commit_hash}",
+        "time": "{date}",
+        "machine": "{machine}",
+        "cpu": "{cpu}",
+        "cores": "{num_cpu}",
+        "memory_gb": "{memory_gb}",
+        "python": "{python}",
+        "status": "{status}",
+        "message": "asv kept no value: the benchmark failed",
+    },
+    title="asv results",
+)
 
 
 def matches(value: Any) -> bool:
@@ -37,85 +49,49 @@ def matches(value: Any) -> bool:
 
 def read(name: str, value: Record, hints: Hints) -> ParsedFile:
     """Each benchmark and combination of its parameters is one result."""
-    file = ParsedFile(f"asv results, version {value.get('version', '?')}")
-    with file.part(name):
-        _read_benchmarks(name, value, hints, file)
-    return file
+    return mapped.read(_records(name, value), TABLE, hints)
 
 
-def _environment(name: str, value: Record) -> str:
-    """The environment's name; the first versions have it in that of the file alone."""
-    _, dash, rest = name.rpartition("/")[2].partition("-")
-    of_file = rest.removesuffix(".gz").removesuffix(".json") if dash else ""
-    return str(value.get("env_name") or of_file or CONFIG)
-
-
-def _read_benchmarks(name: str, value: Record, hints: Hints, file: ParsedFile) -> None:
-    sha = fields.text(value.get("commit_hash"), "commit_hash")
-    at = fields.moment(value.get("date"), "date", hints.at, 1e-3)
-    environment = _environment(name, value)
-    machine = fields.mapping(value.get("params"), "params")
-    results = fields.mapping(value["results"], "results")
-    columns = fields.items(value.get("result_columns", ["result", "params"]), "result_columns")
-
+def _records(name: str, value: Record) -> Records:
+    try:
+        machine = fields.mapping(value.get("params"), "params")
+        results = fields.mapping(value["results"], "results")
+        columns = fields.items(value.get("result_columns", ["result", "params"]), "result_columns")
+    except Malformed as error:
+        yield name, error
+        return
+    # The first versions have the environment in the file's name alone
+    of_file = name.rpartition("/")[2].partition("-")[2].removesuffix(".gz").removesuffix(".json")
+    common = {
+        **{key: machine.get(key) for key in ("machine", "cpu", "num_cpu")},
+        "environment": value.get("env_name") or of_file or CONFIG,
+        "commit_hash": value.get("commit_hash"),
+        "date": value.get("date"),
+        "memory_gb": _memory_gb(machine),
+        "python": str(machine.get("python") or "").rpartition("/")[2],
+    }
     for benchmark, row in results.items():
-        prefix = benchmark.rsplit(".", 1)[-1].split("_", 1)[0]  # "suite.Class.time_sum" -> "time"
-        if prefix.lower() not in METRICS_OF:
-            file.left_out[f"{prefix}_"] += 1
-            continue
+        prefix = benchmark.rpartition(".")[2].partition("_")[0]  # "suite.Class.time_sum" -> "time"
         where = f"{name}, results.{benchmark}"
-        with file.part(where):
-            for model, number in _values(benchmark, row, [str(column) for column in columns]):
-                case = _case(where, model, sha, at, machine, environment, hints)
-                if number is None:
-                    case.status = "fail_to_run"
-                    case.message = "asv kept no value: the benchmark failed"
-                else:
-                    key, factor = METRICS_OF[prefix.lower()]
-                    amount = fields.quantity(number, f"result of {model}", factor)
-                    case.metrics = {key: MetricValue(amount, n=1)}
-                file.cases.append(case)
-
-
-def _case(
-    where: str,
-    model: str,
-    sha: str,
-    at: datetime,
-    machine: Record,
-    environment: str,
-    hints: Hints,
-) -> ForeignMeasurement:
-    return ForeignMeasurement(
-        where,
-        TOOL,
-        model,
-        "asv",
-        hints.build or f"git-{sha[:12]}",
-        at,
-        hints.config or environment,
-        suite=environment if hints.config else "",
-        plain_config=hints.config or CONFIG,
-        git_sha=sha,
-        machine=str(machine.get("machine") or ""),
-        cpu=str(machine.get("cpu") or "unknown CPU"),
-        cores=fields.whole(machine.get("num_cpu") or 1, "params.num_cpu"),
-        python=str(machine.get("python") or "").rsplit("/", 1)[-1],
-        memory_gb=_memory_gb(machine),
-    )
+        try:
+            for case, number in _values(benchmark, row, [str(column) for column in columns]):
+                failed = {"status": "fail_to_run"} if number is None else {"value": number}
+                yield where, {**common, "name": case, "unit": f"{prefix.lower()}_", **failed}
+        except Malformed as error:
+            yield where, error
 
 
 def _memory_gb(machine: Record) -> float:
     """0 where it is not known: asv takes what a person writes, such as 7GB."""
     try:
         return round(fields.number(machine.get("ram") or 0, "params.ram") / 1e9, 1)
-    except fields.Malformed:
+    except Malformed:
         return 0.0
 
 
-def _values(benchmark: str, row: Any, columns: list[str]) -> Iterator[tuple[str, float | None]]:
+def _values(benchmark: str, row: Any, columns: list[str]) -> Iterator[tuple[str, Any]]:
     """(benchmark with its parameters, value) of a row; the value of a failure is None."""
-    entry = row if isinstance(row, dict) else {"result": row}  # of version 1
+    entry: Document = row if isinstance(row, dict) else {"result": row}  # of version 1
     if isinstance(row, list):
         entry = dict(zip(columns, row, strict=False))
     results = entry.get("result")
@@ -124,22 +100,18 @@ def _values(benchmark: str, row: Any, columns: list[str]) -> Iterator[tuple[str,
         return
     if not isinstance(results, list):
         results = [results]
-    combinations = _combinations(entry.get("params") or [])
+    parameters = entry.get("params") or []
+    if not isinstance(parameters, list) or not all(isinstance(each, list) for each in parameters):
+        raise Malformed("result or params is not a list")
+    if math.prod(map(len, parameters)) > MOST_COMBINATIONS:
+        raise Malformed(f"params has more than {MOST_COMBINATIONS} combinations")
+    combinations = list(itertools.product(*parameters))
     if len(combinations) != len(results):
-        raise fields.Malformed(
+        raise Malformed(
             f"result has {len(results)} values for {len(combinations)} combinations of parameters"
         )
     for combination, value in zip(combinations, results, strict=True):
-        if isinstance(value, float) and math.isnan(value):
-            continue  # skipped by its author
-        name = f"{benchmark}[{', '.join(map(str, combination))}]" if combination else benchmark
-        yield name, None if value is None else fields.number(value, f"result of {name}")
-
-
-def _combinations(parameters: Any) -> list[tuple[Any, ...]]:
-    """Every combination of the values that each parameter takes."""
-    if not isinstance(parameters, list) or not all(isinstance(each, list) for each in parameters):
-        raise fields.Malformed("result or params is not a list")
-    if math.prod(map(len, parameters)) > MOST_COMBINATIONS:
-        raise fields.Malformed(f"params has more than {MOST_COMBINATIONS} combinations")
-    return list(itertools.product(*parameters))
+        is_skipped = isinstance(value, float) and math.isnan(value)  # by its author
+        if not is_skipped:
+            name = f"{benchmark}[{', '.join(map(str, combination))}]" if combination else benchmark
+            yield name, value

@@ -1,7 +1,7 @@
 """Measured cases, as every format is read into them, and what of a file was refused and why."""
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -92,7 +92,7 @@ class ParsedFile:
 
     format: its kind in words; repeats: it may have a case several times. cases: other tools'
     measurements; documents: results with their places. left_out: metrics that this site does not
-    have -> how often.
+    have -> how often. by_case: identity, build and time -> the case.
     """
 
     format: str = ""
@@ -101,6 +101,8 @@ class ParsedFile:
     documents: list[tuple[str, Document]] = field(default_factory=list)
     refused: list[RefusedPart] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+
+    by_case: dict[tuple[Any, ...], "ForeignMeasurement"] = field(default_factory=dict)
 
     def refuse(self, where: str, why: str) -> None:
         self.refused.append(RefusedPart(where, why))
@@ -113,41 +115,50 @@ class ParsedFile:
         except Malformed as error:
             self.refuse(where, str(error))
 
-    def add_metric(
-        self, case: "ForeignMeasurement", where: str, name: str, key: str, value: "MetricValue"
+    def case_of(self, case: "ForeignMeasurement") -> "ForeignMeasurement":
+        """The case that is there with this identity and time; else this one, which is added."""
+        place = case.where if self.repeats else ""
+        key = *case.identity, case.build, case.at, place
+        if key not in self.by_case:
+            self.by_case[key] = case
+            self.cases.append(case)
+        return self.by_case[key]
+
+    def add(
+        self,
+        case: "ForeignMeasurement",
+        where: str,
+        name: str,
+        key: str,
+        value: "MetricValue | str",
     ) -> None:
-        """Their metric `name` is our `key` of the case. Two that differ are both refused."""
-        earlier = case.metrics.setdefault(key, value)
-        first, place = case.named.setdefault(key, (name, where))
+        """Their `name` is our `key` of the case: a number, or its status. Two that differ are both
+        refused.
+        """
+        first, place, earlier = case.named.setdefault(key, (name, where, value))
         if (first, earlier) != (name, value):
             case.unclear.add(key)
-            why = f"{name} would be {key} of {case.original}, as {first} ({place}) is already"
-            self.refuse(where, why)
+            self.refuse(
+                where,
+                f"{name} would be a second {key} of {case.original} ({case.config}), next to "
+                f"{first} ({place})",
+            )
+        elif isinstance(value, str):
+            case.status = value
+        else:
+            case.metrics[key] = value
 
-    def refuse_second_values(self) -> None:
-        """Refuse cases of one identity and time that differ in a metric, with both places."""
-        by_value: dict[tuple[Any, ...], list[ForeignMeasurement]] = defaultdict(list)
+    def leave_out_unclear(self) -> None:
+        """Leave out what two values of one case would be, and cases that then have nothing."""
         for case in self.cases:
             for key in case.unclear:
                 case.metrics.pop(key, None)
-            for key in case.metrics or [STATUS_METRIC]:
-                by_value[*case.identity, case.build, case.at, key].append(case)
-        refused: set[int] = set()
-        for (*_, key), cases in by_value.items():
-            values = {(case.status, case.metrics.get(key)) for case in cases}
-            if len(values) > 1 and not self.repeats:
-                refused |= {id(case) for case in cases}
-                first, second = cases[:2]
-                self.refuse(
-                    second.where,
-                    f"it is a second {key} of {first.original} ({first.config}) at one time, next "
-                    f"to {first.where}: nothing in the file says what differs",
-                )
-        is_measured = [case.metrics or not case.unclear for case in self.cases]
+            if "latency_ms" in case.unclear:
+                case.samples_ms = []
         self.cases = [
             case
-            for case, has_value in zip(self.cases, is_measured, strict=True)
-            if has_value and id(case) not in refused
+            for case in self.cases
+            if STATUS_METRIC not in case.unclear and (case.metrics or STATUS_METRIC in case.named)
         ]
 
 
@@ -169,7 +180,7 @@ class ForeignMeasurement:
     way to execute it; plain_config: its name before an environment was part of it.
     build: label; version, git_sha: of torch, or of the project that was measured. tool: what
     measured it. machine: its name; empty: it is named after its hardware. named: our key -> their
-    metric and its place; unclear: keys that two of their metrics would be.
+    metric, its place and value; unclear: keys that two of their metrics would be.
     """
 
     where: str
@@ -199,7 +210,7 @@ class ForeignMeasurement:
     metrics: dict[str, MetricValue] = field(default_factory=dict)
     samples_ms: list[float] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
-    named: dict[str, tuple[str, str]] = field(default_factory=dict)
+    named: dict[str, tuple[str, str, "MetricValue | str"]] = field(default_factory=dict)
     unclear: set[str] = field(default_factory=set)
 
     @property

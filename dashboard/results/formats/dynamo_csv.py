@@ -6,17 +6,37 @@ CONFIG_SUITE_DTYPE_MODE_DEVICE_performance.csv.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from itertools import islice
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
-from dashboard.results.formats import fields
-from dashboard.results.formats.common import STATUSES, ForeignMeasurement, Hints, ParsedFile
-from dashboard.results.formats.mapping import MOST_RECORDS
-from dashboard.results.formats.naming import our_metric
-from dashboard.results.formats.records import csv_records
+from dashboard.results.formats import fields, mapped
+from dashboard.results.formats.common import Document, ForeignMeasurement, Hints, ParsedFile
+from dashboard.results.formats.mapping import Table
+from dashboard.results.formats.naming import RUNNER_RULES
+from dashboard.results.formats.records import changed, csv_records
 
-TOOL = "benchmarks/dynamo"
+TABLE = Table(
+    RUNNER_RULES,
+    {
+        "tool": "benchmarks/dynamo",
+        "benchmark": "{name}",
+        "family": "{suite}",
+        "suite": "{suite}",
+        "config": "{config}",
+        "mode": "{mode}",
+        "dtype": "{dtype}",
+        "batch_size": "{batch_size}",
+        "gpu": "{gpu}",
+        "cpu": "{cpu}",
+        "status": "{accuracy}",
+        "message": "{message}",
+    },
+    title="CSV of PyTorch's benchmarks/dynamo",
+    parameters=("variant",),
+    settings={"suite": "{suite}"},
+    repeats=True,
+)
 NEEDED = {"name", "batch_size"}
 NAME = re.compile(
     r"(?P<config>.+?)[_-](?P<suite>torchbench|huggingface|timm_models|timm)[_-]"
@@ -36,8 +56,8 @@ def matches(body: bytes) -> bool:
 
 def read(name: str, body: bytes, hints: Hints) -> ParsedFile:
     """The file's rows; one that cannot be used is refused with its line."""
-    file = ParsedFile("CSV of PyTorch's benchmarks/dynamo", repeats=True)
     run = NAME.search(name.rsplit("/", 1)[-1])
+    file = ParsedFile(TABLE.title)
     if run is None:
         file.refuse(
             name,
@@ -57,21 +77,34 @@ def read(name: str, body: bytes, hints: Hints) -> ParsedFile:
         return file
 
     ended, _, cut = body.rpartition(NEWLINE)
-    if cut:
-        last_line = ended.count(NEWLINE) + 2
-        file.refuse(f"{name}, line {last_line}", "it has no end: the file was cut")
     rows = csv_records(name, ended.decode(errors="replace"))
-    for where, row in islice(rows, MOST_RECORDS):
-        with file.part(where):
-            if isinstance(row, fields.Malformed):
-                raise row
-            case = _case(where, row, run, hints)
-            _fill(case, row, hints, file)
-            file.cases.append(case)
-    if next(rows, None):
-        file.refuse(name, f"more than {MOST_RECORDS} lines: split it")
+    records = changed(rows, lambda row: [_record(row, run.groupdict(), hints)])
+    file = mapped.read(records, TABLE, replace(hints, config=""))
+    if cut:
+        file.refuse(f"{name}, line {ended.count(NEWLINE) + 2}", "it has no end: the file was cut")
     _part_cached(file.cases)
     return file
+
+
+def _record(row: Document, run: Document, hints: Hints) -> Document:
+    """A row with what the file's name says; of a model that was not timed, no numbers."""
+    on_gpu = run["device"] != "cpu"
+    record = {
+        **run,
+        "kind": "gpu" if on_gpu else "cpu",
+        "gpu": (hints.machine or run["device"]) if on_gpu else "",
+        "cpu": hints.machine,
+        "name": row["name"],
+        "batch_size": row["batch_size"],
+    }
+    if "accuracy" in row:
+        word = fields.text(row["accuracy"], "accuracy")
+        return {**record, "accuracy": word, "message": f"benchmarks/dynamo said {word}"}
+    times = [fields.number(row.get(column) or 0, column) for column in ("speedup", "abs_latency")]
+    if not any(times):
+        message = "benchmarks/dynamo wrote no time for it"
+        return {**record, "accuracy": "fail_to_run", "message": message}
+    return {**row, **record}
 
 
 def _part_cached(cases: Iterable[ForeignMeasurement]) -> None:
@@ -85,51 +118,3 @@ def _part_cached(cases: Iterable[ForeignMeasurement]) -> None:
         if start and start.value < longest[case.identity] * CACHED_SHARE:
             case.metrics["warm_start_s"] = case.metrics.pop("cold_start_s")
             case.config = f"{case.config}_cached"
-
-
-def _case(
-    where: str, row: Mapping[str, str], run: re.Match[str], hints: Hints
-) -> ForeignMeasurement:
-    assert hints.at is not None  # read() refuses the file otherwise
-    on_gpu = run["device"] != "cpu"
-    batch_size = row["batch_size"] if row["batch_size"] != "0" else 1
-    return ForeignMeasurement(
-        where,
-        TOOL,
-        fields.text(row["name"], "name"),
-        run["suite"],
-        hints.build,
-        hints.at,
-        run["config"],
-        run["mode"],
-        run["dtype"],
-        fields.whole(batch_size, "batch_size"),
-        gpu=(hints.machine or run["device"]) if on_gpu else None,
-        cpu=hints.machine or "unknown CPU",
-        suite=run["suite"],
-        parameters={"variant": run["variant"]} if run["variant"] else {},
-        settings={"suite": run["suite"]},
-    )
-
-
-def _fill(case: ForeignMeasurement, row: Mapping[str, str], hints: Hints, file: ParsedFile) -> None:
-    """The metrics of the row, or the status word of an accuracy file."""
-    if "accuracy" in row:
-        accuracy = row["accuracy"]
-        if accuracy not in STATUSES:
-            raise fields.Malformed(f"accuracy is {accuracy!r}: expected {', '.join(STATUSES)}")
-        case.status = STATUSES[accuracy]
-        if case.status != "pass":
-            case.message = f"{TOOL} said {accuracy}"
-        return
-    for name, value in row.items():
-        if name in {"dev", "name", "batch_size"}:
-            continue
-        entry = our_metric(name, fields.number(value, name), hints, on_cpu=not case.gpu)
-        if entry is None:
-            file.left_out[name] += 1
-        else:
-            key, metric = entry
-            file.add_metric(case, case.where, name, key, metric)
-    if "latency_ms" not in case.metrics and "speedup" not in case.metrics:
-        case.status, case.message, case.metrics = "fail_to_run", f"{TOOL} wrote no time for it", {}

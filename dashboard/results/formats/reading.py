@@ -7,9 +7,10 @@ from typing import Any
 
 import orjson
 
-from dashboard.results.formats import asv, dynamo_csv, mapping, v3
+from dashboard.results.formats import asv, dynamo_csv, mapped, v3
 from dashboard.results.formats.common import NO_HINTS, Hints, ParsedFile, RefusedPart
 from dashboard.results.formats.documents import ImportedNames
+from dashboard.results.formats.mapping import Table
 from dashboard.results.formats.tables import TABLES
 
 FORMATS = (
@@ -37,7 +38,7 @@ def parse_file(
 ) -> ParsedFile:
     """Read the file ``name`` with these (unpacked) bytes. Never raises for its content."""
     file = _parse(name, body, hints)
-    file.refuse_second_values()
+    file.leave_out_unclear()
     file.documents += (names or ImportedNames()).documents(file)
     return file
 
@@ -47,7 +48,8 @@ def _parse(name: str, body: bytes, hints: Hints) -> ParsedFile:
     assignment = ASSIGNMENT.match(body)
     is_json = assignment or body.lstrip()[:1] in (b"{", b"[")
     if hints.table and (is_csv or not is_json):
-        return mapping.read(name, body.decode("utf-8-sig", errors="replace"), hints.table, hints)
+        text = body.decode("utf-8-sig", errors="replace")
+        return mapped.read(mapped.records_of(name, text, hints.table), hints.table, hints)
     if dynamo_csv.matches(body):
         return dynamo_csv.read(name, body, hints)
     if is_csv:
@@ -58,11 +60,12 @@ def _parse(name: str, body: bytes, hints: Hints) -> ParsedFile:
     except ValueError as error:
         return ParsedFile(refused=[RefusedPart(name, str(error))])
     if hints.table:
-        return mapping.read(name, _value(records, hints.table), hints.table, hints)
+        value = _value(records, hints.table)
+        return mapped.read(mapped.records_of(name, value, hints.table), hints.table, hints)
     return _parse_json(name, records, hints)
 
 
-def _value(records: list[tuple[str, Any]], table: mapping.Table) -> Any:
+def _value(records: list[tuple[str, Any]], table: Table) -> Any:
     """The value of a file; of JSON Lines their list, also of a single line."""
     value = records[0][1]
     is_line = table.rows.startswith("[]") and not isinstance(value, list)
@@ -74,14 +77,14 @@ def _parse_json(name: str, records: list[tuple[str, Any]], hints: Hints) -> Pars
     if v3.matches(value):
         if isinstance(value, list) and len(records) == 1:
             records = [(f"{name}, record {place}", each) for place, each in enumerate(value, 1)]
-        return v3.read(name, records, hints)
+        return v3.read(records, hints)
     if isinstance(value, dict) and "schema" in value:
         return ParsedFile(OURS, documents=records)
     if len(records) == 1 and asv.matches(value):
         return asv.read(name, value, hints)
     for table in TABLES:
         if len(records) == 1 and isinstance(value, dict) and table.needs <= value.keys():
-            return mapping.read(name, value, table, hints)
+            return mapped.read(mapped.records_of(name, value, table), table, hints)
     return ParsedFile(refused=[RefusedPart(name, UNKNOWN)])
 
 

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dashboard.results.formats.common import Document
@@ -66,6 +66,21 @@ def json_records(
             yield from json_records(f"{where}[{place}]", each, rest, fields)
     else:
         yield where, Malformed(f"it is {shown(value)}: expected {EXPECTED[step]}")
+
+
+def changed(
+    records: Iterable[tuple[str, Any]], change: Callable[[Any], Iterable[Document]]
+) -> Records:
+    """What `change` makes of each record; where it raises Malformed, that."""
+    for where, record in records:
+        try:
+            if isinstance(record, Malformed):
+                raise record
+            parts = list(change(record))
+        except Malformed as error:
+            yield where, error
+        else:
+            yield from ((where, part) for part in parts)
 
 
 def flat_of(value: Mapping[str, Any], prefix: str = "") -> Document:
