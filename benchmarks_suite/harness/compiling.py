@@ -43,6 +43,10 @@ def compiled_arm(working_copy: WorkingCopy, config: Config, dropout: bool = True
         arm = replace(arm, step=_marked(arm.step), forward=forward)
     if config.channels_last:
         arm = _channels_last(arm)
+    if not dropout:
+        constant = torch_versions.floats_as_constants
+        forward = constant(arm.forward) if arm.forward else None
+        arm = replace(arm, step=constant(arm.step), forward=forward)
     return replace(arm, step=_with_stance(arm.step, config, len(working_copy.batches)))
 
 

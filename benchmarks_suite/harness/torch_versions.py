@@ -31,7 +31,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,17 @@ def set_options(area: str, options: Mapping[str, Any]) -> None:
         if not hasattr(owner, name):
             raise Unsupported(f"torch {torch.__version__} has no {_AREAS[area]}.{path}")
         setattr(owner, name, value)
+
+
+def floats_as_constants(step: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``step``, compiled with every float as a constant.
+
+    A second compile of a module makes symbols of the floats that differ from the first one's (a
+    dropout rate), finds that it cannot, and traces once more: minutes for a large model.
+    """
+    if not hasattr(torch._dynamo.config, "specialize_float"):
+        return step
+    return torch._dynamo.config.patch(specialize_float=True)(step)
 
 
 def import_compiler(backend: str) -> None:
