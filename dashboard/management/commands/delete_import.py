@@ -3,15 +3,17 @@
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
+from django.db.models import QuerySet
 
 from dashboard.language.wording import plural
 from dashboard.management.site_command import SiteCommand
 from dashboard.models import Purpose, Run
-from dashboard.results.services.delete_import import delete_import
+from dashboard.results.services.change_imports import delete_import
 
 
 class Command(SiteCommand):
     help = "Delete imported results with their series and alerts; what was measured here stays."
+    done = "deleted"
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--track", required=True, help="key of the track of their series")
@@ -29,6 +31,9 @@ class Command(SiteCommand):
             raise CommandError("There is no such import: Import results in the admin lists them.")
         if options["dry_run"]:
             count = runs.filter(jobs__isnull=False).values("jobs").count()
-            self.stdout.write(f"{plural(count, 'result')} would be deleted")
+            self.stdout.write(f"{plural(count, 'result')} would be {self.done}")
         else:
-            self.stdout.write(f"{plural(delete_import(runs=runs), 'result')} deleted")
+            self.stdout.write(f"{plural(self.change(runs, options), 'result')} {self.done}")
+
+    def change(self, runs: QuerySet[Run], options: dict[str, Any]) -> int:
+        return delete_import(runs=runs)

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
+from django.core.validators import MaxLengthValidator
 from django.utils import timezone
 
 from dashboard.language.wording import plural
@@ -102,8 +103,8 @@ class Command(SiteCommand):
         )
         for (track, machine), count in report.elsewhere.items():
             self.stdout.write(
-                f"{count} of them on track {track}, machine {machine}: "
-                "delete_import removes an import that is in the wrong place"
+                f"{count} of them on track {track}, machine {machine}: move_import brings an "
+                "import from a wrong place here, delete_import removes it"
             )
         if report.is_empty:
             self.stdout.write(f"No file here can be imported: {READS} are read. {IN_ARCHIVES}")
@@ -128,6 +129,7 @@ def key(text: str) -> str:
     try:
         if text:  # the default is checked as well
             TRACK_KEY(text)
+            MaxLengthValidator(60)(text)
     except ValidationError as error:
         raise ArgumentTypeError(f"{text!r}: {' '.join(error.messages)}") from None
     return text

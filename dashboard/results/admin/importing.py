@@ -29,7 +29,7 @@ from dashboard.language.wording import plural
 from dashboard.models import Machine, Purpose, Run
 from dashboard.models.catalog import TRACK_KEY
 from dashboard.results.formats import Hints, Table, parse_metric_mapping, parse_table
-from dashboard.results.services.delete_import import delete_import
+from dashboard.results.services.change_imports import delete_import, move_import
 from dashboard.results.services.import_existing import ImportReport
 from dashboard.results.services.import_files import IN_ARCHIVES, UnreadableFile, sources_in
 from dashboard.results.services.imports import import_results
@@ -106,15 +106,30 @@ class ImportForm(forms.Form):
             raise forms.ValidationError(str(error)) from None
 
 
-class DeleteForm(forms.Form):
-    """One of the imports that were made."""
+class ChangeForm(forms.Form):
+    """One of the imports that were made, and where it goes."""
 
-    what = forms.ChoiceField(
-        label="Import",
-        widget=UnfoldAdminSelectWidget,
-        help_text="Its results are deleted; so are series and alerts that have no others.",
+    what = forms.ChoiceField(label="Import", widget=UnfoldAdminSelectWidget)
+    to_track = forms.CharField(
+        required=False,
+        max_length=60,
+        validators=[TRACK_KEY],
+        widget=UnfoldAdminTextInputWidget,
+        help_text="Its results move to this track. Their alerts are made again there.",
     )
-    sure = forms.BooleanField(label="Delete them for good", widget=UnfoldBooleanWidget)
+    to_machine = forms.CharField(
+        required=False,
+        max_length=60,
+        validators=[TRACK_KEY],
+        widget=UnfoldAdminTextInputWidget,
+        help_text="They move to this machine.",
+    )
+    delete = forms.BooleanField(
+        required=False,
+        label="Delete them for good",
+        widget=UnfoldBooleanWidget,
+        help_text="Series and alerts that have no other results go as well.",
+    )
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -129,19 +144,30 @@ class DeleteForm(forms.Form):
             choices.append((str(each["last"]), text))
         field.choices = choices
 
+    def clean(self) -> None:
+        moves = self.cleaned_data.get("to_track") or self.cleaned_data.get("to_machine")
+        if bool(moves) == bool(self.cleaned_data.get("delete")):
+            self.add_error("to_track", "Say where its results move to, or delete them.")
+
+    def change(self) -> str:
+        """Move or delete the import; the count in words."""
+        last = Run.objects.get(pk=self.cleaned_data["what"])
+        runs = Run.objects.filter(label=last.label, track=last.track, machine=last.machine)
+        if self.cleaned_data["delete"]:
+            return f"{plural(delete_import(runs=runs), 'result')} deleted."
+        track, machine = self.cleaned_data["to_track"], self.cleaned_data["to_machine"]
+        return f"{plural(move_import(runs=runs, track=track, machine=machine), 'result')} moved."
+
 
 @permission_required("dashboard.add_run", raise_exception=True)
 def import_page(request: HttpRequest) -> HttpResponse:
     """The form, and what came of it."""
-    is_deletion = "what" in request.POST
-    delete_form = DeleteForm(request.POST if is_deletion else None)
-    if is_deletion and request.user.has_perm("dashboard.delete_run") and delete_form.is_valid():
-        last = Run.objects.get(pk=delete_form.cleaned_data["what"])
-        of_import = {"label": last.label, "track": last.track, "machine": last.machine}
-        count = delete_import(runs=Run.objects.filter(**of_import))
-        messages.success(request, f"{plural(count, 'result')} deleted.")
+    is_change = "what" in request.POST
+    change_form = ChangeForm(request.POST if is_change else None)
+    if is_change and request.user.has_perm("dashboard.delete_run") and change_form.is_valid():
+        messages.success(request, change_form.change())
         return redirect("import_results")
-    form = ImportForm(None if is_deletion else request.POST or None, request.FILES or None)
+    form = ImportForm(None if is_change else request.POST or None, request.FILES or None)
     if form.is_valid():
         try:
             show_report(request, import_upload(**form.cleaned_data), form.cleaned_data)
@@ -153,7 +179,7 @@ def import_page(request: HttpRequest) -> HttpResponse:
         "title": "Import results",
         "opts": Run._meta,
         "form": form,
-        "delete_form": delete_form,
+        "change_form": change_form,
     }
     return TemplateResponse(request, "admin/import_results.html", context)
 
@@ -200,6 +226,10 @@ def show_report(request: HttpRequest, report: ImportReport, options: Mapping[str
             f"{', '.join(report.left_out)}.",
         )
     for (track, machine), count in report.elsewhere.items():
-        messages.warning(request, f"{count} of them on track {track}, machine {machine}.")
+        messages.warning(
+            request,
+            f"{count} of them on track {track}, machine {machine}. Import results moves or "
+            "deletes an import that is in the wrong place.",
+        )
     for name, reason in report.refused[:_MOST_LISTED]:
         messages.error(request, f"{Path(name).name}: {reason}")

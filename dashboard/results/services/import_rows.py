@@ -116,19 +116,22 @@ class ImportRuns:
 
     def _make(self, result: ResultDocument, machine: Hardware, session: str) -> Run:
         build = build_of(result)
-        # In one series with plain builds, variants would mislead
-        track_key = f"{self._track}-variants" if build.variant else self._track
-        new = {"label": "Imported results", "kind": Track.Kind.VERSIONS}
-        track, _ = Track.objects.get_or_create(key=track_key, defaults=new)
         return Run.objects.create(
             label=self._label,
             purpose=Purpose.IMPORT,
             session=session,
             state=RunState.COMPLETED,
             build=build,
-            track=track,
+            track=ensure_track(self._track, build),
             machine=ensure_machine(machine),
         )
+
+
+def ensure_track(key: str, build: TorchBuild) -> Track:
+    # In one series with plain builds, variants would mislead
+    own_key = f"{key}-variants" if build.variant else key
+    new = {"label": "Imported results", "kind": Track.Kind.VERSIONS}
+    return Track.objects.get_or_create(key=own_key, defaults=new)[0]
 
 
 def machine_of(result: ResultDocument) -> Hardware:

@@ -14,10 +14,10 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from dashboard.models import Benchmark, Config, Datum, Environment, Job, Machine, Series
+from dashboard.models import Benchmark, BuildLevel, Config, Datum, Environment, Job, Machine, Series
 from dashboard.results.formats import Hints, parse_file
 from tests.builders.foreign_files import documents, reasons
-from tests.builders.importing import imported
+from tests.builders.importing import FOLDER, imported
 
 pytestmark = pytest.mark.django_db
 DAY = datetime(2026, 11, 1, tzinfo=UTC)
@@ -313,6 +313,37 @@ def test_deleting_one_import_keeps_the_results_of_another(tmp_path: Path) -> Non
     assert Series.objects.get(metric="latency_ms").count == 1
 
 
+def test_moved_import_is_in_the_series_of_its_new_place(tmp_path: Path) -> None:
+    nights = [{"Go": [("Append", 5000 + night, "ns/op")]} for night in range(3)]
+    imported(write(tmp_path, "data.json", data_js(*nights[:2])), "--track=wrong", "--machine=a")
+    new_place = ("--track=right", "--machine=b")
+    imported(write(tmp_path, "data.json", data_js({}, {}, nights[2])), *new_place)
+    call_command("move_import", "--track=wrong", "--to-track=right", "--to-machine=b")
+    [series] = Series.objects.filter(metric="latency_ms").select_related("track", "machine")
+    assert (series.track.key, series.machine.key, series.count) == ("right", "b", 3)
+    assert series.newest_value == pytest.approx(0.005001)
+    assert set(BuildLevel.objects.values_list("track_id", "machine_id")) == {
+        (series.track_id, series.machine_id)
+    }
+    again = imported(write(tmp_path, "data.json", data_js(*nights)), *new_place)
+    assert "0 added, 3 here already" in again
+    assert "move_import" not in again
+
+
+def test_move_needs_a_place(tmp_path: Path) -> None:
+    imported(write(tmp_path, "data.json", data_js({"Go": [("Append", 5000, "ns/op")]})))
+    with pytest.raises(CommandError, match="Say where to"):
+        call_command("move_import", "--track=import")
+    with pytest.raises(CommandError, match="Use lower-case letters"):
+        call_command("move_import", "--track=import", "--to-track=My track")
+
+
+def test_moved_variant_stays_apart_from_plain_builds() -> None:
+    call_command("import_results", FOLDER.parent / "releases_h100" / "two_releases.jsonl.gz")
+    call_command("move_import", "--track=import-variants", "--to-track=right")
+    assert Series.objects.filter(track__key="right-variants").exists()
+
+
 def as_before_names_were_kept() -> None:
     """The rows as the upgrade makes them of what earlier versions left: keys alone."""
     Benchmark.objects.update(original="", imported_configs={})
@@ -366,12 +397,13 @@ def test_original_names_are_shown_searched_and_exported(tmp_path: Path, reader: 
     assert reader.get(address).json()["original"] == "t.py::pow[-3]"
 
 
-def test_import_is_deleted_in_the_admin(tmp_path: Path, admin_client: Client) -> None:
+def test_import_is_moved_and_deleted_in_the_admin(tmp_path: Path, admin_client: Client) -> None:
     imported(write(tmp_path, "data.json", data_js({"Go": [("Append", 5000, "ns/op")]})))
     address = reverse("import_results")
     assert "1 result, track import, machine github-actions" in admin_client.get(address).text
     import_run = {"what": Job.objects.get().run_id}
-    admin_client.post(address, import_run)
-    assert Job.objects.exists()
-    admin_client.post(address, {**import_run, "sure": "on"})
+    assert "move to, or delete them" in admin_client.post(address, import_run).text
+    admin_client.post(address, {**import_run, "to_track": "right"})
+    assert Job.objects.get().run.track.key == "right"
+    admin_client.post(address, {**import_run, "delete": "on"})
     assert not Job.objects.exists()
