@@ -1,5 +1,6 @@
 """Results that an import brings, and which of them are here already."""
 
+import math
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -138,5 +139,6 @@ def is_same_measurement(earlier: Document, document: Document) -> bool:
     metrics = earlier["metrics"], document["metrics"]
     for key in METRICS:
         if key in metrics[0] and key in metrics[1]:
-            return bool(metrics[0][key]["value"] == metrics[1][key]["value"])
+            # Another version may have converted a unit in another order
+            return math.isclose(metrics[0][key]["value"], metrics[1][key]["value"])
     return bool(metrics[0] == metrics[1] and earlier["status"] == document["status"])
