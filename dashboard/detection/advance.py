@@ -1,10 +1,13 @@
 """Advance a segment by one more point, and find the change of level that the point shows."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
 
 from dashboard.detection import way_back
-from dashboard.detection.cusum import NO_EVIDENCE, NO_RUNS, REQUIRED, Evidence
+from dashboard.detection.cusum import NO_EVIDENCE, NO_RUNS, Evidence, Runs
 from dashboard.detection.drift import is_worth_reporting
 from dashboard.detection.fitting import refitted
 from dashboard.detection.level_change import LevelChange, step_change, wider_noise
@@ -17,7 +20,8 @@ from dashboard.detection.segment import (
     Watching,
     begin_next,
 )
-from dashboard.detection.spread import NO_WIDENING, SMALLEST_RATIO, spread_ratio
+from dashboard.detection.spread import NO_WIDENING, SMALLEST_RATIO, Widening, spread_ratio
+from dashboard.detection.tables import Floats
 from dashboard.detection.usual_noise import UsualNoise
 
 
@@ -34,8 +38,7 @@ def advance(
     usual: noise that a young series borrows.
     """
     change = None
-    # `history` may hold fewer points than the segment has: count from its start
-    if index - segment.history.start >= segment.next_fit:
+    if segment.is_fit_due(index):
         segment, change = refitted(segment, index, settings, usual)
     if segment.left is not None:
         segment, back = _on_the_way_back(segment, segment.left, index, point)
@@ -46,13 +49,6 @@ def advance(
     segment, step = _tested(segment, index, point)
     # A segment that a drift began has no run that is long enough for a step
     return segment, change or step
-
-
-def suspected_step(segment: Segment, index: int) -> LevelChange | None:
-    """The step that the newest point, at `index`, makes likely but does not prove."""
-    if isinstance(segment, Learning) or segment.evidence.share < REQUIRED.suspected:
-        return None
-    return _step(segment, index, segment.history.values, segment.evidence)
 
 
 def _on_the_way_back(
@@ -70,7 +66,7 @@ def _on_the_way_back(
 
 def _tested(segment: Watching, index: int, point: Point) -> tuple[Segment, LevelChange | None]:
     """The segment after a point has been tested, and what it proves: a step, or a wider noise."""
-    tested = _with_tests_of(segment, point)
+    tested = _after(segment, [point], _tests_of(segment, [point]))
     if tested.widening.is_proven(tested.fit.model, tested.evidence.nats):
         return _wider(tested, index)
     if tested.evidence.share < 1 or tested.widening.explains(tested.evidence.nats):
@@ -83,10 +79,26 @@ def _tested(segment: Watching, index: int, point: Point) -> tuple[Segment, Level
     return replace(tested, runs=NO_RUNS, evidence=NO_EVIDENCE), None
 
 
+def passed(segment: Watching, points: Sequence[Point]) -> tuple[Watching, int]:
+    """The segment after those of the points that show no change, and how many these are: as
+    `advance` has it point by point. No fit may be due among them.
+    """
+    if not points:
+        return segment, 0
+    tests = _tests_of(segment, points)
+    count = 0
+    for evidence, widening in zip(tests.evidence, tests.widening, strict=True):
+        is_wider = widening.is_proven(segment.fit.model, evidence.nats)
+        if is_wider or evidence.share >= 1:
+            break
+        count += 1
+    return (_after(segment, points[:count], tests) if count else segment), count
+
+
 def _left(segment: Watching, step: LevelChange, end: int) -> Learning:
     """The segment of the level after a step, which may be left again for the old one."""
     old = replace(segment, history=segment.history.until(step.starts, end), left=None)
-    level = segment.fit.scale.reading(step.level_after)
+    level = float(segment.fit.scale.readings([step.level_after])[0])
     return replace(begin_next(segment, step, end), left=Left(old, step.starts, level))
 
 
@@ -112,29 +124,45 @@ def _wider(segment: Watching, index: int) -> tuple[Segment, LevelChange | None]:
     return wider, change
 
 
-def _with_tests_of(segment: Watching, point: Point) -> Watching:
-    """The segment with one more point in its CUSUM tests and in its line."""
+class _Tests(NamedTuple):
+    """Tests after each of some points. readings: (points,). runs: (TESTS, points)."""
+
+    readings: Floats
+    runs: Runs
+    evidence: list[Evidence]
+    widening: list[Widening]
+
+
+def _tests_of(segment: Watching, points: Sequence[Point]) -> _Tests:
+    """The CUSUM tests of the next points."""
     fit, tests = segment.fit, segment.fit.tests
-    before = fit.scale.reading(segment.history.values[-1])
-    reading = fit.scale.reading(point.value)
+    values = [segment.history.values[-1], *(point.value for point in points)]
+    readings = fit.scale.readings(values)
 
     # The within-job error in excess of the usual one: that one is in the model already
-    error = fit.scale.standard_error(point.standard_error)
-    excess = sqrt(max(error * error - fit.usual_error * fit.usual_error, 0.0))
+    errors = fit.scale.standard_errors([point.standard_error for point in points])
+    excess = np.sqrt(np.maximum(errors * errors - fit.usual_error * fit.usual_error, 0.0))
 
-    innovations = tests.innovations(reading, before, excess)
+    innovations = tests.innovations(readings[1:], readings[:-1], excess)
     starts, goes_on = tests.log_ratios(innovations)
-    runs = segment.runs.extended(starts, goes_on)
+    runs = segment.runs.after_each(starts, goes_on)
+    widening = segment.widening.after_each(innovations, tests.wider_ratios)
+    return _Tests(readings[1:], runs, tests.evidence(runs, goes_on), widening)
+
+
+def _after(segment: Watching, points: Sequence[Point], tests: _Tests) -> Watching:
+    """The segment after the points, the first ones of those that have been tested."""
+    newest = len(points) - 1
     line = segment.line
     if line.count:
-        line = line.with_reading(reading, fit.model)
+        line = line.with_readings(tests.readings[: len(points)], segment.fit.model)
     return replace(
         segment,
-        history=segment.history.plus(point),
+        history=segment.history.plus(*points),
         line=line,
-        runs=runs,
-        evidence=tests.evidence(runs, goes_on),
-        widening=segment.widening.after(float(innovations), tests.wider_ratios),
+        runs=tests.runs.at(newest),
+        evidence=tests.evidence[newest],
+        widening=tests.widening[newest],
     )
 
 

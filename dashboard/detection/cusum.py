@@ -10,7 +10,7 @@ a floor (`tables.CONTAMINATION`), which bounds each term as in Huber (1965), so 
 outliers are no level.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -53,7 +53,6 @@ class RequiredEvidence:
     short: for the shortest run.
     long: for each e-fold of a run's length from `shortest` to `longest` points, where a wrong
         autocorrelation adds up.
-    suspected: the share of all this from which a change is suspected.
     """
 
     base: float = 5.7
@@ -66,7 +65,6 @@ class RequiredEvidence:
     long: float = 0.8
     shortest: int = 4
     longest: int = 8
-    suspected: float = 0.6
 
 
 REQUIRED = RequiredEvidence()
@@ -93,6 +91,25 @@ class Runs:
         longer = self.sums + goes_on
         is_longer = starts < longer
         return Runs(np.maximum(starts, longer), self.lengths * is_longer + 1)
+
+    def after_each(self, starts: Floats, goes_on: Floats) -> "Runs":
+        """The runs of one series after each of some points, (TESTS, points): as `extended` has it,
+        but for sums alone, from which the lengths follow.
+        """
+        before = np.empty((starts.shape[1] + 1, TESTS))
+        before[0] = self.sums[:, 0]
+        steps = zip(before[:-1], before[1:], starts.T, goes_on.T, strict=True)
+        for last, sums, start, step in steps:
+            np.add(last, step, out=sums)
+            np.maximum(sums, start, out=sums)
+        is_longer = starts < before[:-1].T + goes_on
+        places = np.arange(starts.shape[1])
+        first = np.maximum.accumulate(np.where(is_longer, -self.lengths, places), axis=1)
+        return Runs(before[1:].T, places - first + 1)
+
+    def at(self, point: int) -> "Runs":
+        """The runs after one of the points, (TESTS, 1)."""
+        return Runs(self.sums[:, point : point + 1], self.lengths[:, point : point + 1])
 
 
 NO_RUNS = Runs(np.full((TESTS, 1), NO_RUN), np.zeros((TESTS, 1), dtype=int))
@@ -156,17 +173,6 @@ class CusumTests:
             required_far=by_length * _required(model, level_is_known=True),
             fewest=fewest,
             wider_ratios=model.wider_ratios,
-        )
-
-    def with_model(self, model: NoiseModel, fewest: int) -> "CusumTests":
-        """The tests of a model that differs from this one's by its bar."""
-        higher = model.bar / self.model.bar
-        return replace(
-            self,
-            model=model,
-            required=self.required * higher,
-            required_far=self.required_far * higher,
-            fewest=fewest,
         )
 
     def innovations(
@@ -236,16 +242,15 @@ class CusumTests:
         )
         return np.where(runs.lengths >= self.fewest, shares, 0.0)
 
-    def evidence(self, runs: Runs, newest: Floats) -> Evidence:
-        """The strongest run of the first series. newest: what its newest point adds, (TESTS, 1)."""
+    def evidence(self, runs: Runs, newest: Floats) -> list[Evidence]:
+        """The strongest run after each point. newest: what the point adds, (TESTS, points)."""
         shares = self.shares(runs)
         if self.fewest > FEWEST_POINTS:
             # A burst that is over has as much evidence, for a while, as a level that lasts
             shares = np.where(newest > 0, shares, 0.0)
-        shares = shares[:, 0]
-        best = int(shares.argmax())
-        nats = float(runs.sums[best, 0])
-        return Evidence(float(shares[best]), int(runs.lengths[best, 0]), nats)
+        best = (shares.argmax(axis=0), np.arange(shares.shape[1]))
+        strongest = (shares[best], runs.lengths[best], runs.sums[best])
+        return list(map(Evidence, *(column.tolist() for column in strongest)))
 
     def peak(self, readings: Floats) -> float:
         """The most evidence, as a share of what is required, of runs among the readings (points,)

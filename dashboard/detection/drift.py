@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dashboard.detection.noise_model import NoiseModel
+from dashboard.detection.tables import Floats, clipped
 
 FEWEST_POINTS = 60
 PROVEN = 4.0
@@ -42,16 +43,17 @@ class Line:
     moment: float = 0.0
     squares: float = 0.0
 
-    def with_reading(self, reading: float, model: NoiseModel) -> "Line":
-        """The line with one more reading (percent), at the next time."""
+    def with_readings(self, readings: Floats, model: NoiseModel) -> "Line":
+        """The line with more readings (percent), each at the next time."""
         limit = CLIPPED_AT * model.deviation
-        clipped = model.level + min(max(reading - model.level, -limit), limit)
-        return Line(
-            self.count + 1,
-            self.total + clipped,
-            self.moment + self.count * clipped,
-            self.squares + clipped * clipped,
-        )
+        near = model.level + clipped(readings - model.level, limit)
+        count, total, moment, squares = self.count, self.total, self.moment, self.squares
+        for reading in near.tolist():
+            total += reading
+            moment += count * reading
+            squares += reading * reading
+            count += 1
+        return Line(count, total, moment, squares)
 
     def rise(self, model: NoiseModel) -> "Rise":
         """The rise of the line from its first point to its last; none where it has no points."""

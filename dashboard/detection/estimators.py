@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dashboard.detection.tables import Bools, Floats, student_constant
+from dashboard.detection.tables import Bools, Floats, clipped, student_constant
 from dashboard.detection.usual_noise import UsualNoise
 
 WINDOW = 192
@@ -114,9 +114,9 @@ def autocorrelation(
     is_detrended: the residuals are those of a line, not of a level.
     """
     # Clipped at 2.5 deviations, so that an outlier is not a lack of correlation
-    clipped = np.clip(residuals, -2.5 * deviation, 2.5 * deviation)
-    power = _sum_of_products(clipped, clipped)
-    raw = _sum_of_products(clipped[1:], clipped[:-1]) / (power if power > 0 else 1.0)
+    near = clipped(residuals, 2.5 * deviation)
+    power = _sum_of_products(near, near)
+    raw = _sum_of_products(near[1:], near[:-1]) / (power if power > 0 else 1.0)
     # Its bias is -(1 + 3 rho) / n (Kendall 1954), and -(2 + 4 rho) / n around a line
     bias = 2 + 4 * raw if is_detrended else 1 + 3 * raw
     raw = min(max(raw + bias / count, -0.9), 0.95)
@@ -134,7 +134,7 @@ def innovations(residuals: Floats, rho: float, deviation: float) -> Floats:
     """
     limit = 3 * deviation
     fresh = residuals.copy()
-    fresh[1:] -= rho * np.clip(residuals[:-1], -limit, limit)
+    fresh[1:] -= rho * clipped(residuals[:-1], limit)
     return fresh
 
 
@@ -238,14 +238,14 @@ def slope(residuals: Floats, present: Bools, count: int, deviation: float) -> Sl
     time = times(len(residuals), count)
     time_squares = count * (count * count - 1) / 12  # sum of time² over the points
     limit = 3 * deviation
-    steepness = _sum_of_products(np.clip(residuals, -limit, limit), time) / time_squares
+    steepness = _sum_of_products(clipped(residuals, limit), time) / time_squares
     around_line = np.where(present, residuals - steepness * time, 0.0)
     visible = np.where(present, around_line, np.nan)
     _, scatter = median_and_deviation(visible, np.sort(visible), count)
     scatter = max(scatter, deviation / 100)
-    clipped = np.clip(around_line, -3 * scatter, 3 * scatter)
+    near = clipped(around_line, 3 * scatter)
     # Many outliers pull the line more than the robust deviation says
-    pull = max(scatter * scatter, _sum_of_products(clipped, clipped) / count)
+    pull = max(scatter * scatter, _sum_of_products(near, near) / count)
     rho = autocorrelation(around_line, count, scatter, is_detrended=True)
     # Autocorrelation multiplies the variance of a mean by (1 + rho) / (1 - rho)
     variance = pull * (1 + rho) / (1 - rho) / time_squares
@@ -268,7 +268,7 @@ def trend(residuals: Floats, count: int, deviation: float, rho: float) -> float:
     limit = 3 * deviation
     time = times(len(residuals), count)
     time_squares = count * (count * count - 1) / 12  # sum of time² over the points
-    steepness = _sum_of_products(np.clip(residuals, -limit, limit), time) / time_squares
+    steepness = _sum_of_products(clipped(residuals, limit), time) / time_squares
     # Autocorrelation multiplies the variance of a mean by (1 + rho) / (1 - rho)
     variance = deviation * deviation * (1 + rho) / (1 - rho) / time_squares
     kept = max(0.0, 1 - 2 * variance / max(steepness * steepness, 1e-30))  # 1 - 2/t²

@@ -28,7 +28,6 @@ from dashboard.detection.segment import (
     next_fit,
 )
 from dashboard.detection.spread import NO_WIDENING
-from dashboard.detection.tables import Floats
 from dashboard.detection.usual_noise import UsualNoise
 from dashboard.detection.value_scale import ValueScale
 
@@ -64,7 +63,7 @@ def _step_in_hindsight(
         return None
     readings = fit.scale.readings(history.values)
     smallest_noise = max(fit.scale.smallest_noise(settings), tick(readings.tolist()) / 2)
-    errors = [fit.scale.standard_error(error) for error in history.errors]
+    errors = fit.scale.standard_errors(history.errors)
     beyond = np.sqrt(np.maximum(np.square(errors) - fit.usual_error**2, 0.0))
     split = hindsight.best_split(readings, beyond, smallest_noise, usual)
     if split is None or split.share < 1:
@@ -98,8 +97,12 @@ def fitted(segment: Segment, index: int, settings: Settings, usual: UsualNoise |
     model = _model(window, inherited, scale.smallest_noise(settings), usual)
     model = replace(model, bar=max(model.bar, segment.excursions.bar(index)))
     fewest = max(model.fewest, segment.excursions.fewest(index))
-    tests = _with_own_bar(CusumTests.of(model, threshold, fewest), np.array(window))
-    model = tests.model
+    tests = CusumTests.of(model, threshold, fewest)
+    if len(window) > FIRST_FIT and (peak := tests.peak(np.array(window))) > 1:
+        # Points of the level have shown more evidence of a change than one needs, and yet came
+        # back: the noise is of another kind than the model, and a change needs more than they did
+        model = replace(model, bar=peak * model.bar)
+        tests = CusumTests.of(model, threshold, fewest)
     line = _line(segment, points, readings, model)
     return Watching(
         history=history,
@@ -123,8 +126,7 @@ def _line(segment: Segment, points: int, readings: list[float], model: NoiseMode
         line = segment.line
     # It begins late, because readings are clipped around the level; then it has all points
     if line.count == 0 and points >= FIRST_FIT:
-        for reading in readings:
-            line = line.with_reading(reading, model)
+        line = line.with_readings(np.array(readings), model)
     return line
 
 
@@ -137,7 +139,7 @@ def _usual_error(history: History, left_out: int, scale: ValueScale) -> float:
     errors = newest(history.errors, left_out)
     if not any(errors):
         return 0.0
-    return float(np.median([scale.standard_error(error) for error in errors]))
+    return float(np.median(scale.standard_errors(errors)))
 
 
 def newest(numbers: Sequence[float], left_out: int) -> Sequence[float]:
@@ -170,17 +172,3 @@ def tick(readings: Sequence[float]) -> float:
     if 2 * len(distinct) > len(readings) or len(distinct) < 2:
         return 0.0
     return float(np.diff(distinct).min())
-
-
-def _with_own_bar(tests: CusumTests, readings: Floats) -> CusumTests:
-    """The tests with the bar that the series' own past sets.
-
-    Where points of the level have shown more evidence of a change than one needs, and yet came
-    back, the noise is of another kind than the model: then a change needs more than they showed.
-    """
-    if len(readings) <= FIRST_FIT:
-        return tests
-    peak = tests.peak(readings) * tests.model.bar
-    if peak <= tests.model.bar:
-        return tests
-    return tests.with_model(replace(tests.model, bar=peak), tests.fewest)

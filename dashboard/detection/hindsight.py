@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dashboard.detection import estimators
-from dashboard.detection.tables import Bools, Floats
+from dashboard.detection.tables import Bools, Floats, Ints, clipped
 from dashboard.detection.usual_noise import UsualNoise
 
 UNTIL = 80
@@ -55,8 +55,8 @@ def best_split(
     count = len(readings)
     places = np.arange(FEWEST, count - FEWEST_LATER + 1)
     is_later = np.arange(count)[None, :] >= places[:, None]  # (splits, n)
-    earlier = np.nanmedian(np.where(is_later, np.nan, readings), axis=1)
-    later = np.nanmedian(np.where(is_later, readings, np.nan), axis=1)
+    earlier = _side_medians(readings, ~is_later, places)
+    later = _side_medians(readings, is_later, count - places)
     medians = np.where(is_later, later[:, None], earlier[:, None])
     residuals = readings - medians
     # Where most points are equal, or in one of two modes, the median sees nothing of the others
@@ -65,10 +65,10 @@ def best_split(
     deviation = np.maximum(1.4826 * np.median(distances, axis=1), mean_distance)
     deviation = np.maximum(deviation, smallest_noise)
     limit = CLIPPED_AT * deviation[:, None]
-    clipped = np.clip(residuals, -limit, limit)
+    near = clipped(residuals, limit)
     # The mean of a side is its median and the mean of what is left
-    means = _side_means(clipped, is_later)
-    around = clipped - means
+    means = _side_means(near, is_later)
+    around = near - means
     squares = np.einsum("sn,sn->s", around, around)
     best = int(squares.argmin())
     if _around_line(readings, float(limit[best, 0])) < squares[best]:
@@ -95,6 +95,13 @@ def _error(scatter: float, rho: float, errors: Floats, first: int) -> float:
     return float(np.sqrt(scatter * scatter * widened + own))
 
 
+def _side_medians(readings: Floats, is_of_side: Bools, sizes: Ints) -> Floats:
+    """For each split the median of one of its sides, (splits,). sizes: of the sides, (splits,)."""
+    ordered = np.sort(np.where(is_of_side, readings, np.inf), axis=1)  # (splits, n)
+    rows = np.arange(len(sizes))
+    return np.asarray((ordered[rows, (sizes - 1) // 2] + ordered[rows, sizes // 2]) / 2)
+
+
 def _side_means(values: Floats, is_later: Bools) -> Floats:
     """For each value (splits, n) the mean of its side of the split."""
     later_count = is_later.sum(axis=1)
@@ -108,5 +115,5 @@ def _around_line(readings: Floats, limit: float) -> float:
     time = np.arange(len(readings)) - (len(readings) - 1) / 2
     level = float(np.median(readings))
     slope = float(np.einsum("n,n->", time, readings - level) / np.einsum("n,n->", time, time))
-    around = np.clip(readings - level - slope * time, -limit, limit)
+    around = clipped(readings - level - slope * time, limit)
     return float(np.einsum("n,n->", around, around))

@@ -9,7 +9,7 @@ from dashboard.detection.cusum import REQUIRED, Evidence
 from dashboard.detection.drift import PROVEN, Rise
 from dashboard.detection.hindsight import Split
 from dashboard.detection.noise_model import NoiseModel
-from dashboard.detection.points import ChangeCause, Settings, Verdict, VerdictState
+from dashboard.detection.points import ChangeCause, Settings, Verdict
 from dashboard.detection.spread import Widening
 from dashboard.detection.step_estimate import estimate_step
 from dashboard.detection.tables import Floats
@@ -56,13 +56,13 @@ class LevelChange:
     is_return: bool = False
     is_withheld: bool = False
 
-    def verdict(self, state: VerdictState) -> Verdict:
-        """The change as the detector reports it, or suspects it."""
+    def verdict(self) -> Verdict:
+        """The change as the detector reports it."""
         # At the limit (share 1) it is FALSE_ALERT; the evidence beyond it, in nats, is
         # base × (share - 1)
         by_chance = FALSE_ALERT * np.exp(-RARER_PER_NAT * REQUIRED.base * (self.share - 1))
         return Verdict(
-            state=state,
+            state="noisier" if self.cause == "noise" else "changed",
             index=self.index,
             cause=self.cause,
             effect=self.effect,
@@ -189,7 +189,7 @@ def constant_change(
     """
     reference = 0.0 if settings.kind in ("count", "status") else before
     scale = ValueScale(reference, counts=False)
-    effect = scale.effect(scale.reading(before), scale.reading(now))
+    effect = scale.effect(*scale.readings([before, now]).tolist())
     first = index + 1 - length
     return LevelChange(
         index=first,

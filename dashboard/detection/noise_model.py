@@ -144,7 +144,7 @@ def fit_noise_model(window: Floats, smallest_scale: float, usual: UsualNoise | N
 
     # 2. Two modes: far apart, and taking turns. What looks like autocorrelation is then the modes
     ordered = np.sort(np.where(present, residuals, np.nan))  # NaN last
-    modes = estimators.best_cut(np.nan_to_num(ordered), count)
+    modes = estimators.best_cut(np.where(np.isnan(ordered), 0.0, ordered), count)
     far_apart = 2 * modes.half_distance > MODES_APART * max(modes.within, smallest_scale)
     crossings = estimators.crossings(residuals - modes.middle, present)
     if far_apart and crossings >= MODES_CROSSINGS:

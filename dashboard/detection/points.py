@@ -5,7 +5,7 @@ from math import isfinite, isnan
 from typing import Literal
 
 SeriesKind = Literal["continuous", "constant", "count", "status"]
-VerdictState = Literal["unchanged", "suspected", "changed", "noisier"]
+VerdictState = Literal["changed", "noisier"]
 ChangeCause = Literal["step", "drift", "noise"]
 Unit = Literal["percent", "difference"]
 
@@ -113,11 +113,10 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Verdict of the detector on a series after one point.
+    """Verdict of the detector on a series in which it sees a change.
 
-    state: "changed" once for each change, then it watches the new level; "suspected": measure more;
-        "noisier" once where the spread has grown and the level stayed, which is not an alert.
-        The other fields describe the change or the suspicion, and are None when unchanged.
+    state: "changed" once for each change, then it watches the new level; "noisier" once where the
+        spread has grown and the level stayed, which is not an alert.
     index: of the first point of the new level, counted from 0 in the series.
     effect, effect_low, effect_high: new level minus old one with its 95% interval, in `unit`:
         "percent" of the old level, or the plain "difference" (counts, status words, an old level
@@ -128,16 +127,13 @@ class Verdict:
     """
 
     state: VerdictState
-    index: int | None = None
-    cause: ChangeCause | None = None
-    effect: float | None = None
-    effect_low: float | None = None
-    effect_high: float | None = None
-    unit: Unit | None = None
-    sure: float | None = None
-    level_before: float | None = None
-    level_after: float | None = None
+    index: int
+    cause: ChangeCause
+    effect: float
+    effect_low: float
+    effect_high: float
+    unit: Unit
+    sure: float
+    level_before: float
+    level_after: float
     is_return: bool = False
-
-
-UNCHANGED = Verdict("unchanged")

@@ -7,8 +7,8 @@ import numpy as np
 from dashboard.detection.abstention import wanders
 from dashboard.detection.cusum import TESTS, CusumTests, Runs
 from dashboard.detection.noise_model import NoiseModel
-from dashboard.detection.online import OnlineDetector
 from dashboard.detection.segment import Fit, Watching
+from dashboard.detection.series_state import SeriesState
 from dashboard.detection.tables import CENTRE, GRID, REACH, Floats
 from dashboard.detection.value_scale import ValueScale
 
@@ -22,18 +22,15 @@ PRECISION = 0.02
 """Share of the answer within which it is looked for: 400 tries do not show more."""
 
 
-def smallest_change_shown(detector: OnlineDetector) -> float | None:
+def smallest_change_shown(series: SeriesState) -> float | None:
     """Smallest step, in percent of the level, of which 90% are found within 40 points; never under
     the threshold.
-
-    detector: one that has seen the series' points.
 
     Steps of growing size are simulated on the estimated noise model and run through the same tests.
     None while the series is too young, where it wanders, or where it has no percent (counts, status
     words, a level of 0); the threshold itself where it holds one value exactly. Takes tens of
     milliseconds: keep the answer.
     """
-    series = detector.series
     # Where one value is held, one point shows any change that matters
     if series.constant.is_quiet and series.settings.kind in ("continuous", "constant"):
         scale = ValueScale(series.constant.value, counts=False)

@@ -72,10 +72,10 @@ class History:
     values: tuple[float, ...] = ()
     errors: tuple[float, ...] = ()
 
-    def plus(self, point: Point) -> "History":
-        """The history with one more point."""
-        values = (*self.values, point.value)
-        errors = (*self.errors, point.standard_error)
+    def plus(self, *points: Point) -> "History":
+        """The history with more points."""
+        values = (*self.values, *(point.value for point in points))
+        errors = (*self.errors, *(point.standard_error for point in points))
         return History(self.start, values, errors).newest()
 
     def newest(self) -> "History":
@@ -156,6 +156,11 @@ class Learning:
         """In the metric's unit; 0 before there is a point."""
         return median(self.history.values) if self.history.values else 0.0
 
+    def is_fit_due(self, index: int) -> bool:
+        """Test whether its noise is estimated before the point at `index` is judged."""
+        # `history` may hold fewer points than the segment has: count from its start
+        return index - self.history.start >= self.next_fit
+
     def plus(self, point: Point) -> "Learning":
         """The segment with one more point, of which nothing can be said."""
         return replace(self, history=self.history.plus(point))
@@ -203,6 +208,10 @@ class Watching:
     def level(self) -> float:
         """In the metric's unit."""
         return self.fit.scale.value(self.fit.model.level)
+
+    def is_fit_due(self, index: int) -> bool:
+        """Test whether its noise is estimated again before the point at `index` is judged."""
+        return index - self.history.start >= self.next_fit
 
     def plus(self, point: Point) -> "Watching":
         """The segment with one more point, which shows that there is no change."""

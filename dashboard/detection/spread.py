@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dashboard.detection.noise_model import NoiseModel
-from dashboard.detection.tables import CENTRE, EDGE, STEPS_PER_SCALE, Floats
+from dashboard.detection.tables import CENTRE, EDGE, STEPS_PER_SCALE, Floats, clipped
 
 REQUIRED_NATS = 6.0
 """Evidence of a wider noise that is reported (tests/lab/hard_cases.py has the false ones)."""
@@ -31,16 +31,21 @@ class Widening:
     total: float = 0.0
     length: int = 0
 
-    def after(self, innovation: float, ratios: Floats) -> "Widening":
-        """The run after one more point: S = max(S, 0) + ratio, Page's recursion.
+    def after_each(self, innovations: Floats, ratios: Floats) -> list["Widening"]:
+        """The run after each of some points: S = max(S, 0) + ratio, Page's recursion.
 
-        innovation: in scales. ratios: `NoiseModel.wider_ratios`.
+        innovations: (points,), in scales. ratios: `NoiseModel.wider_ratios`.
         """
-        place = int(min(max(round(innovation * STEPS_PER_SCALE), -EDGE), EDGE)) + CENTRE
-        ratio = float(ratios[place])
-        if self.total <= 0:
-            return Widening(ratio, 1)
-        return Widening(self.total + ratio, self.length + 1)
+        places = np.rint(clipped(innovations * STEPS_PER_SCALE, EDGE)).astype(int) + CENTRE
+        total, length = self.total, self.length
+        after = []
+        for ratio in ratios[places].tolist():
+            if total <= 0:
+                total, length = ratio, 1
+            else:
+                total, length = total + ratio, length + 1
+            after.append(Widening(total, length))
+        return after
 
     def is_proven(self, model: NoiseModel, step_nats: float) -> bool:
         """Test whether the noise has become wider. step_nats: evidence of a step instead."""
@@ -65,5 +70,4 @@ def spread_ratio(innovations: Floats) -> float:
 
     Around their own mean: on one side of 0 they are a step, or a drift.
     """
-    clipped = np.clip(innovations, -LARGEST_RATIO, LARGEST_RATIO)
-    return float(np.std(clipped, ddof=1))
+    return float(np.std(clipped(innovations, LARGEST_RATIO), ddof=1))

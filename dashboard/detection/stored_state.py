@@ -40,6 +40,9 @@ from dashboard.detection.value_scale import ValueScale
 
 State = Mapping[str, Any]
 
+VERSION = 4
+"""Of the method and of the stored state. A change that can alter a decision needs a new number."""
+
 CONSTANT_KEYS = {
     "value": "value",
     "at": "points_at",
@@ -69,6 +72,7 @@ MODEL_KEYS = {
 def to_json(series: SeriesState) -> dict[str, Any]:
     """The state as JSON-ready values: a few kB, whatever the history's length."""
     return {
+        "version": VERSION,
         "settings": asdict(series.settings),
         "seen": series.seen,
         "held": {key: getattr(series.constant, name) for key, name in CONSTANT_KEYS.items()},
@@ -148,7 +152,11 @@ def _model_to_json(model: NoiseModel | None) -> dict[str, float] | None:
 
 
 def from_json(state: State) -> SeriesState:
-    """The state that `to_json` wrote."""
+    """The state that `to_json` wrote. Raises ValueError where another version of it did: judge the
+    series from its first point then.
+    """
+    if state.get("version") != VERSION:
+        raise ValueError(f"the state has version {state.get('version')}, not {VERSION}")
     settings = Settings(**state["settings"])
     devices = {}
     for name, distances in state["devices"].items():

@@ -1,8 +1,7 @@
 """From a metric's own unit to the scale on which noise is judged, and back."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
 
 import numpy as np
 
@@ -27,32 +26,30 @@ class ValueScale:
     reference: float
     counts: bool
 
-    def reading(self, value: float) -> float:
-        """A value on this scale. Raises ValueError for a negative count."""
+    def readings(self, values: Sequence[float]) -> Floats:
+        """Values on this scale, (points,). Raises ValueError for a negative count."""
+        plain = np.array(values)
         if self.counts:
-            if value < 0:
+            if plain.min(initial=0.0) < 0:
                 raise ValueError(
-                    f"a count is {value:g}; counts are 0 or more: check the series' Settings.kind"
+                    f"a count is {plain.min():g}; counts are 0 or more: "
+                    "check the series' Settings.kind"
                 )
-            return 2 * sqrt(value + ANSCOMBE)
+            return np.asarray(2 * np.sqrt(plain + ANSCOMBE))
         if not self.reference:
-            return value
-        return (value - self.reference) * self._percent_per_unit
+            return plain
+        return np.asarray((plain - self.reference) * self._percent_per_unit)
 
-    def readings(self, values: Iterable[float]) -> Floats:
-        """Values on this scale, (points,)."""
-        return np.array([self.reading(value) for value in values])
-
-    def standard_error(self, error: float) -> float:
-        """A standard error, in the metric's unit, on this scale.
+    def standard_errors(self, errors: Sequence[float]) -> Floats:
+        """Standard errors, in the metric's unit, on this scale, (points,).
 
         0 for counts: the spread within a job says nothing of them.
         """
         if self.counts:
-            return 0.0
+            return np.zeros(len(errors))
         if not self.reference:
-            return error
-        return error * self._percent_per_unit
+            return np.array(errors)
+        return np.array(errors) * self._percent_per_unit
 
     @property
     def _percent_per_unit(self) -> float:

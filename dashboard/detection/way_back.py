@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dashboard.detection.cusum import NO_EVIDENCE, NO_RUNS, REQUIRED, Evidence
+from dashboard.detection.cusum import NO_EVIDENCE, NO_RUNS, REQUIRED, CusumTests, Evidence
 from dashboard.detection.drift import NO_LINE
 from dashboard.detection.habits import FEWEST_POINTS
 from dashboard.detection.level_change import LevelChange, step_change
@@ -31,7 +31,7 @@ def after_point(left: Left, before: float, point: Point) -> Left:
     """
     fit = left.segment.fit
     model = replace(fit.model, level=left.level)
-    reading, reading_before = fit.scale.reading(point.value), fit.scale.reading(before)
+    reading_before, reading = fit.scale.readings([before, point.value]).tolist()
     innovation = float(fit.tests.innovations_of(model, reading, reading_before, 0.0))
     distance = (fit.model.level - left.level) / model.scale
     starts = _ratio(model, innovation, distance)
@@ -79,7 +79,7 @@ def resumed(left: Left, segment: Segment, index: int, point: Point) -> Watching:
     excursions = old.excursions.plus(index + 1 - count - left.index, index + 1 - count)
     model = replace(old.fit.model, bar=max(old.fit.model.bar, excursions.bar(index)))
     fewest = max(model.fewest, excursions.fewest(index))
-    tests = old.fit.tests.with_model(model, fewest)
+    tests = CusumTests.of(model, old.fit.threshold, fewest)
     return replace(
         old,
         history=history.newest(),

@@ -13,7 +13,7 @@ import numpy as np
 from django.utils import timezone
 
 from dashboard.alerts.services.descriptions import describe
-from dashboard.detection import VERSION, OnlineDetector, Point, Settings, Verdict
+from dashboard.detection import VERSION, Point, SeriesState, Settings, Verdict, judge
 from dashboard.language.metrics import METRICS
 from dashboard.models import (
     Alert,
@@ -120,17 +120,17 @@ def write_alerts() -> None:
 
 def _changes(series: Series, line: ChartLine) -> list[Change]:
     """Changes that the detector reports; of those that begin at one point the last."""
-    detector = OnlineDetector(_settings(series))
-    points: list[Point] = []
-    by_index = {}
+    points = []
     for place in np.flatnonzero(~np.isnan(line.value)).tolist():
         ends = (line.low[place], line.high[place])
         low, high = (None if np.isnan(end) else float(end) for end in ends)
         points.append(Point(float(line.value[place]), low, high, place))
-        verdict = detector.update(points[-1])
-        if verdict.state == "changed" and verdict.index is not None:
+    by_index = {}
+    _, reports = judge(points, SeriesState(_settings(series)))
+    for seen_at, verdict in reports:
+        if verdict.state == "changed":
             index = points[verdict.index].position
-            by_index[index] = Change(series, line, verdict, index, tuple(points))
+            by_index[index] = Change(series, line, verdict, index, tuple(points[: seen_at + 1]))
     return list(by_index.values())
 
 
@@ -196,8 +196,8 @@ def _alert(change: Change, group: AlertGroup) -> Alert:
         effect=verdict.effect,
         low=verdict.effect_low,
         high=verdict.effect_high,
-        unit=verdict.unit or "",
-        false_alarm_share=1 - (verdict.sure or 0.0),
+        unit=verdict.unit,
+        false_alarm_share=1 - verdict.sure,
         detector_version=str(VERSION),
         decision=decision,
     )

@@ -4,6 +4,8 @@
         the whole table, from the final seeds (many minutes)
     python -m tests.lab.detector --hard
         the cases that are hard for a detector, alone
+    python -m tests.lab.detector --cost
+        the time that a whole series takes
     python -m tests.lab.detector --quick
         what the tests run: fewer series, from the development seeds
     python -m tests.lab.detector --quick --record
@@ -15,11 +17,13 @@ changing the detector.
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from time import process_time
 
 import numpy as np
 
-from dashboard.detection import OnlineDetector, smallest_change_shown
+from dashboard.detection import SeriesState, judge, smallest_change_shown
 from tests.lab.bounds import Figure, fallen_behind, median, rate, record, share
 from tests.lab.hard_cases import hard_cases, limits
 from tests.lab.noise import KINDS, LEVEL, Floats, Noise, gaussian, points
@@ -118,13 +122,38 @@ def powers(size: Size) -> Iterator[Figure]:
         generator, hits = random_of(size, 4, place), 0
         for _ in range(size.powers):
             values = LEVEL + noise(generator, (1, 190))[0]
-            detector = OnlineDetector(SETTINGS)
-            for point in points(values[:150]):
-                detector.update(point)
-            shown = smallest_change_shown(detector) or 0.0
+            state, _ = judge(points(values[:150]), SeriesState(SETTINGS))
+            shown = smallest_change_shown(state) or 0.0
             values[150:] *= 1 + generator.choice([-1.0, 1.0]) * shown / 100
-            hits += any(reports(values[150:], detector))
+            _, reported = judge(points(values[150:]), state)
+            hits += any(report.verdict.state == "changed" for report in reported)
         yield share(f"power, {kind}: % found of the smallest change shown", hits, size.powers)
+
+
+def costs() -> Iterator[str]:
+    """CPU time of a whole series of 500 points, the least of five runs over 20 series; and of
+    Apache Otava on the same values, where it is installed.
+    """
+    generator = np.random.default_rng(5)
+    series = [LEVEL + noise(generator, (1, 500))[0] for noise in KINDS.values() for _ in range(4)]
+    ours = _least_ms([(judge, (points(values), SeriesState(SETTINGS))) for values in series])
+    yield f"this detector: {ours:.1f} ms"
+    if find_spec("otava"):
+        from otava.analysis import compute_change_points  # type: ignore[import-not-found]
+
+        theirs = _least_ms([(compute_change_points, (values.tolist(),)) for values in series])
+        yield f"Otava: {theirs:.1f} ms, so that this one takes {ours / theirs:.2f} times as long"
+
+
+def _least_ms(calls: list[tuple[Callable[..., object], tuple[object, ...]]]) -> float:
+    """CPU time of a call."""
+    times = []
+    for _ in range(5):
+        began = process_time()
+        for call, arguments in calls:
+            call(*arguments)
+        times.append(1000 * (process_time() - began) / len(calls))
+    return min(times)
 
 
 def figures(size: Size) -> Iterator[Figure]:
@@ -147,7 +176,11 @@ def main() -> int:
         "--record", action="store_true", help="with --quick: accept today's figures"
     )
     parser.add_argument("--hard", action="store_true", help="the hard cases alone")
+    parser.add_argument("--cost", action="store_true", help="CPU time, next to Otava's")
     options = parser.parse_args()
+    if options.cost:
+        print(*costs(), sep="\n")
+        return 0
     measured = []
     table = hard_cases if options.hard else figures
     for figure in table(QUICK if options.quick else FINAL):

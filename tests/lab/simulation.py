@@ -1,16 +1,17 @@
 """Series for a detector, and what it reports of them: what the tables of figures are made with."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dashboard.detection import (
-    OnlineDetector,
+    Report,
     SeriesNoise,
+    SeriesState,
     Settings,
     UsualNoise,
-    Verdict,
+    judge,
     usual_noise,
 )
 from dashboard.detection.segment import Watching
@@ -39,54 +40,35 @@ QUICK = Size({250: 200}, 250, 60, 25, 20, 1)
 FINAL = Size({100: 1000, 250: 1000, 1000: 250}, 1000, 1000, 400, 1000, 20261123)
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """A verdict "changed", and the index of the point that it came with."""
-
-    seen_at: int
-    verdict: Verdict
-
-
 def borrowed(noise: Noise, generator: np.random.Generator) -> UsualNoise | None:
     """What is usual among ten other series of a noise, of 150 points each."""
     others = []
     for values in LEVEL + noise(generator, (10, 150)):
-        detector = OnlineDetector(SETTINGS)
-        for point in points(values):
-            detector.update(point)
-        if (series_noise := noise_of(detector)) is not None:
+        state, _ = judge(points(values), SeriesState(SETTINGS))
+        if (series_noise := noise_of(state)) is not None:
             others.append(series_noise)
     return usual_noise(others)
 
 
-def noise_of(detector: OnlineDetector) -> SeriesNoise | None:
+def noise_of(state: SeriesState) -> SeriesNoise | None:
     """The noise of a series as another one borrows it."""
-    segment = detector.series.segment
-    if not isinstance(segment, Watching):
+    if not isinstance(state.segment, Watching):
         return None
-    model = segment.fit.model
+    model = state.segment.fit.model
     return SeriesNoise(model.rho, model.scale, model.points)
 
 
-def reports(
-    values: Floats,
-    detector: OnlineDetector | None = None,
-    state: str = "changed",
-    devices: Sequence[int] = (),
-) -> Iterator[Report]:
-    """The changes that a detector reports, in their order; it may have seen points before.
+def reports(values: Floats, state: str = "changed", devices: Sequence[int] = ()) -> list[Report]:
+    """What is reported of a series, oldest first.
 
     devices: the one of each point; empty where they are not known.
     """
-    detector = detector or OnlineDetector(SETTINGS)
     series = points(values)
     if devices:
         pairs = zip(series, devices, strict=True)
         series = [replace(point, device=f"gpu {device}") for point, device in pairs]
-    for point in series:
-        verdict = detector.update(point)
-        if verdict.state == state:
-            yield Report(detector.seen - 1, verdict)
+    _, reported = judge(series, SeriesState(SETTINGS))
+    return [report for report in reported if report.verdict.state == state]
 
 
 def false_alerts(values: Floats, usual: UsualNoise | None = None) -> int:
@@ -110,19 +92,21 @@ def quiet_run(values: Floats, usual: UsualNoise | None = None) -> QuietRun:
     """What is reported of series (series, points) without a change."""
     alerts = wandering = late = 0
     for row in values:
-        detector = OnlineDetector(SETTINGS, usual)
-        alerts += sum(not report.verdict.is_return for report in reports(row, detector))
-        if detector.limit is not None:
-            wandering += detector.limit.reason == "wanders"
-            late += detector.limit.reason == "bursts"
+        state, reported = judge(points(row), SeriesState(SETTINGS, usual))
+        changes = [each.verdict for each in reported if each.verdict.state == "changed"]
+        alerts += sum(not verdict.is_return for verdict in changes)
+        if state.limit is not None:
+            wandering += state.limit.reason == "wanders"
+            late += state.limit.reason == "bursts"
     return QuietRun(alerts, wandering, late)
 
 
 def delay(values: Floats, at: int, usual: UsualNoise | None = None) -> float:
     """Points of the level that begins at `at` until a change is reported; NEVER if none is."""
-    for report in reports(values, OnlineDetector(SETTINGS, usual)):
-        if report.seen_at >= at:
-            return report.seen_at - at + 1
+    _, reported = judge(points(values), SeriesState(SETTINGS, usual))
+    for report in reported:
+        if report.verdict.state == "changed" and report.seen_at >= at:
+            return float(report.seen_at - at + 1)
     return NEVER
 
 

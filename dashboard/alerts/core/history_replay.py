@@ -3,9 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 
 from dashboard.detection import Settings
-from dashboard.results.core.series_points import SNAP, SeriesDetector, SeriesPoint
+from dashboard.results.core.series_points import (
+    SNAP,
+    SeriesPoint,
+    judge_history,
+    judged_value,
+    newest_segment,
+    unjudged,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +48,20 @@ def changes_of(
     history: Sequence[SeriesPoint], metric: str, per_build: bool, settings: Settings
 ) -> list[ReportedChange]:
     """Every change that the detector reports of a history, from its first datum on."""
-    detector = SeriesDetector(metric, per_build, settings=settings)
-    starts: list[
-        tuple[int, datetime]
-    ] = []  # of each point: its number, the time of its first datum
-    segment = 0  # the number of the segment's first point
-    changes = []
-    for reading in history:
-        verdict = detector.take(reading)
-        if verdict is None:
-            continue
-        if len(detector.open) == 1:
-            if detector.now.seen == 1:
-                segment = len(starts)
-            starts.append((len(starts), reading.at))
-        if verdict.state == "changed" and verdict.index is not None:
-            position, at = starts[segment + verdict.index]
-            effect, unit = verdict.effect or 0.0, verdict.unit or "difference"
-            changes.append(ReportedChange(at, position, reading.at, effect, unit))
+    judged = [reading for reading in history if judged_value(reading, settings) is not None]
+    changes: list[ReportedChange] = []
+    points_before = 0
+    for _, same_version in groupby(judged, key=lambda reading: reading.version):
+        readings = list(same_version)
+        points = newest_segment(readings, settings, per_build)
+        _, detections = judge_history(readings, unjudged(metric, per_build, settings=settings))
+        for detection in detections:
+            verdict = detection.verdict
+            if verdict.state == "changed":
+                at, position = points[verdict.index][0].at, points_before + verdict.index
+                seen_at = detection.reading.at
+                changes.append(ReportedChange(at, position, seen_at, verdict.effect, verdict.unit))
+        points_before += len(points)
     return changes
 
 

@@ -99,8 +99,8 @@ def _new_alert(change: LevelChange) -> Alert:
         effect=verdict.effect,
         low=verdict.effect_low,
         high=verdict.effect_high,
-        unit=verdict.unit or "",
-        false_alarm_share=None if verdict.sure is None else 1 - verdict.sure,
+        unit=verdict.unit,
+        false_alarm_share=1 - verdict.sure,
         detector_version=str(VERSION),
         decision=decision,
     )

@@ -42,6 +42,6 @@ class LevelChange:
             if is_worse == (self.before.status != "pass"):
                 return Direction.NEUTRAL
         else:
-            rose = (self.verdict.effect or 0) > 0
+            rose = self.verdict.effect > 0
             is_worse = rose == metric_of(self.series.metric).lower_is_better
         return Direction.REGRESSION if is_worse else Direction.IMPROVEMENT

@@ -25,12 +25,7 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from dashboard.alerts.core.detected import (
-    Detection,
-    detections_of,
-    noisier_since,
-    points_until,
-)
+from dashboard.alerts.core.detected import noisier_since, points_until
 from dashboard.alerts.services import first_failures, flaky, quiet_series, recovery
 from dashboard.alerts.services.alert_groups import raise_alert, withdraw_unsupported
 from dashboard.alerts.services.changes import LevelChange
@@ -38,10 +33,13 @@ from dashboard.detection import VERSION, UsualNoise, Verdict, smallest_change_sh
 from dashboard.language.metrics import STATUS_METRIC
 from dashboard.models import Alert, DetectorState, Series, Track
 from dashboard.results.core.series_points import (
-    SeriesDetector,
+    Detection,
+    JudgedSeries,
     SeriesPoint,
     change_start,
+    judge_history,
     merge_repeats,
+    unjudged,
 )
 from dashboard.results.selectors import history
 from dashboard.runs.services.isolation import isolated
@@ -151,25 +149,25 @@ class _Judging:
     stored: DetectorState
     digest: history.Digest
     fresh: list[SeriesPoint]
-    detector: SeriesDetector
+    judged: JudgedSeries
     read_again: bool
     noisier: dict[str, Any] | None = None
 
     def advance(self) -> list[LevelChange]:
         """Have the detector take the fresh data, and note its state; the changes it reports."""
-        next_fit = self.detector.now.next_fit
-        detections = detections_of(self.detector, self.fresh)
+        next_fit = self.judged.now.segment.next_fit
+        self.judged, detections = judge_history(self.fresh, self.judged)
         # Another noise model: the smallest change that the series can show is another one
-        if self.read_again or self.detector.now.next_fit != next_fit:
-            self.stored.can_show_percent = smallest_change_shown(self.detector.now)
+        if self.read_again or self.judged.now.segment.next_fit != next_fit:
+            self.stored.can_show_percent = smallest_change_shown(self.judged.now)
         readings = history.readings(self.series) if detections else []
         before = None if self.read_again else self.stored.state.get("noisier")
-        self.noisier = noisier_since(before, self.detector, readings, detections)
+        self.noisier = noisier_since(before, self.judged, readings, detections)
         changes = []
         for detection in detections:
             if detection.verdict.state == "changed":
                 is_old = self._is_old(detection.reading, readings[-1].at)
-                change = _level_change(self.series, self.detector, readings, detection, is_old)
+                change = _level_change(self.series, self.judged, readings, detection, is_old)
                 changes.append(change)
         return changes
 
@@ -192,27 +190,27 @@ def _begin(stored_states: Sequence[DetectorState]) -> list[_Judging]:
     for stored in stored_states:
         series, digest = stored.series, digests[stored.pk]
         per_build = history.is_per_build(series.track)
-        detector = _stored_detector(series, stored, per_build, digest.until)
-        if detector is not None and _adds_to_earlier_build(stored, detector, fresh[stored.pk]):
-            detector = None
-        read_again = detector is None
-        if detector is None:
+        judged = _stored_state(series, stored, per_build, digest.until)
+        if judged is not None and _adds_to_earlier_build(stored, judged, fresh[stored.pk]):
+            judged = None
+        read_again = judged is None
+        if judged is None:
             # Judged again, it borrows what it borrowed before
-            detector = SeriesDetector(series.metric, per_build, _borrowed_before(stored))
+            judged = unjudged(series.metric, per_build, _borrowed_before(stored))
             if stored.planned_at is not None:
                 fresh[stored.pk] = history.readings(series)
-        judgings.append(_Judging(series, stored, digest, fresh[stored.pk], detector, read_again))
-    _borrow([judging for judging in judgings if judging.detector.may_borrow])
+        judgings.append(_Judging(series, stored, digest, fresh[stored.pk], judged, read_again))
+    _borrow([judging for judging in judgings if judging.judged.may_borrow])
     return judgings
 
 
 def _adds_to_earlier_build(
-    stored: DetectorState, detector: SeriesDetector, fresh: Sequence[SeriesPoint]
+    stored: DetectorState, judged: JudgedSeries, fresh: Sequence[SeriesPoint]
 ) -> bool:
     """True where each build is a point and one that others followed was measured once more."""
     if stored.series.track.kind != Track.Kind.VERSIONS or stored.planned_at is None:
         return False
-    newest_build = detector.open[0].build if detector.open else None
+    newest_build = judged.open[0].build if judged.open else None
     return history.adds_to_earlier_build(stored.series, stored.planned_at, fresh, newest_build)
 
 
@@ -223,7 +221,8 @@ def _borrow(young: Collection[_Judging]) -> None:
     noises = history.noises_at({history.place_of(judging.series) for judging in young})
     for judging in young:
         near = noises[history.place_of(judging.series)]
-        judging.detector.borrow(history.usual_noise_near(judging.series, near))
+        usual = history.usual_noise_near(judging.series, near)
+        judging.judged = judging.judged.borrowing(usual)
 
 
 def _save(judgings: Iterable[_Judging]) -> None:
@@ -231,8 +230,8 @@ def _save(judgings: Iterable[_Judging]) -> None:
     ids, states, moments, shown, lending = [], [], [], [], []
     for judging in judgings:
         moment = max((reading.at for reading in judging.fresh), default=judging.stored.planned_at)
-        limit = judging.detector.now.limit
-        state = judging.detector.state()
+        limit = judging.judged.now.limit
+        state = judging.judged.to_json()
         state["noisier"] = judging.noisier
         state["limit"] = asdict(limit) if limit else None
         if moment is not None:
@@ -248,18 +247,16 @@ def _save(judgings: Iterable[_Judging]) -> None:
             cursor.execute(_SAVE, [str(VERSION), ids, states, moments, shown, lending])
 
 
-def _stored_detector(
+def _stored_state(
     series: Series, stored: DetectorState, per_build: bool, digest: str
-) -> SeriesDetector | None:
-    """The detector that goes on from the stored state; None where the whole series has to be read
-    again.
-    """
+) -> JudgedSeries | None:
+    """The state to go on from; None where the whole series has to be read again."""
     if stored.version != str(VERSION) or stored.planned_at is None:
         return None
     if digest != stored.state["digest"]:
         return None
     try:
-        return SeriesDetector.restored(series.metric, per_build, stored.state)
+        return JudgedSeries.from_json(series.metric, per_build, stored.state)
     except (KeyError, ValueError) as error:
         logger.info("series judged again", series=series.pk, why=str(error))
         return None
@@ -273,20 +270,20 @@ def _borrowed_before(stored: DetectorState) -> UsualNoise | None:
 
 def _level_change(
     series: Series,
-    detector: SeriesDetector,
+    judged: JudgedSeries,
     readings: list[SeriesPoint],
     detection: Detection,
     is_old: bool,
 ) -> LevelChange:
     """The verdict with its points and builds, as an alert needs it."""
     seen, verdict = detection.reading, detection.verdict
-    points, index = points_until(detector, readings, detection)
+    points, index = points_until(judged, readings, detection)
     if verdict.cause == "drift":
         first = index
         before = _drift_start(series, points, first)
     else:
         exact = verdict.cause == "step" and verdict.effect_low == verdict.effect_high
-        first = change_start(points, index, detector.settings, exact)
+        first = change_start(points, index, judged.settings, exact)
         before = points[first - 1][-1]
     return LevelChange(
         series=series,
@@ -294,7 +291,7 @@ def _level_change(
         first=points[first][0],
         before=before,
         seen=seen,
-        decision=_decision(detector, points, verdict, index),
+        decision=_decision(judged, points, verdict, index),
         is_old=is_old,
     )
 
@@ -308,21 +305,21 @@ def _drift_start(series: Series, points: list[list[SeriesPoint]], index: int) ->
 
 
 def _decision(
-    detector: SeriesDetector, points: list[list[SeriesPoint]], verdict: Verdict, index: int
+    judged: JudgedSeries, points: list[list[SeriesPoint]], verdict: Verdict, index: int
 ) -> dict[str, Any]:
     """Collect what `manage.py replay_alert` needs to decide again."""
-    usual = detector.now.series.usual
+    usual = judged.now.usual
     values = []
     devices = []
     for position, repeats in enumerate(points):
-        shown = merge_repeats(repeats, position, detector.settings)
+        shown = merge_repeats(repeats, position, judged.settings)
         values.append([shown.value, shown.ci_low, shown.ci_high])
         devices.append(shown.device)
     return {
         "points": values,
         "devices": devices if any(devices) else [],
         "at": [repeats[0].at.isoformat() for repeats in points],
-        "settings": asdict(detector.settings),
+        "settings": asdict(judged.settings),
         "usual": asdict(usual) if usual else None,
         "verdict": {**asdict(verdict), "index": index},
     }

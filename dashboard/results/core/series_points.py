@@ -9,19 +9,22 @@
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from math import isfinite, log, sqrt
 from statistics import fmean, median
 from typing import Any, Literal
 
 from dashboard.detection import (
-    OnlineDetector,
     Point,
+    SeriesState,
     Settings,
     UsualNoise,
     Verdict,
+    from_json,
+    judge,
     status_value,
+    to_json,
 )
 from dashboard.detection.segment import FIRST_FIT
 from dashboard.language.metrics import STATUS_METRIC, Metric
@@ -133,74 +136,128 @@ def newest_segment(
     return points
 
 
-class SeriesDetector:
-    """Judges a series one datum at a time.
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """A change that the detector sees, and the datum with which it came.
 
-    `state()` is JSON, a few kB; `SeriesDetector.restored` goes on from it. before: the detector
-    without the open point. open: the data of the open point. usual: noise that a young series
-    borrows. settings: None: the metric's own.
+    seen: points until then. behind: points from the first one of the new level to the last one.
     """
 
-    def __init__(
-        self,
-        metric: str,
-        per_build: bool,
-        usual: UsualNoise | None = None,
-        settings: Settings | None = None,
-    ) -> None:
-        self.settings, self.per_build = settings or settings_of(metric_of(metric)), per_build
-        self.before = OnlineDetector(self.settings, usual)
-        self.now = self.before
-        self.open: list[SeriesPoint] = []
+    reading: SeriesPoint
+    verdict: Verdict
+    seen: int
 
-    def take(self, reading: SeriesPoint) -> Verdict | None:
-        """Judge one more datum; None where it has nothing to judge."""
-        if judged_value(reading, self.settings) is None:
-            return None
-        if self.open and self.open[0].version != reading.version:
-            self.now, self.open = OnlineDetector(self.settings, self.now.series.usual), []
-        if self.open and self.per_build and self.open[0].build == reading.build:
-            self.open.append(reading)
-            self.now = OnlineDetector.restored(self.before.state())
-        else:
-            self.before = self.now
-            if self.per_build:
-                self.before = OnlineDetector.restored(self.now.state())
-            self.open = [reading]
-        return self.now.update(merge_repeats(self.open, self.now.seen, self.settings))
+    @property
+    def behind(self) -> int:
+        return self.seen - 1 - self.verdict.index
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSeries:
+    """A series after some data: all that detection knows of it. `judge_history` returns the next
+    one.
+
+    now: after the newest point. before: without it. open: the data of the newest point.
+    """
+
+    metric: str
+    per_build: bool
+    now: SeriesState
+    before: SeriesState
+    open: tuple[SeriesPoint, ...] = ()
+
+    @property
+    def settings(self) -> Settings:
+        return self.now.settings
 
     @property
     def may_borrow(self) -> bool:
         """True if it is too young to be judged, and has not borrowed any noise yet."""
-        is_young = self.now.seen < FIRST_FIT and self.now.series.usual is None
+        is_young = self.now.seen < FIRST_FIT and self.now.usual is None
         return is_young and self.settings.kind == "continuous"
 
-    def borrow(self, usual: UsualNoise | None) -> None:
+    def borrowing(self, usual: UsualNoise | None) -> "JudgedSeries":
         """Judge by what is usual of the other series of the machine, too."""
-        self.now.borrow(usual)
-        self.before.borrow(usual)
+        now, before = replace(self.now, usual=usual), replace(self.before, usual=usual)
+        return replace(self, now=now, before=before)
 
-    def state(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """All that is known, JSON-ready; without repeats only the state after the open point."""
         readings = [{**asdict(reading), "at": reading.at.isoformat()} for reading in self.open]
         if not self.per_build:
-            return {"now": self.now.state(), "open": readings[-1:]}
-        return {"now": self.now.state(), "before": self.before.state(), "open": readings}
+            return {"now": to_json(self.now), "open": readings[-1:]}
+        return {"now": to_json(self.now), "before": to_json(self.before), "open": readings}
 
     @classmethod
-    def restored(cls, metric: str, per_build: bool, state: Mapping[str, Any]) -> "SeriesDetector":
-        """The detector that `state` came from. Raises ValueError where another version wrote it."""
-        detector = cls(metric, per_build)
-        detector.now = OnlineDetector.restored(state["now"])
-        if detector.now.settings != detector.settings:
+    def from_json(cls, metric: str, per_build: bool, state: Mapping[str, Any]) -> "JudgedSeries":
+        """What `to_json` wrote. Raises ValueError where another version or other settings did."""
+        now = from_json(state["now"])
+        if now.settings != settings_of(metric_of(metric)):
             raise ValueError(f"the settings of {metric} have changed: judge the series again")
-        detector.before = detector.now
-        if per_build:
-            detector.before = OnlineDetector.restored(state["before"])
+        repeats = []
         for reading in state["open"]:
             at = datetime.fromisoformat(reading["at"])
-            detector.open.append(SeriesPoint(**{**reading, "at": at}))
-        return detector
+            repeats.append(SeriesPoint(**{**reading, "at": at}))
+        before = from_json(state["before"]) if per_build else now
+        return cls(metric, per_build, now, before, tuple(repeats))
+
+
+def unjudged(
+    metric: str,
+    per_build: bool,
+    usual: UsualNoise | None = None,
+    settings: Settings | None = None,
+) -> JudgedSeries:
+    """A series without data. settings: None: the metric's own."""
+    state = SeriesState(settings or settings_of(metric_of(metric)), usual)
+    return JudgedSeries(metric, per_build, state, state)
+
+
+def judge_history(
+    history: Iterable[SeriesPoint], state: JudgedSeries
+) -> tuple[JudgedSeries, list[Detection]]:
+    """The state after more data, and the changes that they show, oldest first."""
+    fresh = [each for each in history if judged_value(each, state.settings) is not None]
+    detections = []
+    for run in _together(fresh, state):
+        if state.open and state.open[0].version != run[0].version:
+            nothing = SeriesState(state.settings, state.now.usual)
+            state = replace(state, now=nothing, before=nothing, open=())
+        before, repeats = state.now, tuple(run[-1:])
+        if state.per_build and state.open and state.open[-1].build == run[0].build:
+            before, repeats = state.before, (*state.open, *run)
+        points = [merge_repeats([each], before.seen, state.settings) for each in run[:-1]]
+        before, earlier = judge(points, before)
+        newest = merge_repeats(repeats, before.seen, state.settings)
+        now, latest = judge([newest], before)
+        state = replace(state, now=now, before=before, open=repeats)
+        seen_before = now.seen - len(run)
+        for report in [*earlier, *latest]:
+            seen = report.seen_at + 1
+            detections.append(Detection(run[seen - seen_before - 1], report.verdict, seen))
+    return state, detections
+
+
+def _together(fresh: Sequence[SeriesPoint], state: JudgedSeries) -> list[list[SeriesPoint]]:
+    """Data that can be judged at once, each as a point of its own; what adds to the point before it
+    is alone.
+    """
+    runs: list[list[SeriesPoint]] = []
+    earlier = state.open[-1] if state.open else None
+    is_repeat = False
+    for reading in fresh:
+        is_alone = is_repeat
+        is_repeat = False
+        if earlier is None or earlier.version != reading.version:
+            is_alone = True
+        elif state.per_build and earlier.build == reading.build:
+            is_alone = is_repeat = True
+        if runs and not is_alone:
+            runs[-1].append(reading)
+        else:
+            runs.append([reading])
+        earlier = reading
+    return runs
 
 
 def change_start(

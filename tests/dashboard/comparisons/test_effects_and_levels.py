@@ -14,12 +14,12 @@ from dashboard.alerts.core.alert_charts import Process, pairs_figure
 from dashboard.alerts.core.confirmation import compare_pairs
 from dashboard.alerts.selectors.alerts import summarize
 from dashboard.alerts.services import detection
-from dashboard.detection import Settings
+from dashboard.detection import Settings, Verdict
 from dashboard.language.metrics import METRICS
 from dashboard.language.wording import effect, levels
 from dashboard.models import Alert
 from tests.builders import alerting
-from tests.builders.detection import ReportedChange, changes, points
+from tests.builders.detection import changes, points
 from tests.builders.reading import page_text
 from tests.lab import noise
 
@@ -53,7 +53,7 @@ def agrees(sentence: str) -> bool:
 @pytest.mark.parametrize("kind", noise.KINDS)
 @pytest.mark.parametrize("step", [-30.0, 15.0, 300.0])
 def test_effect_of_the_detector_is_what_its_levels_say(kind: str, step: float) -> None:
-    reported: list[ReportedChange] = []
+    reported: list[Verdict] = []
     for seed in range(3):
         reported += changes(points(drawn(kind, seed, step)))
     assert len(reported) >= 3

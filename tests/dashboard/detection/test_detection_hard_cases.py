@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dashboard.detection import OnlineDetector, SeriesNoise, Settings, usual_noise
-from tests.builders.detection import changes, points, quiet, verdicts
+from dashboard.detection import SeriesNoise, SeriesState, Settings, judge, usual_noise
+from tests.builders.detection import changes, points, quiet, reports
 from tests.lab.noise import KINDS, LEVEL
 
 OTHERS = [SeriesNoise(0.5, 1.73, 150.0), SeriesNoise(0.48, 1.8, 150.0)] * 3
@@ -35,8 +35,8 @@ def test_step_among_the_first_points_does_not_hide_a_later_one() -> None:
 def test_way_back_from_a_young_level_is_reported_within_six_points(seed: int) -> None:
     values = quiet(100, seed)
     values[60:68] += 6
-    back = [change for change in changes(points(values)) if change.is_return]
-    assert [change.seen_at < 74 for change in back] == [True]
+    back = [report for report in reports(points(values)) if report.verdict.is_return]
+    assert [report.seen_at < 74 for report in back] == [True]
 
 
 def test_series_that_is_back_is_judged_by_its_old_level() -> None:
@@ -59,15 +59,14 @@ def test_bursts_are_a_habit_once_one_was_reported() -> None:
 def test_wider_spread_is_reported_as_such_and_not_as_a_step() -> None:
     values = quiet(200)
     values[100:] = 100 + 2.5 * (values[100:] - 100)
-    reported = [verdict for verdict in verdicts(points(values)) if verdict.state != "suspected"]
-    said = {verdict.state for verdict in reported}
-    assert said == {"unchanged", "noisier"}
+    states = {report.verdict.state for report in reports(points(values))}
+    assert states == {"noisier"}
 
 
 def test_step_is_not_a_wider_spread() -> None:
     values = quiet(140)
     values[80:] += 5
-    assert "noisier" not in {verdict.state for verdict in verdicts(points(values))}
+    assert "noisier" not in {report.verdict.state for report in reports(points(values))}
 
 
 def test_rounded_values_are_not_changes() -> None:
@@ -89,7 +88,6 @@ def test_young_series_that_borrows_its_noise_sees_a_step_sooner() -> None:
         values[30:] += 5
         for borrows, seen in delays.items():
             usual = usual_noise([SeriesNoise(0.1, 2.0, 150.0)] * 6) if borrows else None
-            detector = OnlineDetector(Settings(), usual)
-            states = [detector.update(point).state for point in points(values)]
-            seen.append(states.index("changed") if "changed" in states else len(states))
+            _, reported = judge(points(values), SeriesState(Settings(), usual))
+            seen.append(reported[0].seen_at if reported else len(values))
     assert np.median(delays[True]) < np.median(delays[False])

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from dashboard.detection import Point, Settings, status_value
-from tests.builders.detection import changes, points, verdicts
+from tests.builders.detection import points, reports
 
 
 def places(values: list[float], settings: Settings) -> list[tuple[int, int]]:
     """First point of each new level, and the point with which it was reported."""
-    return [(change.index, change.seen_at) for change in changes(points(values), settings)]
+    reported = reports(points(values), settings)
+    return [(report.verdict.index, report.seen_at) for report in reported]
 
 
 @pytest.mark.parametrize(
@@ -67,8 +68,7 @@ def test_counts_that_vary_are_judged_by_their_own_noise() -> None:
 def test_failing_status_is_reported_at_once() -> None:
     words = ["pass", "pass", "fail_accuracy"]
     values = [status_value(word) for word in words]
-    states = [verdict.state for verdict in verdicts(points(values), Settings(kind="status"))]
-    assert states == ["unchanged", "unchanged", "changed"]
+    assert places(values, Settings(kind="status")) == [(2, 2)]
 
 
 def test_unknown_status_word_is_refused_by_name() -> None:
@@ -79,7 +79,7 @@ def test_unknown_status_word_is_refused_by_name() -> None:
 def test_negative_count_is_refused() -> None:
     values = [float(value % 7) for value in range(30)]
     with pytest.raises(ValueError, match="count is -1"):
-        verdicts(points([*values, -1.0]), Settings(kind="count"))
+        reports(points([*values, -1.0]), Settings(kind="count"))
 
 
 def test_failed_case_has_no_point() -> None:
@@ -104,5 +104,5 @@ def test_change_is_reported_where_the_segment_began_after_the_value_was_left() -
             4.3 + 0.024 * rng.normal(size=30),
         ]
     )
-    reported = changes(points(values), Settings(kind="constant"))
-    assert 445 in [change.seen_at for change in reported]
+    reported = places(values.tolist(), Settings(kind="constant"))
+    assert 445 in [seen_at for _, seen_at in reported]

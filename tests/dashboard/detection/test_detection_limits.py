@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from dashboard.detection import OnlineDetector, Settings, smallest_change_shown
+from dashboard.detection import SeriesState, Settings, Verdict, judge, smallest_change_shown
 from tests.builders.detection import Floats, points, quiet
 
 
@@ -14,17 +14,15 @@ def wandering(length: int = 250) -> Floats:
     return np.asarray(100 + lfilter([1.0], [1.0, -0.95], fresh))
 
 
-def after(values: Floats) -> OnlineDetector:
-    """A detector that has seen the values."""
-    detector = OnlineDetector(Settings())
-    for point in points(values):
-        detector.update(point)
-    return detector
+def after(values: Floats) -> SeriesState:
+    """A series that has shown the values."""
+    return judge(points(values), SeriesState(Settings()))[0]
 
 
-def states(detector: OnlineDetector, values: Floats) -> set[str]:
-    """Collect what it says of more values."""
-    return {detector.update(point).state for point in points(values)}
+def changes(state: SeriesState, values: Floats) -> list[Verdict]:
+    """The changes of level that more values show."""
+    verdicts = [report.verdict for report in judge(points(values), state)[1]]
+    return [verdict for verdict in verdicts if verdict.state == "changed"]
 
 
 def test_wandering_series_says_that_it_is_not_judged() -> None:
@@ -34,14 +32,12 @@ def test_wandering_series_says_that_it_is_not_judged() -> None:
     assert limit.percent == pytest.approx(8, abs=4)
 
 
-def test_series_that_is_not_judged_reports_and_suspects_nothing() -> None:
-    detector = after(wandering())
-    assert states(detector, wandering()[:30] + 4) == {"unchanged"}
+def test_series_that_is_not_judged_reports_nothing() -> None:
+    assert changes(after(wandering()), wandering()[:30] + 4) == []
 
 
 def test_change_beyond_all_wandering_is_reported() -> None:
-    detector = after(wandering())
-    assert "changed" in states(detector, quiet(30) + 40)
+    assert changes(after(wandering()), quiet(30) + 40) != []
 
 
 def test_series_that_is_not_judged_cannot_say_what_it_can_show() -> None:
@@ -49,19 +45,18 @@ def test_series_that_is_not_judged_cannot_say_what_it_can_show() -> None:
 
 
 def test_reason_goes_away_when_the_history_allows_judging() -> None:
-    detector = after(wandering())
-    states(detector, quiet(250))
-    assert detector.limit is None
+    state, _ = judge(points(quiet(250)), after(wandering()))
+    assert state.limit is None
 
 
 def test_many_outliers_need_more_points() -> None:
     values = quiet(150)
     values[5::12] += 20
-    detector = after(values)
-    assert detector.limit
-    assert detector.limit.reason == "bursts"
-    assert "changed" not in states(detector, quiet(3) + 8)
-    assert "changed" in states(detector, quiet(9)[3:] + 8)
+    state = after(values)
+    assert state.limit
+    assert state.limit.reason == "bursts"
+    assert changes(state, quiet(3) + 8) == []
+    assert changes(state, quiet(9) + 8) != []
 
 
 def test_ordinary_and_young_series_have_no_limit() -> None:

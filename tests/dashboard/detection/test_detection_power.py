@@ -1,23 +1,19 @@
 """The smallest change that a series can show."""
 
-from dashboard.detection import OnlineDetector, Settings, smallest_change_shown
+from dashboard.detection import SeriesState, Settings, judge, smallest_change_shown
 from dashboard.detection.tables import Floats
 from tests.builders.detection import points, quiet
 
 
 def can_show(values: Floats | list[float]) -> float | None:
-    detector = OnlineDetector(Settings())
-    for point in points(values):
-        detector.update(point)
-    return smallest_change_shown(detector)
+    state, _ = judge(points(values), SeriesState(Settings()))
+    return smallest_change_shown(state)
 
 
 def test_can_show_is_a_float_where_the_threshold_is_given_as_an_int() -> None:
     """All that are judged together are stored in one array, which has one type."""
-    detector = OnlineDetector(Settings(threshold_percent=1))
-    for point in points([5.0] * 30):
-        detector.update(point)
-    assert type(smallest_change_shown(detector)) is float
+    state, _ = judge(points([5.0] * 30), SeriesState(Settings(threshold_percent=1)))
+    assert type(smallest_change_shown(state)) is float
 
 
 def test_can_show_is_larger_where_the_noise_is() -> None:

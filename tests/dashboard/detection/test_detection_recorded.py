@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.results.core.series_points import SeriesDetector, SeriesPoint
+from dashboard.results.core.series_points import SeriesPoint, judge_history, unjudged
 
 DRILL = Path(__file__).parents[2] / "data" / "histories" / "drill_series"
 Key = tuple[str, str, str]  # benchmark, config, metric
@@ -37,15 +37,14 @@ def reported(metric: str, rows: list[Row]) -> list[tuple[int, int, str]]:
     """First point of each new level, the point it was reported with, and where it went; the series
     is followed as the site does.
     """
-    follower = SeriesDetector(metric, per_build=False)
     builds = sorted({row["build"] for row in rows})
+    readings = [reading(row, builds.index(row["build"])) for row in rows]
+    _, detections = judge_history(readings, unjudged(metric, per_build=False))
     changes = []
-    for place, row in enumerate(rows):
-        verdict = follower.take(reading(row, builds.index(row["build"])))
-        if verdict is not None and verdict.state == "changed":
-            assert verdict.index is not None
-            assert verdict.effect is not None
-            changes.append((verdict.index, place, "up" if verdict.effect > 0 else "down"))
+    for detection in detections:
+        verdict, seen_at = detection.verdict, readings.index(detection.reading)
+        if verdict.state == "changed":
+            changes.append((verdict.index, seen_at, "up" if verdict.effect > 0 else "down"))
     return changes
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from dashboard.detection import OnlineDetector, Settings, UsualNoise
+from dashboard.detection import SeriesState, Settings, UsualNoise, from_json, judge, to_json
 from tests.builders.detection import Floats, points, quiet
 from tests.lab.noise import KINDS
 
@@ -20,25 +20,27 @@ def eventful(kind: str, seed: int) -> Floats:
     return np.asarray(values + np.linspace(0, 3, 400))
 
 
-def stepped_detector() -> OnlineDetector:
-    """A detector that watches a new level, with the noise of the one before."""
-    detector = OnlineDetector(Settings())
-    for point in points([*quiet(60), *(quiet(10) + 12)]):
-        detector.update(point)
-    return detector
+def stepped() -> SeriesState:
+    """A series on a new level, with the noise of the one before."""
+    return judge(points([*quiet(60), *(quiet(10) + 12)]), SeriesState(Settings()))[0]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_stored_detector_goes_on_where_it_was(kind: str) -> None:
-    kept = OnlineDetector(Settings())
-    stored = OnlineDetector(Settings())
+def test_points_show_the_same_one_by_one_from_stored_states_as_together(
+    kind: str,
+) -> None:
+    state = SeriesState(Settings())
+    together, reports = judge(points(eventful(kind, 9)), state)
+    one_by_one = []
     for point in points(eventful(kind, 9)):
-        stored = OnlineDetector.restored(json.loads(json.dumps(stored.state())))
-        assert stored.update(point) == kept.update(point)
+        state, more = judge([point], from_json(json.loads(json.dumps(to_json(state)))))
+        one_by_one += more
+    assert one_by_one == reports
+    assert to_json(state) == to_json(together)
 
 
 def test_states_in_the_database_stay_readable() -> None:
-    state = stepped_detector().state()
+    state = to_json(stepped())
     assert " ".join(sorted(state)) == (
         "bursts carried count counts device devices fewest held law left line nats next_fit recent "
         "rise ruler seen settings share spreads start sums usual usual_width version wider"
@@ -51,19 +53,19 @@ def test_states_in_the_database_stay_readable() -> None:
     assert " ".join(state["line"]) == "count total moment squares"
 
 
-def test_stored_detector_keeps_the_level_that_was_left_and_the_borrowed_noise() -> None:
-    kept = OnlineDetector(Settings(), UsualNoise(0.4, 0.1, 0.6, 0.1))
-    stored = OnlineDetector(Settings(), UsualNoise(0.4, 0.1, 0.6, 0.1))
+def test_stored_state_keeps_the_level_that_was_left_and_the_borrowed_noise() -> None:
+    state = stored = SeriesState(Settings(), UsualNoise(0.4, 0.1, 0.6, 0.1))
     values = quiet(90)
     values[60:66] += 10
     for point in points(values):
-        stored = OnlineDetector.restored(json.loads(json.dumps(stored.state())))
-        assert stored.update(point) == kept.update(point)
-    assert stored.state() == kept.state()
+        state, reports = judge([point], state)
+        stored, same = judge([point], from_json(json.loads(json.dumps(to_json(stored)))))
+        assert same == reports
+    assert to_json(stored) == to_json(state)
 
 
 def test_point_leaves_the_state_before_it_as_it_was() -> None:
-    before = stepped_detector().series
+    before = stepped()
     low, high = points([90.0, 130.0])
     _, first = before.after(high)
     before.after(low)
@@ -72,21 +74,19 @@ def test_point_leaves_the_state_before_it_as_it_was() -> None:
 
 
 def test_state_does_not_grow_with_the_history() -> None:
-    detector = OnlineDetector(Settings())
-    for point in points(quiet(3000)):
-        detector.update(point)
-    assert len(json.dumps(detector.state())) < 10_000
+    state, _ = judge(points(quiet(3000)), SeriesState(Settings()))
+    assert len(json.dumps(to_json(state))) < 10_000
 
 
 def test_state_of_another_version_is_refused() -> None:
     with pytest.raises(ValueError, match="version 0"):
-        OnlineDetector.restored({**OnlineDetector(Settings()).state(), "version": 0})
+        from_json({**to_json(stepped()), "version": 0})
 
 
 def test_one_more_point_costs_well_under_a_millisecond_after_a_long_history() -> None:
-    detector = OnlineDetector(Settings())
+    state, _ = judge(points(quiet(3000)), SeriesState(Settings()))
     marks = []
-    for point in points(quiet(4000)):
-        detector.update(point)
+    for point in points(quiet(1000, 6)):
+        state, _ = judge([point], state)
         marks.append(time.process_time())
-    assert np.median([after - before for before, after in pairwise(marks[-1000:])]) < 0.001
+    assert np.median([after - before for before, after in pairwise(marks)]) < 0.001
