@@ -121,6 +121,7 @@ TEMPLATES = [
                 "cells": "dashboard.trends.templatetags.cells",
                 "comparisons": "dashboard.comparisons.templatetags.comparisons",
                 "compilewatch": "dashboard.ui.templatetags.compilewatch",
+                "drawings": "dashboard.ui.templatetags.drawings",
                 "figures": "dashboard.overview.templatetags.figures",
                 "kernels": "dashboard.results.templatetags.kernels",
                 "manage": "dashboard.catalog.templatetags.manage",

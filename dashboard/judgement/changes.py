@@ -13,8 +13,9 @@ from dashboard.language.metrics import Metric
 Verdict = Literal["worse", "better", "same", "unclear"]
 SetVerdict = Literal["worse", "better", "same", "unclear", "mixed"]
 Grade = Literal["certain", "likely"]
-# pairs: measured in turn on one device. none: the difference is shown, without a verdict
-Basis = Literal["pairs", "none"]
+# pairs: measured in turn on one device. trend: a level in a series, as the detector found it.
+# none: the difference is shown, without a verdict
+Basis = Literal["pairs", "trend", "none"]
 DECIDED: frozenset[Verdict] = frozenset({"worse", "better"})
 
 # Of the threshold, before a change that is not 0 counts as one; as in alerts

@@ -98,9 +98,6 @@ def comparable_metrics(*devices: str) -> list[Metric]:
     return metrics
 
 
-# What the overview tells of a family
-SUMMARY = ("passed", "speedup", "cold_start_s", "compression_ratio", "drift")
-
 # fmt: off
 METRICS: dict[str, Metric] = {
     metric.key: metric

@@ -38,7 +38,6 @@ from dashboard.models.people import Annotation, FamilyOwner, SavedView, StarredM
 from dashboard.models.results import (
     Artifact,
     Datum,
-    DayLevel,
     Environment,
     RefusedResult,
     Result,

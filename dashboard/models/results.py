@@ -81,7 +81,7 @@ class Samples(models.Model):
 
 
 class Series(models.Model):
-    """case × machine × track × metric, with the rollup that overview pages read."""
+    """case × machine × track × metric, with the rollup that pages read."""
 
     benchmark = models.ForeignKey(
         "dashboard.Benchmark", on_delete=models.PROTECT, related_name="series"
@@ -185,32 +185,6 @@ class Datum(models.Model):
 
     def __str__(self) -> str:
         return f"{self.value} at {stamp(self.planned_at)}"
-
-
-class DayLevel(models.Model):
-    """The rollup behind the overview's changes: one metric on one day (UTC) with one build.
-
-    A row is over the cases of one config, family and mode, on one machine and track; kept at ingest
-    by results/services/days.py. A level is ln(value); of `passed` the value itself.
-    """
-
-    pk = models.CompositePrimaryKey(
-        "machine_id", "track_id", "day", "build_id", "family", "mode", "config_id", "metric"
-    )  # in the order in which the overview reads
-    machine_id = models.BigIntegerField()
-    track_id = models.BigIntegerField()
-    day = models.DateField()
-    build_id = models.BigIntegerField()
-    family = models.CharField(max_length=40)
-    mode = models.CharField(max_length=40)
-    config_id = models.BigIntegerField()
-    metric = models.CharField(max_length=60)
-    count = models.PositiveIntegerField()  # data
-    linked = models.PositiveIntegerField()  # of them, those whose case had a datum before
-    moved = models.FloatField()  # sum over those of: level minus the same case's level before
-
-    def __str__(self) -> str:
-        return f"{self.metric} of {self.family} {self.mode} on {self.day}"
 
 
 class Artifact(models.Model):

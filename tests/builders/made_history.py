@@ -32,7 +32,7 @@ from dashboard.models import (
     TorchBuild,
     Track,
 )
-from dashboard.results.services import days, levels, newest
+from dashboard.results.services import levels, newest
 from dashboard.results.services.store import FAILED_LATENCY, roll_up
 from dashboard.runs.services.partitions import ensure_partitions
 
@@ -97,11 +97,8 @@ def write_history(*, series: int, points: int, seed: int, now: datetime) -> None
     nights = _nights(points, now, np.random.default_rng(seed))
     ensure_partitions(moments=[night.at for night in nights])
     cases = _cases(math.ceil(series / len(METRICS)))
-    written: list[int] = []
     for first in range(0, len(cases), CASES_AT_ONCE):
-        written += _write(cases[first : first + CASES_AT_ONCE], nights, seed, first)
-    with transaction.atomic():
-        days.roll_up(series=written, since=nights[0].at.date())
+        _write(cases[first : first + CASES_AT_ONCE], nights, seed, first)
 
 
 def _nights(points: int, now: datetime, rng: np.random.Generator) -> list[Night]:
@@ -170,8 +167,8 @@ def _cases(count: int) -> list[tuple[Benchmark, Config]]:
 
 def _write(
     cases: list[tuple[Benchmark, Config]], nights: list[Night], seed: int, position: int
-) -> list[int]:
-    """Write the jobs, data and rollups of a few cases; the ids of their series."""
+) -> None:
+    """Write the jobs, data and rollups of a few cases."""
     place = nights[0].run
     builds = np.array([night.build for night in nights])
     jobs: list[Job] = []
@@ -214,7 +211,6 @@ def _write(
         roll_up(lengths)
         levels.roll_up(series=lengths, builds={night.run.build_id for night in nights})
         newest.roll_up(series=lengths)
-    return list(lengths)
 
 
 def _data(series: Series, jobs: list[Job], made: MadeCase) -> list[Datum]:

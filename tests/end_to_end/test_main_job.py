@@ -80,7 +80,7 @@ def wait_for_a_point(tab: Page, benchmark: str, config: str) -> None:
         time.sleep(2)
 
 
-def test_the_overview_shows_the_first_run_working(site: LocalSite, tab: Page) -> None:
+def test_home_shows_the_first_run_working(site: LocalSite, tab: Page) -> None:
     tab.goto("/")
     expect(tab.get_by_role("heading", name="Running now")).to_be_visible()
     expect(tab.locator("#content")).to_contain_text(re.compile("running|queued"))

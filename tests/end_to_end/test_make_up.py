@@ -42,7 +42,7 @@ def page(url: str) -> str:
         return str(answer.read().decode())
 
 
-def test_the_overview_answers_without_signing_in(up: LocalSite) -> None:
+def test_home_answers_without_signing_in(up: LocalSite) -> None:
     assert "Compilewatch" in page(up.url)
 
 

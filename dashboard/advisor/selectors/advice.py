@@ -75,7 +75,7 @@ def advised_builds(benchmark: Benchmark | None = None) -> list[AdvisedBuild]:
 def choose_build(builds: Sequence[AdvisedBuild], machine: str, label: str) -> AdvisedBuild | None:
     """The build of that machine and label, else the newest of that machine that was compiled.
 
-    Without a machine: of the one that the overview begins with, if it has any to advise on. None
+    Without a machine: of the one that home begins with, if it has any to advise on. None
     where the machine has no build. One query at most.
     """
     if not machine:

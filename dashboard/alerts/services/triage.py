@@ -6,7 +6,7 @@ Every event is written by `history.add_event`.
 """
 
 from collections.abc import Collection, Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
@@ -34,7 +34,7 @@ from dashboard.models import (
     WorkflowState,
 )
 from dashboard.models.alert_words import IN_WORK, OVER
-from dashboard.results.services import days, levels, newest
+from dashboard.results.services import levels, newest
 from dashboard.results.services.detection_queue import enqueue
 
 _ENDS = (WorkflowState.FIXED, WorkflowState.WONTFIX, WorkflowState.INVALID)
@@ -313,7 +313,6 @@ def _count_again(series: int, job: Job) -> None:
     levels.roll_up(series=[series], builds=[job.run.build_id])
     newest.roll_up(series=[series])
     enqueue(series_ids=[series])
-    days.roll_up(series=[series], since=job.planned_at.astimezone(UTC).date())
 
 
 def mute(*, series: Series, until: datetime, by: Person, reason: str = "") -> Mute:

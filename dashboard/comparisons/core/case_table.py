@@ -1,14 +1,12 @@
-"""Parts of a report that a page shows: one metric's table, the cases that fit its filters, their
-axis. Pure.
-"""
+"""Parts of a report that a page shows: one metric's table, the cases that fit its filters. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from dashboard.comparisons.core.matching import Side
 from dashboard.comparisons.core.tables import ComparisonRow, Table, compare
-from dashboard.comparisons.core.upgrade_groups import CaseGroup, UpgradeReport, build_report
+from dashboard.comparisons.core.upgrade_groups import UpgradeReport, build_report
 from dashboard.judgement.changes import DECIDED, Change, Verdict
 from dashboard.language.metrics import Metric
 
@@ -28,9 +26,6 @@ SHOWS = {
 # Attributes of a ComparedCase
 FILTERS = ("family", "mode", "model", "config")
 _BADNESS: dict[Verdict, int] = {"worse": 1, "better": -1}
-# Of the axis on which intervals are drawn, percent at either end
-_REACHES = (2.0, 5.0, 10.0, 20.0, 50.0)
-_FITTING_SHARE = 0.85  # of the intervals
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,29 +107,3 @@ def _doubt(change: Change) -> int:
     if change.grade:
         return 0 if change.is_certain else 1
     return 2 if change.has_interval else 3
-
-
-def axis_reach(rows: Sequence[ComparisonRow]) -> float:
-    """Percent at the ends of the drawn axis of cases; 0 where no interval is known."""
-    return reach_of([row.change for row in rows])
-
-
-def model_reach(models: Iterable[CaseGroup]) -> float:
-    """Percent at the ends of the axis of these models' steps."""
-    means = [group.mean_of(key) for group in models for key in ("latency_ms", "device_ms")]
-    return reach_of([mean.mean for mean in means if mean])
-
-
-def reach_of(changes: Sequence[Change]) -> float:
-    """The smallest of _REACHES that most intervals fit: an arrow stands for the end of one that
-    does not, so that one wide interval does not flatten all others. 0 without any interval.
-    """
-    ends = []
-    for change in changes:
-        if change.is_ratio and change.has_interval:
-            ends.append(max(map(abs, change.interval)))
-    ends.sort()
-    if not ends:
-        return 0.0
-    widest = ends[int(_FITTING_SHARE * (len(ends) - 1))]
-    return next((reach for reach in _REACHES if reach >= widest), _REACHES[-1])

@@ -16,9 +16,7 @@ from dashboard.comparisons.core.case_table import (
     SHOWS,
     CaseFilter,
     ReportWithTable,
-    axis_reach,
     filter_choices,
-    model_reach,
     shown_rows,
 )
 from dashboard.comparisons.core.matching import Key
@@ -93,8 +91,7 @@ def context(
         "has_parts": any(row.changed_part for row in listed),
         "shown": len(rows),
         **_filter_context(case_filter, choices),
-        "reach": axis_reach(table.rows),
-        "model_reach": model_reach([row.group for row in model_rows or models.rows]),
+        "has_intervals": any(row.change.has_interval for row in table.rows),
         "any_libraries": request.GET.get("libraries") == "any",
         "has_other_libraries": any(out.why == "libraries" for out in table.left_out),
     }

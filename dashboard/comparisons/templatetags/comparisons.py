@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django import template
 from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 
 from dashboard.comparisons.core.candidate_verdicts import CandidateVerdicts, ModelVerdict
 from dashboard.comparisons.core.means import MetricMean, mean_name
@@ -24,6 +24,7 @@ from dashboard.language.durations import duration
 from dashboard.language.metrics import Metric
 from dashboard.language.questions import MOVE
 from dashboard.language.wording import plural, quantity
+from dashboard.ui.templatetags import drawings
 from dashboard.ui.templatetags.compilewatch import term
 
 register = template.Library()
@@ -31,34 +32,11 @@ register.simple_tag(mean_name)
 
 
 @register.simple_tag
-def whisker(of: Change | None, reach: float) -> SafeString | str:
-    """An interval as a small drawing: −reach … reach percent, the middle is no change; an arrow
-    where an end lies beyond. The text next to it says it.
-    """
+def whisker(of: Change | None) -> SafeString | str:
+    """The interval of a change as a small drawing. The text next to it says it."""
     if of is None or not of.is_ratio or not of.has_interval:
         return ""
-    scale = 100 / reach
-    ends = of.interval
-    low, middle, high = (
-        max(-100.0, min(100.0, percent * scale)) for percent in (ends[0], of.amount, ends[1])
-    )
-    arrows = SafeString()
-    if ends[0] < -reach:
-        arrows += mark_safe('<path class="beyond" d="M-97 1 l-7 6 7 6"/>')
-    if ends[1] > reach:
-        arrows += mark_safe('<path class="beyond" d="M97 1 l7 6 -7 6"/>')
-    return format_html(
-        '<svg class="whisker {}" viewBox="-104 0 208 14" preserveAspectRatio="none" '
-        'aria-hidden="true" focusable="false">'
-        '<line class="zero" x1="0" y1="0" x2="0" y2="14"/>'
-        '<rect class="reach" x="{}" y="5" width="{}" height="4"/>'
-        '<rect class="middle" x="{}" y="1" width="4" height="12"/>{}</svg>',
-        of.verdict,
-        f"{low:.1f}",
-        f"{max(high - low, 0.5):.1f}",
-        f"{middle - 2:.1f}",
-        arrows,
-    )
+    return drawings.interval(*of.interval, of.amount, of.verdict)
 
 
 @register.simple_tag
@@ -73,12 +51,17 @@ def change(of: Change | None, verdict: SetVerdict | None = None) -> SafeString |
     return format_html(
         '<span class="effect"><span class="change {}" title="{}"><span aria-hidden="true">{}</span>'
         " {}</span> <small>{}</small></span>",
-        TONES.get(word, "none"),
+        _tone(word),
         word,
         SIGNS[word],
         short(of),
         ", ".join(filter(None, (evidence(of), of.grade))),
     )
+
+
+def _tone(word: SetVerdict) -> str:
+    """The colour of a number; that of opposed cases is neither good nor bad."""
+    return "none" if word == "mixed" else TONES.get(word, "none")
 
 
 @register.simple_tag
@@ -109,7 +92,7 @@ def brief(of: MetricMean) -> SafeString:
     """As `change`, in as few words as a table of many metrics bears."""
     return format_html(
         '<span class="change {}" title="{}"><span aria-hidden="true">{}</span> {}</span>',
-        TONES.get(of.verdict, "none"),
+        _tone(of.verdict),
         f"{of.verdict}: {evidence(of.mean)}",
         SIGNS[of.verdict],
         short(of.mean),

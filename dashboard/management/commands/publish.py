@@ -17,7 +17,7 @@ _MIB = 2**20
 
 class Command(SiteCommand):
     help = (
-        "Write the overview, versions, comparisons, series with their data, and alerts as static "
+        "Write home, comparisons, series with their data, and alerts as static "
         "files, for a web host without a server. The folder is new, empty, or published before."
     )
 

@@ -256,7 +256,7 @@ def message_of(delivery: Delivery) -> Message | None:
         entry = messages.entry_of(event)
         return compose.event_message(entry, event.at, messages.picture_of(event.group))
     if _is_test(delivery):
-        return compose.test_message(delivery.channel.name, delivery.created_at, _page("overview"))
+        return compose.test_message(delivery.channel.name, delivery.created_at, _page("home"))
     key, _, period = delivery.digest.partition(" ")
     first, _, last = period.partition("/")
     start = datetime.fromisoformat(first).replace(tzinfo=UTC)

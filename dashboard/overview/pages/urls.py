@@ -1,11 +1,11 @@
-"""The addresses of the overview and of the fleet."""
+"""The addresses of home and of the fleet."""
 
 from django.urls import path
 
-from dashboard.overview.pages import fleet, overview
+from dashboard.overview.pages import fleet, home
 
 urlpatterns = [
-    path("", overview.show, name="overview"),
-    path("overview/active/", overview.active, name="overview_active"),
+    path("", home.show, name="home"),
+    path("active-runs/", home.active, name="active_runs"),
     path("fleet/", fleet.show, name="fleet"),
 ]

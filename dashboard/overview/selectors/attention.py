@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from django.urls import reverse
 
 from dashboard.language.durations import duration
-from dashboard.overview.selectors.overview import ScheduleLine, WorkerLine
+from dashboard.overview.selectors.home import ScheduleLine, WorkerLine
 from dashboard.ui.locations import SeriesLocation
 
 _OLD = timedelta(hours=36)  # a nightly schedule has missed a night
@@ -52,9 +52,11 @@ def _overdue(schedules: Sequence[ScheduleLine], now: datetime) -> Iterable[Atten
         name = line.schedule.name
         if line.is_late and line.due:
             text = f"Schedule {name} was due {_ago(now, line.due)} ago and did not begin."
-            yield Attention(text, "#schedules")
+            yield Attention(text, f"{reverse('fleet')}#schedules")
         elif line.schedule.problem:
-            yield Attention(f"Schedule {name}: {line.schedule.problem}", "#schedules")
+            yield Attention(
+                f"Schedule {name}: {line.schedule.problem}", f"{reverse('fleet')}#schedules"
+            )
 
 
 def _ago(now: datetime, then: datetime) -> str:

@@ -163,7 +163,7 @@ def series_locations(
 
 def opening_machine(machines: Collection[str], track: str = "") -> str:
     """The one of these with which a page of builds begins, where the address names none: by the
-    rule of the overview, so that both answer for the same machine. One query.
+    rule of home, so that both answer for the same machine. One query.
 
     machines: those that have something to show, at least one. track: which is asked for.
     """

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from datetime import UTC
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -11,7 +10,7 @@ from django.db.models import QuerySet
 from dashboard.catalog.core.hardware import Hardware
 from dashboard.catalog.services.machines import ensure_machine
 from dashboard.models import AlertGroup, Artifact, Benchmark, Datum, Job, Purpose, Run, Series
-from dashboard.results.services import days, detection_queue, levels, newest, retention, store
+from dashboard.results.services import detection_queue, levels, newest, retention, store
 from dashboard.results.services.import_rows import ensure_track
 
 # Puts what jobs brought into the series of the track and machine that their runs have now
@@ -92,8 +91,6 @@ def _roll_up(growth: Mapping[int, int], jobs: Collection[Job], builds: Collectio
     store.roll_up(Counter(growth))
     levels.roll_up(series=growth, builds=builds)
     newest.roll_up(series=growth)
-    first = min(job.planned_at for job in jobs).astimezone(UTC)
-    days.roll_up(series=[*growth], since=first.date())
 
     empty = Series.objects.filter(pk__in=[*growth], count=0)
     groups = set(AlertGroup.objects.filter(alerts__series__in=empty).values_list("pk", flat=True))

@@ -8,7 +8,7 @@ transaction.
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import chain
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -26,7 +26,7 @@ from dashboard.results.core.result_format import (
     ResultDocument,
     pack_samples,
 )
-from dashboard.results.services import days, detection_queue, levels, newest, own_revisions
+from dashboard.results.services import detection_queue, levels, newest, own_revisions
 from dashboard.results.services.copying import copy_rows
 from dashboard.results.services.store_sql import ADD_SERIES, DELETE_DATA, FIND_SERIES, ROLL_UP
 
@@ -113,7 +113,6 @@ def store_results(job_results: Sequence[JobResult]) -> Collection[int]:
     5. Bring the rollups of every touched series up to date: its last datum, its levels by build,
        its newest build.
     6. Put the series on the detection queue.
-    7. Bring the rollup by day up to date; last, because other transactions queue for it.
     """
     # 1. Earlier attempts
     deleted = delete_earlier([job_result.job.pk for job_result in job_results])
@@ -149,11 +148,6 @@ def store_results(job_results: Sequence[JobResult]) -> Collection[int]:
     else:
         newest.add(measured)
     enqueue_detection(job_results, growth)
-
-    # 7. Rollup by day
-    one_series_per_case = {key[:-1]: series for key, series in ids.items()}
-    first = min(each.job.planned_at for each in job_results).astimezone(UTC)
-    days.roll_up(series=one_series_per_case.values(), since=first.date())
     return growth.keys()
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from dashboard.alerts.selectors import alerts
 from dashboard.language.wording import plural
-from dashboard.overview.selectors import overview
+from dashboard.overview.selectors import home
 from dashboard.runs.selectors import runs
 from dashboard.site import admin_look
 
@@ -34,7 +34,7 @@ def context(request: HttpRequest, given: dict[str, Any]) -> dict[str, Any]:
 def facts(now: datetime) -> list[Fact]:
     """Running, waiting, workers, open alerts. Three queries."""
     active = runs.active_runs()
-    workers = overview.fleet(now)
+    workers = home.fleet(now)
     tally = alerts.tally(alerts.listing({}))
     running = sum(row.counts.running for row in active)
     waiting_by_machine = {line.machine: line.waiting for line in workers}

@@ -39,7 +39,7 @@ from dashboard.site.core.published_page import (
 MARK = ".compilewatch-published"  # in a folder that `publish` may overwrite
 SEEDS = ("/", "/contents/", "/benchmarks/", "/versions/", "/compare/", "/alerts/")
 PAGES = {
-    "overview",
+    "home",
     "benchmarks",
     "series",
     "versions",

@@ -33,8 +33,8 @@ PAGES = {
     "metrics": OPERATORS,
     **dict.fromkeys(
         (
-            "overview",
-            "overview_active",
+            "home",
+            "active_runs",
             "benchmarks",
             "benchmarks_export",
             "search",

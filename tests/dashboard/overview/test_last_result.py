@@ -1,4 +1,4 @@
-"""The overview says when the last result landed."""
+"""Home says when the last result landed."""
 
 from datetime import UTC, timedelta
 

@@ -37,7 +37,7 @@ def superuser(django_db_setup: None, django_db_blocker: Any) -> Iterator[Client]
 
 
 def starts() -> list[str]:
-    """The overview, every alert, and of each kind of job one."""
+    """Home, every alert, and of each kind of job one."""
     kind = ("state", "status", "run__purpose", "run__track__key")
     of_a_kind = Job.objects.order_by(*kind).distinct(*kind)
     alerts = [group.get_absolute_url() for group in AlertGroup.objects.all()]

@@ -9,10 +9,9 @@ import pytest
 
 from dashboard.language.metrics import METRICS
 from dashboard.models import Benchmark, Job, JobState, Worker
-from dashboard.overview.selectors import overview
+from dashboard.overview.selectors import home
 from dashboard.results.selectors import rollup, trend
 from dashboard.results.selectors.build_order import newest_first
-from dashboard.results.selectors.rollup import Newest
 from dashboard.results.selectors.trend import LineSummary
 from dashboard.results.services.ingest import ingest
 from dashboard.runs.selectors import fleet, runs
@@ -26,33 +25,21 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LATENCY = METRICS["latency_ms"]
 
 
-# --- Movers
 def test_case_has_the_status_of_its_last_job() -> None:
     failing = case({"speedup": newest(1.5, at_s=1), "latency_ms": newest(None, "oom", at_s=2)})
     assert failing.status == "oom"
     assert failing.failed
 
 
-def test_regressions_come_before_improvements() -> None:
-    better = case({"latency_ms": newest(50.0, previous=100.0)}, benchmark="better")
-    worse = case({"latency_ms": newest(110.0, previous=100.0)}, benchmark="worse")
-    assert [mover.case.benchmark for mover in overview.movers([better, worse])] == [
-        "worse",
-        "better",
-    ]
-
-
-@pytest.mark.parametrize(
-    "unmoved",
-    [
-        newest(110.0, previous=100.0, low=95.0, high=125.0),
-        newest(110.0),
-        newest(None, "oom", previous=100.0),
-    ],
-    ids=["within the interval", "without a previous point", "failed"],
-)
-def test_unmoved_cases_are_left_out(unmoved: Newest) -> None:
-    assert overview.movers([case({"latency_ms": unmoved})]) == []
+@pytest.mark.django_db
+def test_failures_are_listed_without_unsupported_cases() -> None:
+    worker = site.worker()
+    for config, status in (("inductor", "oom"), ("regional", "unsupported")):
+        job = site.claim(site.queued_job(configs=(config,)), worker)
+        result = site.result(job, {}, status=status)
+        ingest(job_id=job.pk, worker=worker, body=site.delivery(job, result))
+    (place,) = rollup.series_locations()
+    assert [case.status for case in home.failing(place)] == ["oom"]
 
 
 # --- A trend in words

@@ -39,13 +39,13 @@ def test_page_of_an_empty_site_opens(reader: Client, url: str) -> None:
     assert "Compilewatch" in text(reader, url)
 
 
-def test_empty_overview_says_where_to_press(operator: Client) -> None:
+def test_empty_home_says_where_to_press(operator: Client) -> None:
     shown = text(operator, "/")
     assert "No result has come in yet" in shown
     assert 'href="/admin/dashboard/run/add/"' in shown
 
 
-def test_empty_overview_says_when_a_schedule_runs(reader: Client) -> None:
+def test_empty_home_says_when_a_schedule_runs(reader: Client) -> None:
     site.worker()
     build = TorchBuild.objects.create(label="2.11.0", version="2.11.0")
     track = Track.objects.create(key="stable", kind=Track.Kind.PINNED, build=build)
@@ -53,7 +53,7 @@ def test_empty_overview_says_when_a_schedule_runs(reader: Client) -> None:
     assert "runs by itself: Every day at" in text(reader, "/")
 
 
-def test_overview_of_a_first_run_points_to_it(reader: Client) -> None:
+def test_home_of_a_first_run_points_to_it(reader: Client) -> None:
     run = site.run()
     assert f'href="/runs/{run.pk}/"' in text(reader, "/")
 
@@ -76,12 +76,9 @@ def test_page_needs_eleven_queries_at_most(
         text(reader, url)
 
 
-def test_overview_needs_twenty_two_queries_at_most(
+def test_home_needs_twenty_two_queries_at_most(
     busy_site: Run, reader: Client, django_assert_max_num_queries: MaxQueries
 ) -> None:
-    """Five of them draw a change, ten answer for the newest release; one orders the builds, one
-    asks for the reader's role.
-    """
     with django_assert_max_num_queries(22):
         text(reader, "/")
 
@@ -109,25 +106,14 @@ def test_job_whose_case_was_compiled_ahead_says_so(busy_site: Run, reader: Clien
     assert note in text(reader, f"/jobs/{job.pk}/")
 
 
-def test_overview_shows_families_runs_and_workers(busy_site: Run, reader: Client) -> None:
+def test_home_shows_models_runs_and_what_needs_attention(busy_site: Run, reader: Client) -> None:
     shown = text(reader, "/")
-    assert shown.count('class="spark"') >= 8
-    for part in ("Families, over every compiled config", "Running now", "measuring", "30 days"):
+    for part in ('class="map nights"', "Running now", "No sign of life: worker gone."):
         assert part in shown
 
 
-def test_overview_begins_with_what_needs_attention(busy_site: Run, reader: Client) -> None:
-    shown = text(reader, "/")
-    assert "Needs attention" in shown
-    assert "No sign of life: worker gone." in shown
-
-
-def test_families_of_one_config_are_chosen_in_the_address(busy_site: Run, reader: Client) -> None:
-    assert "Families, in regional" in text(reader, "/?config=regional")
-
-
 def test_active_runs_refresh_without_the_rest_of_the_page(busy_site: Run, reader: Client) -> None:
-    shown = text(reader, "/overview/active/")
+    shown = text(reader, "/active-runs/")
     assert "Run now: llm" in shown
     assert "<html" not in shown
 

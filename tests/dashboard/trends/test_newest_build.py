@@ -21,9 +21,8 @@ from dashboard.comparisons.selectors.measured_builds import (
     measured_builds,
 )
 from dashboard.models import Job, Series, Worker
-from dashboard.overview.selectors import families
+from dashboard.overview.selectors.change_map import night_map
 from dashboard.results.selectors import rollup
-from dashboard.results.selectors.build_order import newest_first
 from dashboard.results.services import newest
 from dashboard.results.services.ingest import ingest
 from dashboard.runs.services.partitions import ensure_partitions
@@ -119,13 +118,18 @@ def on_badge(reader: Client, benchmark: str) -> Answer:
     return Answer(words.partition(" on ")[2], float(value[1]) if value else None)
 
 
-def in_overview(benchmark: str) -> Answer | None:
-    """None where the case failed, which is in no geomean."""
+def on_map(benchmark: str) -> Answer:
+    """Of the newest build on which it passed."""
     (place,) = rollup.series_locations()
-    for row in families.read(place, newest_first(place)).rows:
-        if row.family == BENCHMARKS[benchmark] and (figure := row.figures[1]):
-            return Answer(figure.of_build.build, figure.value)
-    return None
+    shown = night_map(place, measured_builds(), ())
+    assert shown
+    [row] = [row for row in shown.rows if row.case == benchmark]
+    measured_on = [
+        Answer(column.label, level)
+        for column, level in zip(shown.columns, row.levels, strict=True)
+        if level is not None
+    ]
+    return measured_on[-1]
 
 
 def short(answer: Answer) -> Answer:
@@ -147,7 +151,9 @@ def test_every_place_names_the_same_build_and_number(reader: Client, seed: int) 
             value if value is None else pytest.approx(value, rel=0.05)
         )  # a badge has two digits or more
         assert on_badge(reader, benchmark) == (short(answer).build, rounded)
-        assert in_overview(benchmark) == (None if value is None else (short(answer).build, number))
+        if value is not None:
+            assert on_map(benchmark).build == build
+            assert on_map(benchmark).value == pytest.approx(value, rel=0.01)
 
 
 def rolled_up() -> list[tuple[object, ...]]:

@@ -1,4 +1,4 @@
-"""The map of a machine's releases: each cell is what the comparison of the two builds says."""
+"""The map of a machine: a cell says what the comparison, or the detector, says of two builds."""
 
 import itertools
 import re
@@ -8,7 +8,8 @@ import pytest
 from django.test import Client
 
 from dashboard.comparisons.core.upgrade_groups import build_report
-from dashboard.overview.core.release_map import FIRST, MapCell, map_rows, on_axis
+from dashboard.overview.core.change_map import FIRST, MapCell, MapRow, release_rows
+from dashboard.ui.templatetags.drawings import on_axis, spark
 from tests.builders.compared import latency, samples, side
 from tests.builders.reading import text
 
@@ -36,7 +37,7 @@ def test_cell_has_the_number_of_the_comparison_that_it_leads_to(
 
 def test_build_that_did_not_measure_a_model_is_passed_over_and_named() -> None:
     sides = [latency(values=FAST), {}, latency(values=SLOW)]
-    [row], alone = map_rows(BUILDS, sides, lambda a, b: build_report(sides[a], sides[b]))
+    [row], alone = release_rows(BUILDS, sides, lambda a, b: build_report(sides[a], sides[b]))
     first, between, cell = row.cells
     assert (first, between, alone) == (FIRST, None, 0)
     assert isinstance(cell, MapCell)
@@ -51,20 +52,46 @@ def test_mark_of_the_newest_build_spans_those_that_did_not_measure_it() -> None:
         latency(),
         side({"latency_ms": samples(), "peak_memory_gb": memory[1]}),
     ]
-    [row], _ = map_rows(BUILDS, sides, lambda a, b: build_report(sides[a], sides[b]))
+    [row], _ = release_rows(BUILDS, sides, lambda a, b: build_report(sides[a], sides[b]))
     cell = row.changes[-1]
-    assert cell.marks == [("memory", "worse", "2.11.0")]
+    [mark] = cell.marks
+    assert mark[:3] == ("memory", "worse", "2.11.0")
     assert "memory worse than on 2.11.0" in cell.about
 
 
 def test_model_of_one_build_alone_is_counted() -> None:
     sides = [latency(values=FAST), {}]
-    assert map_rows(BUILDS[:2], sides, lambda a, b: build_report(sides[a], sides[b])) == ([], 1)
+    assert release_rows(BUILDS[:2], sides, lambda a, b: build_report(sides[a], sides[b])) == ([], 1)
 
 
 @pytest.mark.parametrize(("percent", "place"), [(0, 0), (-50, -1), (50, 1), (400, 1)])
 def test_axis_ends_at_fifty_percent(percent: float, place: float) -> None:
     assert on_axis(percent) == pytest.approx(place)
+
+
+def faster(config: str, values: list[float]) -> MapRow:
+    """The row of a model that another config measured as well."""
+    inductor = side({"latency_ms": samples(values=FAST)})
+    other = side({"latency_ms": samples(values=values)}, config=config)
+    sides = [inductor, {**inductor, **other}]
+    rows, _ = release_rows(BUILDS[:2], sides, lambda a, b: build_report(sides[a], sides[b]))
+    return rows[0]
+
+
+def test_config_whose_every_process_was_faster_is_named() -> None:
+    assert faster("regional", [1.5, 1.6]).better == "regional"
+
+
+@pytest.mark.parametrize(
+    ("config", "values"),
+    [("regional", [1.5, 2.5]), ("regional", [1.5]), ("eager_library", [1.5, 1.6])],
+)
+def test_config_that_is_not_faster_for_sure_is_not_named(config: str, values: list[float]) -> None:
+    assert not faster(config, values).better
+
+
+def test_spark_line_breaks_where_a_build_did_not_measure() -> None:
+    assert spark([1.0, 1.2, None, 1.1, 1.0]).count("M") == 2
 
 
 def test_axis_rises_without_a_step() -> None:

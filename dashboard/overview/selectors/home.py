@@ -1,0 +1,129 @@
+"""Data of home next to its map: what fails, workers, schedules."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import connection
+from django.db.models import Count, Exists, Max, OuterRef, Subquery, Value
+from django.db.models.functions import Coalesce
+
+from dashboard.models import Job, JobState, Machine, Run, Schedule, Worker
+from dashboard.results.selectors.build_order import newest_first
+from dashboard.results.selectors.rollup import (
+    CASE_COLUMNS,
+    CASE_TABLES,
+    SHOWN,
+    CaseRollup,
+    case_rollups_of,
+)
+from dashboard.runs.selectors.fleet import worker_state
+from dashboard.runs.selectors.runs import ALIVE, WAITING
+from dashboard.runs.selectors.schedules import due_after
+from dashboard.ui.locations import SeriesLocation
+
+LATE = timedelta(minutes=30)  # as long as a schedule may take to begin
+# One of two series says how a case ended on its newest build: `passed` has every job but those that
+# are unsupported, latency has those.
+_FAILING = f"""
+    WITH ended AS (
+        SELECT DISTINCT ON (benchmark_id, config_id) id, newest_status FROM dashboard_series
+        WHERE machine_id = %(machine)s AND track_id = %(track)s
+              AND metric IN ('passed', 'latency_ms') AND newest_at IS NOT NULL
+        ORDER BY benchmark_id, config_id,
+                 array_position(%(builds)s::bigint[], newest_build_id), newest_at DESC
+    )
+    SELECT {CASE_COLUMNS} {CASE_TABLES}
+    WHERE series.id IN (SELECT id FROM ended WHERE newest_status NOT IN ('pass', 'unsupported', ''))
+          AND {SHOWN}
+"""  # noqa: S608 - made of constants
+
+
+def failing(place: SeriesLocation) -> list[CaseRollup]:
+    """The cases whose last job on their newest build failed, the latest first. Two queries."""
+    builds = newest_first(place)
+    places = {"machine": place.machine.pk, "track": place.track.pk}
+    with connection.cursor() as cursor:
+        cursor.execute(_FAILING, {**places, "builds": [build.build for build in builds]})
+        cases = case_rollups_of(cursor.fetchall(), builds)
+    failed = [case for case in cases if case.failed]
+    return sorted(failed, key=lambda case: -((case.latest and case.latest.at_s) or 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerLine:
+    """A worker and its machine, or a machine without a worker.
+
+    state: a word of templatetags' signs. waiting: jobs. obstacle: why it begins none.
+    """
+
+    machine: str
+    name: str
+    device: str
+    last_seen: datetime | None
+    state: str
+    waiting: int
+    obstacle: str = ""
+
+
+def fleet(now: datetime) -> list[WorkerLine]:
+    """Every worker with its machine, and every machine without a worker that is not hidden. One
+    query.
+    """
+    waiting = Job.objects.filter(state__in=WAITING, run__machine=OuterRef("pk"))
+    per_machine = waiting.order_by().values("run__machine").annotate(number=Count("pk"))
+    busy = Job.objects.filter(state=JobState.RUNNING, worker=OuterRef("workers__pk"))
+    rows = Machine.objects.annotate(
+        waiting=Coalesce(Subquery(per_machine.values("number")), Value(0)), busy=Exists(busy)
+    )
+    rows = rows.exclude(hidden=True, workers=None).order_by("key", "workers__name")
+    names = ("name", "device", "last_seen", "paused", "full_disk", "device_holder")
+    columns = ["key", "busy", "waiting", *(f"workers__{name}" for name in names)]
+    lines: list[WorkerLine] = []
+    for key, is_busy, waiting_jobs, *values in rows.values_list(*columns):
+        if values[0] is None:
+            lines.append(WorkerLine(key, "", "", None, "", waiting_jobs))
+            continue
+        worker = Worker(**dict(zip(names, values, strict=True)))
+        seen, obstacle = worker.last_seen, worker.obstacle
+        alive = seen is not None and now - seen <= ALIVE
+        state = worker_state(
+            alive=alive, paused=worker.paused, blocked=bool(obstacle), busy=is_busy
+        )
+        lines.append(
+            WorkerLine(key, worker.name, worker.device, seen, state, waiting_jobs, obstacle)
+        )
+    return lines
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleLine:
+    """An enabled schedule. last: when its last run was triggered; due: when the next one is."""
+
+    schedule: Schedule
+    last: datetime | None
+    run: int | None
+    run_state: str
+    due: datetime | None
+    is_late: bool
+
+
+def schedules(now: datetime) -> list[ScheduleLine]:
+    """One query."""
+    runs = Run.objects.filter(schedule=OuterRef("pk")).order_by("-created_at")
+    enabled = Schedule.objects.filter(enabled=True).select_related(
+        "crontab", "track", "machine", "periodic_task"
+    )
+    with_last_run = enabled.annotate(last=Max("runs__created_at")).annotate(
+        run=Subquery(runs.values("pk")[:1]), run_state=Subquery(runs.values("state")[:1])
+    )
+    return [_schedule_line(schedule, now) for schedule in with_last_run]
+
+
+def _schedule_line(schedule: Schedule, now: datetime) -> ScheduleLine:
+    last: datetime | None = schedule.last  # type: ignore[attr-defined]  # annotated
+    begun = last or (schedule.periodic_task.date_changed if schedule.periodic_task else None)
+    due = None
+    if begun is not None:
+        due = due_after(schedule.crontab, begun)
+    run, state = schedule.run, schedule.run_state or ""  # type: ignore[attr-defined]  # annotated
+    return ScheduleLine(schedule, last, run, state, due, due is not None and now > due + LATE)
