@@ -147,6 +147,13 @@ def with_digest(text: str, most: int, of: str = "") -> str:
     return f"{plain_word(text)[: most - 9]}_{digest}"
 
 
+def clipped(text: str, most: int = 200) -> str:
+    """The text; of a longer one its beginning and a digest, so that two stay two."""
+    if len(text) <= most:
+        return text
+    return f"{text[: most - 9]}_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
 def plain_word(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "unnamed"
 
@@ -187,7 +194,7 @@ def document(case: ForeignMeasurement, name: str, config: str) -> Document:
         "attempt": 1,
         "benchmark": name,
         "config": config,
-        "build": case.build[:200],
+        "build": clipped(case.build),
         "planned_at": at,
         "imported": {"benchmark": case.original, "config": case.config},
     }
@@ -204,15 +211,15 @@ def _environment(case: ForeignMeasurement) -> Document:
         "python": case.python[:80] or "unknown",
         "libraries": {name[:80]: version[:80] for name, version in case.libraries.items()},
         "machine": {
-            "cpu": case.cpu[:200],
+            "cpu": clipped(case.cpu),
             "cores": case.cores,
             "memory_gb": case.memory_gb,
-            "gpu": case.gpu[:200] if case.gpu else None,
+            "gpu": clipped(case.gpu) if case.gpu else None,
         },
         "settings": {"measured by": case.tool, **case.settings},
     }
     if case.machine:
-        described["machine"]["name"] = case.machine[:200]
+        described["machine"]["name"] = clipped(case.machine)
     digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
     return {"fingerprint": digest[:16], **described}
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
@@ -36,16 +37,25 @@ def records_of(name: str, value: Any, table: Table) -> Records:
 
 def read(records: Records, table: Table, hints: Hints) -> ParsedFile:
     file = ParsedFile(table.title, repeats=table.repeats)
-    for count, (where, record) in enumerate(records):
-        if count == MOST_RECORDS:
-            file.refuse(where, f"more than {MOST_RECORDS} records in one file: split it")
-            break
+    all_records = list(islice(records, MOST_RECORDS))
+    for where, _ in islice(records, 1):
+        file.refuse(where, f"more than {MOST_RECORDS} records in one file: split it")
+    chosen = [each for each in all_records if _counts(each[1], table.only)]
+    if not chosen and table.otherwise:
+        chosen = [each for each in all_records if _counts(each[1], table.otherwise)]
+    for where, record in chosen:
         with file.part(where):
             if isinstance(record, Malformed):
                 raise record
-            if _has(record, table.only):
-                _read_record(where, record, table, hints, file)
+            _read_record(where, record, table, hints, file)
+    if len(file.refused) == len(chosen) > 1 and len({each.why for each in file.refused}) == 1:
+        why = f"{file.refused[0].why}, in each of {len(chosen)} records"
+        file.refused = [replace(file.refused[0], why=why)]
     return file
+
+
+def _counts(record: Document | Malformed, only: Mapping[str, str]) -> bool:
+    return isinstance(record, Malformed) or _has(record, only)
 
 
 def _has(record: Document, only: Mapping[str, str]) -> bool:
@@ -57,10 +67,11 @@ def _read_record(
     where: str, record: Document, table: Table, hints: Hints, file: ParsedFile
 ) -> None:
     """Add the values of a record to their cases, and its status."""
-    values = list(_values(record, table, hints, file))
+    failed = bool(table.failed) and table.failed.items() <= record.items()
+    values = [] if failed else list(_values(record, table, hints, file))
     same_rule = [(rule, captured) for rule, _, _, captured in values]
     column = columns_in(table.texts.get("status", ""))
-    word = text_of(table.texts.get("status", ""), record)
+    word = "fail_to_run" if failed else text_of(table.texts.get("status", ""), record)
     status = STATUSES.get(word, word)
     if word and status not in STATUSES.values():
         raise Malformed(f"{column} is {fields.shown(word)}: expected {', '.join(STATUSES)}")
@@ -196,12 +207,15 @@ def _case(
 
     texts = table.texts
     sha = text("commit")
-    build = hints.build or text("build") or ("" if sha in UNVERSIONED else f"git-{sha[:12]}")
+    build = hints.build or text("build") or _label(sha)
     if not build:
         raise Malformed(
             f"{columns_in(texts.get('commit', 'the mapping'))} names no commit: give the build's "
             "label with the import (--build)"
         )
+    if not (hints.machine or text("machine") or text("gpu") or text("cpu")):
+        where_it_is = columns_in(texts.get("machine", texts.get("cpu", "the mapping")))
+        raise Malformed(f"{where_it_is} names no machine: give its key with the import (--machine)")
     benchmark = texts.get("benchmark", texts.get("name", ""))
     parameters = {}
     for column, name in islice(_parameters(record, table).items(), MOST_PARAMETERS):
@@ -215,8 +229,8 @@ def _case(
         build,
         _time(texts, record, hints),
         hints.config or text("config", CONFIG),
-        text("mode", "inference"),
-        text("dtype", "float32"),
+        text("mode", "inference").lower(),
+        text("dtype", "float32").lower(),
         count("batch_size"),
         # A config that another replaces goes on to tell apart
         suite=", ".join(filter(None, (text("suite"), text("config") if hints.config else ""))),
@@ -234,6 +248,13 @@ def _case(
     )
 
 
+def _label(sha: str) -> str:
+    """A build's label from its commit: the first digits of a hash, another name as it is."""
+    if sha in UNVERSIONED:
+        return ""
+    return f"git-{sha[:12] if re.fullmatch('[0-9a-fA-F]+', sha) else sha}"
+
+
 def _time(texts: Mapping[str, str], record: Document, hints: Hints) -> datetime:
     """Their time: ISO 8601, UTC where it names no zone; or seconds or milliseconds since 1970."""
     column = columns_in(texts.get("time", "")) or "the time"
@@ -242,7 +263,7 @@ def _time(texts: Mapping[str, str], record: Document, hints: Hints) -> datetime:
         if hints.at is None:
             raise Malformed(f"{column} is missing: say with the import when it was measured (--at)")
         return hints.at
-    if re.fullmatch(r"\d+(\.\d*)?", written):
+    if re.fullmatch(r"\d+(\.\d*)?", written) and not re.fullmatch(r"(19|20)\d{6}", written):
         factor = 1e-3 if float(written) > 1e11 else 1.0
         return fields.moment(written, column, hints.at, factor)
     try:

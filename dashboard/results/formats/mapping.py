@@ -52,7 +52,8 @@ class Table:
     texts: TEXTS -> text in which {column} is its value, {a|b} the first that is not empty.
     rows: the way to a JSON file's records. parameters: columns that tell cases apart, prefix.* for
     all with this prefix; settings: name -> text of what describes how they ran.
-    only: column -> value of the records that count. repeats: of one case there may be several.
+    only: column -> value of the records that count; otherwise: of those, where there are none.
+    failed: column -> value of those whose case failed. repeats: of one case there may be several.
     name (of texts): what a record measures; without it each column is measured.
     needs: keys of a JSON file of this kind.
     """
@@ -65,6 +66,8 @@ class Table:
     parameters: Sequence[str] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
     only: Mapping[str, str] = field(default_factory=dict)
+    otherwise: Mapping[str, str] = field(default_factory=dict)
+    failed: Mapping[str, object] = field(default_factory=dict)
     repeats: bool = False
     used: frozenset[str] = field(init=False)  # columns in texts and settings
 
@@ -93,7 +96,11 @@ def _validator() -> jsonschema_rs.Draft202012Validator:
     text: Document = {"type": "string"}
     columns: Document = {"type": "object", "additionalProperties": text}
     rule = dict.fromkeys(("name", "metric", "unit", "samples"), text)
-    rule |= {"factor": {"type": "number"}, "higher_is_better": {"type": "boolean"}, "only": columns}
+    rule |= {
+        "factor": {"type": "number", "exclusiveMinimum": 0},
+        "higher_is_better": {"type": "boolean"},
+        "only": columns,
+    }
     rules: Document = {"type": "object", "additionalProperties": False, "properties": rule}
     table = dict.fromkeys((*TEXTS, "rows"), text)
     table |= {

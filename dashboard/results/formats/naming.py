@@ -9,6 +9,7 @@ tool, and microseconds or seconds to another.
 
 from dashboard.catalog.core.plan import require_known
 from dashboard.language.metrics import METRICS
+from dashboard.results.formats.fields import Malformed, quantity
 from dashboard.results.formats.mapping import Rule
 
 # A zero is what the runners write for a model that failed, and for what they did not measure
@@ -31,7 +32,10 @@ def parse_metric_mapping(text: str) -> tuple[str, tuple[str, float]]:
         raise ValueError(f"{text!r}: write THEIRS=OURS, as 'Fwd Time (us)=latency_ms*0.001'")
     require_known("metric", [key], list(METRICS))
     try:
-        return theirs.strip(), (key, float(factor or 1))
-    except ValueError:
+        number = quantity(factor.strip() or 1, "the factor")
+    except Malformed:
+        number = 0.0
+    if not number:
         why = f"{text!r}: {factor!r} is not a factor; their number times it is ours"
-        raise ValueError(why) from None
+        raise ValueError(why)
+    return theirs.strip(), (key, number)

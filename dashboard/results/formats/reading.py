@@ -24,6 +24,7 @@ OURS = "benchmarks_suite"
 UNKNOWN = (
     f"it is none of what can be imported: {'; '.join(FORMATS)}. A mapping (--map) reads any other"
 )
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")  # as spreadsheets write them
 ASSIGNMENT = re.compile(rb"\s*window\.BENCHMARK_DATA\s*=")  # data.js
 
 OTHER_CSV = (
@@ -48,7 +49,8 @@ def _parse(name: str, body: bytes, hints: Hints) -> ParsedFile:
     assignment = ASSIGNMENT.match(body)
     is_json = assignment or body.lstrip()[:1] in (b"{", b"[")
     if hints.table and (is_csv or not is_json):
-        text = body.decode("utf-8-sig", errors="replace")
+        coding = "utf-16" if body[:2] in UTF16_MARKS else "utf-8-sig"
+        text = body.decode(coding, errors="replace")
         return mapped.read(mapped.records_of(name, text, hints.table), hints.table, hints)
     if dynamo_csv.matches(body):
         return dynamo_csv.read(name, body, hints)
@@ -82,10 +84,21 @@ def _parse_json(name: str, records: list[tuple[str, Any]], hints: Hints) -> Pars
         return ParsedFile(OURS, documents=records)
     if len(records) == 1 and asv.matches(value):
         return asv.read(name, value, hints)
+    if _is_beside_asvs_results(value):
+        return ParsedFile()
     for table in TABLES:
         if len(records) == 1 and isinstance(value, dict) and table.needs <= value.keys():
             return mapped.read(mapped.records_of(name, value, table), table, hints)
     return ParsedFile(refused=[RefusedPart(name, UNKNOWN)])
+
+
+def _is_beside_asvs_results(value: Any) -> bool:
+    """Test whether it is asv's machine.json or benchmarks.json, which are in the same folders."""
+    if not isinstance(value, dict) or not value:
+        return False
+    others = [each for key, each in value.items() if key != "version"]
+    is_list = others and all(isinstance(each, dict) and "param_names" in each for each in others)
+    return bool(is_list) or {"machine", "num_cpu", "ram", "arch"} <= value.keys()
 
 
 def _decoded(name: str, body: bytes) -> Iterator[tuple[str, Any]]:

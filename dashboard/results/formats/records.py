@@ -18,6 +18,11 @@ def csv_records(where: str, text: str) -> Records:
     first = text.partition("\n")[0]
     rows = csv.DictReader(io.StringIO(text), delimiter=max(",;\t", key=first.count), strict=True)
     try:
+        names = [name.strip() for name in rows.fieldnames or []]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            yield where, Malformed(f"its first line has the column {shown(twice)} twice")
+            return
         for row in rows:
             line = f"{where}, line {rows.line_num}"
             if None in row or None in row.values():

@@ -45,16 +45,19 @@ TABLES = (
         [Rule(metric="latency_ms", unit="{time_unit}")],
         {
             "tool": "Google Benchmark",
-            "name": "{name}",
+            "name": "{run_name|name}",
             "value": "real_time",
             "time": "{context.date}",
             "machine": "{context.host_name}",
             "cores": "{context.num_cpus}",
+            "message": "{error_message}",
         },
         title="Google Benchmark",
         needs=frozenset({"context", "benchmarks"}),
         rows="benchmarks.[]",
         only={"run_type": "iteration"},
+        otherwise={"aggregate_name": "median"},
+        failed={"error_occurred": True},
         repeats=True,
     ),
     Table(
@@ -63,6 +66,7 @@ TABLES = (
         title="hyperfine",
         needs=frozenset({"results"}),
         rows="results.[]",
+        parameters=("parameters.*",),
     ),
     Table(
         [Rule("*latenc*", "latency_ms", unit="ms")],
@@ -78,11 +82,14 @@ TABLES = (
         rows="metrics.*",
     ),
     Table(
-        [Rule("*_ms"), Rule("*_throughput", higher_is_better=True)],
+        [
+            *(Rule(f"{kind}_*_ms") for kind in ("mean", "median", "p*")),
+            Rule("*_throughput", higher_is_better=True),
+        ],
         {
             "tool": "vLLM serving",
             "benchmark": "{model_id}",
-            "config": "{backend}",
+            "config": "{backend|endpoint_type}",
             "time": "{date}",
         },
         title="vLLM's serving benchmark",

@@ -64,9 +64,11 @@ def read(records: Iterable[tuple[str, Any]], hints: Hints) -> ParsedFile:
 def _flat(record: Any, hints: Hints) -> list[Document]:
     """The record, or one for each of its shapes, with columns for what several fields say."""
     flat = flat_of(fields.mapping(record, "the record"))
+    for key in ("benchmark", "model", "metric"):
+        fields.mapping(record.get(key), key)
     suite = fields.text(flat.get("benchmark.name"), "benchmark.name")
     [origin, *_] = [*fields.items(flat.get("model.origins") or [], "model.origins"), ""]
-    [runner, *_] = [*fields.items(flat.get("runners") or [], "runners"), {}]
+    [runner, *_] = [*fields.items(record.get("runners") or [], "runners"), {}]
     model, shapes, values = (flat.get(key) for key in ("model.name", "shape", VALUES))
     flat |= flat_of(fields.mapping(runner, "runners[0]"), "runner.")
     flat |= _machine(flat, hints) | {

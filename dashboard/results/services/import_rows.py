@@ -144,7 +144,7 @@ def machine_of(result: ResultDocument) -> Hardware:
     of_hardware = hardware(gpu=machine.get("gpu"), cpu=machine["cpu"], cores=machine["cores"])
     name = machine.get("name", "")
     if not name:
-        return of_hardware
+        return _own_hardware(of_hardware, machine) if "imported" in result.job else of_hardware
     key = own_key = machine_key(name)
     if own_key != name:
         own_key = f"{own_key[:51]}-{sha256(name.encode()).hexdigest()[:8]}"
@@ -156,6 +156,15 @@ def machine_of(result: ResultDocument) -> Hardware:
     elif result.suite_version == v3.TOOL and _names(of_hardware.key, machine) - {name} == {None}:
         own_key = of_hardware.key
     return replace(of_hardware, key=own_key, label=label)
+
+
+def _own_hardware(hardware: Hardware, described: Mapping[str, Any]) -> Hardware:
+    """With a digest where its key is of other hardware, as of another CPU with so many cores."""
+    labels = Machine.objects.filter(key=hardware.key).values_list("label", flat=True)
+    if set(labels) <= {hardware.label} or _names(hardware.key, described):
+        return hardware
+    digest = sha256(hardware.label.encode()).hexdigest()[:8]
+    return replace(hardware, key=f"{hardware.key[:51]}-{digest}")
 
 
 def _names(key: str, described: Mapping[str, Any] | None = None) -> set[str | None]:

@@ -264,7 +264,7 @@ def test_dtype_is_read_from_the_files_name(name: str, dtype: str) -> None:
 def test_time_without_a_zone_is_utc_and_at_is_taken(at: datetime | None, started: str) -> None:
     test = {"fullname": "t.py::a", "stats": {"median": 0.001}}
     file = {
-        "machine_info": {},
+        "machine_info": {"machine": "x86_64"},
         "commit_info": {"id": "ab" * 20},
         "datetime": "2018-03-01T10:00:00.000",
         "benchmarks": [test],

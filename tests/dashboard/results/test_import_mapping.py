@@ -64,7 +64,7 @@ def cases(name: str, body: Any, mapping: str = "", **hints: Any) -> list[Case]:
     """(benchmark, config, values) of what is read."""
     text = body if isinstance(body, str) else json.dumps(body)
     table = parse_table(mapping) if mapping else None
-    file = parse_file(name, text.encode(), Hints("2.13.0", AT, table=table, **hints))
+    file = parse_file(name, text.encode(), Hints("2.13.0", AT, "box", table=table, **hints))
     assert not file.refused
     read = []
     for document in documents(file):
@@ -224,6 +224,6 @@ def test_mapping_that_cannot_be_used_is_refused(mapping: str, why: str) -> None:
 )
 def test_times_are_read_as_tools_write_them(written: str) -> None:
     body = f"date,build,model,config,latency_ms\n{written},2.13.0,llama,eager,20.1\n"
-    file = parse_file("own.csv", body.encode(), Hints(table=parse_table(OWN)))
+    file = parse_file("own.csv", body.encode(), Hints(machine="box", table=parse_table(OWN)))
     [document] = documents(file)
     assert document["started_at"] == "2026-11-20T10:00:00.000+00:00"

@@ -134,7 +134,7 @@ def test_v3_accuracy_other_than_0_or_1_is_left_out() -> None:
             "is 'hm': expected pass",
         ),
         ({"benchmark": {"name": 7}}, "benchmark.name is 7: expected a text"),
-        ({"benchmark": "x"}, "benchmark.name is missing: expected a text"),
+        ({"benchmark": "x"}, "benchmark is 'x': expected an object"),
         ({"runners": "x"}, "runners is 'x': expected a list"),
         ({"shape": ["a", "b"]}, "metric.benchmark_values has 1 entries for the 2 of shape"),
         ({"head_sha": ""}, "or head_sha names no commit: give the build's label with the import"),
