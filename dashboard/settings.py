@@ -117,7 +117,6 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
             ],
             "libraries": {
-                "advisor": "dashboard.advisor.templatetags.advisor",
                 "cells": "dashboard.trends.templatetags.cells",
                 "comparisons": "dashboard.comparisons.templatetags.comparisons",
                 "compilewatch": "dashboard.ui.templatetags.compilewatch",

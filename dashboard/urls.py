@@ -15,7 +15,6 @@ SUBJECTS = (
     "overview",
     "trends",
     "comparisons",
-    "advisor",
     "runs",
     "results",
     "notifications",  # before the alerts: theirs end with `<slug:name>`

@@ -12,6 +12,8 @@ PAGES = {  # beginning of an address, a pattern -> the page that replaces it
     "docs/results-suite/": "/docs/results/",
     "embed/(?P<page>series/.*)": "/%(page)s",
     "views/": "/tokens/",
+    "advisor/$": "/benchmarks/",
+    "(comparisons|bisections)/$": "/experiments/",
     "alerts/(quality/|report/|report.md)": "/alerts/",
     "alerts/(?P<alert>[0-9]+)/evidence.zip": "/alerts/%(alert)s/report.zip",
 }

@@ -12,8 +12,8 @@ Row = TypeVar("Row", bound=Model)
 LISTS = {
     "alert": "/alerts/",
     "benchmark": "/benchmarks/",
-    "bisection": "/bisections/",
-    "comparison": "/comparisons/",
+    "bisection": "/experiments/",
+    "comparison": "/experiments/",
     "run": "/runs/",
     "saved view": "/tokens/",
     "schedule": "`GET schedules`",

@@ -23,7 +23,7 @@ from tests.builders.chromium import DESK, PHONE, chromium, drawn
 DOCS = Path(__file__).parents[2] / "docs" / "screenshots"
 Shown = Sequence[tuple[str, ViewportSize, str]]  # page, width, theme
 SHOWN: Shown = (
-    ("overview", DESK, "light"),
+    ("home", DESK, "light"),
     ("alerts", DESK, "light"),
     ("alert", DESK, "light"),
     ("alert_issue", DESK, "light"),
@@ -31,7 +31,6 @@ SHOWN: Shown = (
     ("h100-job", DESK, "light"),
     ("h100-benchmarks", DESK, "dark"),
     ("h200-compare", DESK, "light"),
-    ("advisor", DESK, "light"),
 )
 MEASURED: Shown = (("bisection", DESK, "light"),)
 MAIL = "candidate-mail"
@@ -41,20 +40,16 @@ TRAINING = "gpt2.standard.training.autocast_bf16.static.b16"
 CONFIRMED = "state=all&direction=all&evidence_state=confirmed"
 Links = dict[str, tuple[str, str | None]]
 LINKS: Links = {  # page -> where a link to it is found, and which
-    "overview": ("/?machine=h200", None),
+    "home": ("/?machine=h200", None),
     "alerts": ("/alerts/?state=all&direction=all", None),
     "alert": (f"/alerts/?{CONFIRMED}", "[data-row] th a"),
     "alert_issue": ("{alert}issue/", None),
     "alert_rules": ("/alerts/rules/", None),
     "benchmarks": ("/benchmarks/", None),
     "series": ("/benchmarks/", "table.lines tbody th a"),
-    "advisor_list": ("/advisor/", None),
-    "advisor": ("/advisor/?machine=h100-80gb-hbm3", "tbody th a"),
-    "versions": ("/versions/", None),
     "compare": ("/compare/", None),
-    "comparisons": ("/comparisons/", None),
-    "bisections": ("/bisections/", None),
-    "bisection": ("/bisections/", "tbody th a"),
+    "experiments": ("/experiments/", None),
+    "bisection": ("/experiments/", "tbody th a[href^='/bisections/']"),
     "runs": ("/runs/", None),
     "run": ("/runs/", "tbody th a"),
     "job": ("{series}&config=inductor", "tbody th a[href^='/jobs/']"),

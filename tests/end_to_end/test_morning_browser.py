@@ -62,8 +62,8 @@ def test_ten_seconds_tell_what_changed_and_whether_to_care(page: Page) -> None:
 
 
 def test_two_recorded_releases_are_compared_down_to_the_command_of_one_job(page: Page) -> None:
-    page.goto("/versions/?machine=h100")
-    page.get_by_role("link", name="Compare builds …").click()
+    page.goto("/?machine=h100")
+    page.get_by_role("link", name="Model by model").click()
     expect(page.locator("h1")).to_have_text(re.compile(r"2\.11\.0\+cu130\s+to\s+2\.13\.0\+cu130\?"))
     # In training 52 to 76 ms, of few processes that took turns: not enough to be certain
     expect(page.locator("#cases-section")).to_contain_text("0 of")

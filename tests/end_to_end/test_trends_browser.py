@@ -91,8 +91,6 @@ def addresses() -> list[str]:
     ]
     pair = "&".join(f"job={other.pk}" for other in others)
     return [
-        "/advisor/",
-        f"/advisor/{job.benchmark}/?steps=5000&hours=1",
         f"/series/{job.benchmark}/?config=eager&config=inductor&layout=multiples&scale=relative",
         f"/series/{job.benchmark}/?config=inductor&samples=1",
         f"/series/{job.benchmark}/?config=inductor&second=cold_start_s",
@@ -254,17 +252,6 @@ def test_without_scripts_a_chart_points_to_the_tables(
     content = plot.evaluate("plot => getComputedStyle(plot, '::after').content")
     assert "The numbers are in the page's tables" in content
     plain.close()
-
-
-def test_the_advisor_answers_for_a_number_of_steps(page: Page) -> None:
-    page.goto("/advisor/")
-    page.locator("tbody th a").first.click()
-    page.get_by_label("Steps you will run").fill("100000")
-    page.keyboard.press("Enter")
-    page.wait_for_url(re.compile("steps=100000"))
-    expect(page.get_by_role("heading", name="For your run")).to_be_visible()
-    expect(page.locator(".verdict")).to_contain_text("100,000 steps: ")
-    assert drawn(page).evaluate("document.querySelector('.plot').layout.shapes.length") == 1
 
 
 def test_from_a_red_cell_to_the_command_that_repeats_it_in_three_clicks(page: Page) -> None:

@@ -9,7 +9,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from dashboard.comparisons.services.comparisons import settle
 from dashboard.models import Comparison
-from tests.builders import candidates, releases
+from tests.builders import releases
 from tests.builders.chromium import PHONE, accessibility_violations, drawn, phone_problems
 from tests.builders.committed_data import ShareData
 from tests.builders.comparisons import (
@@ -22,7 +22,7 @@ from tests.builders.comparisons import (
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 COMPARE = "/compare/?base=2.11.0&new=2.13.0&machine=h100"
 HOME = "/?machine=h100"
-VERSIONS = "/versions/?machine=h100&benchmark=gpt2.standard.training.bfloat16.static.b16"
+TREND = "/series/gpt2.standard.training.bfloat16.static.b16/?machine=h100&axis=release"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -47,9 +47,8 @@ def comparison(page: Page) -> Comparison:
 @pytest.fixture
 def addresses(comparison: Comparison) -> list[str]:
     search = started_bisection()
-    lists = ["/comparisons/", "/bisections/"]
     pages = [each.get_absolute_url() for each in (comparison, search)]
-    return [HOME, COMPARE, VERSIONS, *lists, *pages]
+    return [HOME, COMPARE, TREND, "/experiments/", *pages]
 
 
 def test_axe_finds_no_fault_on_any_page(page: Page, addresses: list[str]) -> None:
@@ -108,8 +107,9 @@ def test_another_base_is_chosen_and_compared(page: Page) -> None:
 
 
 def test_a_click_on_a_release_opens_its_newest_job(page: Page) -> None:
-    page.goto(VERSIONS)
+    page.goto(TREND)
     plot = drawn(page).locator(".plot")
+    plot.scroll_into_view_if_needed()
     at = plot.evaluate(
         """plot => {
             const { xaxis, yaxis } = plot._fullLayout;
@@ -142,27 +142,8 @@ def test_a_comparison_is_followed_until_its_report(page: Page, comparison: Compa
     expect(page.get_by_role("button", name="Measure more …")).to_be_visible()
 
 
-def test_a_cell_of_the_matrix_leads_to_the_comparison(page: Page) -> None:
-    page.goto(VERSIONS)
-    page.locator("table.releases thead a").click()
+def test_cell_of_the_map_leads_to_the_comparison(page: Page) -> None:
+    page.goto(HOME)
+    page.locator("table.map a.cell").first.click()
     page.wait_for_url(re.compile("/compare/"))
     expect(page.locator("h1")).to_contain_text("to 2.13.0+cu130?")
-
-
-def test_phone_shows_every_release_of_a_case_at_once(page: Page) -> None:
-    page.set_viewport_size(PHONE)
-    page.goto(VERSIONS)
-    table = page.get_by_role("group", name="every case against")
-    assert table.evaluate("box => box.scrollWidth - box.clientWidth") == 0
-    expect(table.locator("td[data-label='2.13.0']").first).to_be_visible()
-
-
-def test_candidates_stand_with_their_verdicts_above_the_versions(page: Page) -> None:
-    comparison = candidates.ended(2.4)
-    address = "/versions/?machine=cpu-2c"
-    assert phone_problems(page, [address]) == []
-    page.goto(address)
-    section = page.get_by_role("region", name="Release candidates")
-    expect(section).to_contain_text("mlp inference")
-    section.get_by_role("link", name=str(comparison.new)).click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text(str(comparison.new))

@@ -182,7 +182,7 @@ def measure_pages(report: Report) -> None:
         report.page("alerts in the API", "/api/v1/alerts?state=all&direction=all&page_size=100")
     for address in (
         "/compare/",
-        "/versions/",
+        "/experiments/",
         "/runs/",
         "/fleet/",
         "/search/?q=gpt2",

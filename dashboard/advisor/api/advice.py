@@ -147,7 +147,7 @@ def show(request: HttpRequest, name: str, chosen: Query[AdviceChoice]) -> dict[s
         "ranking": ranked,
         "costs": _costs(advice),
         "unusable": _unusable(advice),
-        "url": absolute(reverse("advisor", args=[name], query=names)),
+        "url": absolute(f"{reverse('series', args=[name], query=names)}#configs"),
     }
 
 
@@ -167,13 +167,12 @@ def _select(benchmark: Benchmark, chosen: AdviceChoice) -> AdviceSelection:
         )
     return AdviceSelection(
         benchmark=benchmark,
-        builds=builds,
         build=build,
         start=chosen.start,
         steps=chosen.steps,
         hours=chosen.hours,
         memory_gb=chosen.memory_gb,
-        options=read_options(build, benchmark).get(benchmark.name, []),
+        options=read_options(build.machine, [build.build], benchmark)[build.build],
     )
 
 

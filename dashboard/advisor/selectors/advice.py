@@ -1,8 +1,7 @@
-"""Data that the advisor reads: where a benchmark was measured, and each config's costs there."""
+"""Data that advice reads: where a benchmark was measured, and each config's costs there."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from uuid import UUID
 
 from django.db.models import Count, Q
 
@@ -12,9 +11,7 @@ from dashboard.comparisons.core.matching import CaseMeasurements
 from dashboard.comparisons.core.running_costs import COST_METRICS, Option
 from dashboard.comparisons.selectors.versions import SideSource, by_build
 from dashboard.language.metrics import CHECK_CONFIGS, EAGER
-from dashboard.models import Benchmark, BuildLevel, Config, Environment, Result, TorchBuild
-from dashboard.results.core.kernel_profile import arm_profiles
-from dashboard.results.core.known_changes import KnownCost, costs_in_kernels
+from dashboard.models import Benchmark, BuildLevel, TorchBuild
 from dashboard.results.selectors.rollup import opening_machine
 
 NO_CHOICE = (EAGER, *CHECK_CONFIGS)  # what alone leaves nothing to advise
@@ -90,15 +87,15 @@ def choose_build(builds: Sequence[AdvisedBuild], machine: str, label: str) -> Ad
 
 
 def read_options(
-    build: AdvisedBuild, benchmark: Benchmark | None = None
-) -> dict[str, list[Option]]:
-    """The configs that were measured there, by benchmark, both in registry order. Four queries."""
-    source = SideSource(build.machine, benchmark=benchmark.pk if benchmark else None)
-    cases = by_build(source, [build.build], COST_METRICS)[build.build]
-    by_benchmark: dict[str, list[CaseMeasurements]] = {}
-    for measured in sorted(cases.values(), key=lambda measured: measured.case.place):
-        by_benchmark.setdefault(measured.case.benchmark, []).append(measured)
-    return {name: _options(measured) for name, measured in by_benchmark.items()}
+    machine: int, builds: Sequence[int], benchmark: Benchmark
+) -> dict[int, list[Option]]:
+    """The configs that each of these builds measured, in registry order. Four queries."""
+    by_id = by_build(SideSource(machine, benchmark=benchmark.pk), builds, COST_METRICS)
+    options = {}
+    for build, cases in by_id.items():
+        in_order = sorted(cases.values(), key=lambda measured: measured.case.place)
+        options[build] = _options(in_order)
+    return options
 
 
 def _options(cases: Sequence[CaseMeasurements]) -> list[Option]:
@@ -122,53 +119,3 @@ def _option(measured: CaseMeasurements, version: int) -> Option:
     elif not levels:
         failed = "only an older version of the benchmark was measured with it"
     return Option(measured.case.config, measured.case.place[1], levels, failed)
-
-
-def measured_configs(machine: int, benchmark: Benchmark) -> list[str]:
-    """The configs other than checks that any build was measured with there, in registry order. One
-    query.
-    """
-    configs = Config.objects.filter(
-        series__machine=machine,
-        series__benchmark=benchmark,
-        series__metric="latency_ms",
-        series__newest_value__isnull=False,
-        retired=False,
-    )
-    chosen = configs.exclude(name__in=CHECK_CONFIGS).distinct()
-    return list(chosen.values_list("name", flat=True))
-
-
-def newest_jobs(build: AdvisedBuild, benchmark: Benchmark) -> dict[str, str]:
-    """The newest job of each config there, which shows how its numbers came about. Four queries."""
-    source = SideSource(build.machine, benchmark=benchmark.pk)
-    cases = by_build(source, [build.build], ["latency_ms"])[build.build]
-    jobs = {}
-    for key, measured in cases.items():
-        if "latency_ms" in measured.samples:
-            jobs[key.config] = measured.samples["latency_ms"][-1].job
-    return jobs
-
-
-def known_costs(jobs: Mapping[str, str]) -> dict[str, list[KnownCost]]:
-    """By config what the kernels of its newest job show that a compiled step pays. One query."""
-    results = Result.objects.filter(job__in=[UUID(job) for job in jobs.values()])
-    documents = results.values_list("job", "document")
-    profiles = {str(job): arm_profiles(document).get("compiled") for job, document in documents}
-    costs = {}
-    for config, job in jobs.items():
-        profile = profiles.get(job)
-        shown = costs_in_kernels(profile) if profile else []
-        if shown:
-            costs[config] = shown
-    return costs
-
-
-def device_memory_gb(machine: int) -> float | None:
-    """Memory of the machine's device: a GPU's own, else the computer's. One query.
-
-    None where no result reported it.
-    """
-    environments = Environment.objects.filter(results__job__run__machine=machine)
-    facts = environments.order_by("-pk").values_list("document__machine", flat=True).first() or {}
-    return facts.get("gpu_memory_gb") or facts.get("memory_gb")

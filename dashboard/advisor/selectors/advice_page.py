@@ -1,117 +1,145 @@
-"""The advisor's pages: every benchmark in a line, and one in full."""
+"""Advice on one benchmark: the table of its configs on its page, and the ranking of the API."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from dashboard.advisor.core import advice_text
 from dashboard.advisor.core.advice import Advice, RankedCandidate, advise, by_steps, by_time
-from dashboard.advisor.core.advice_export import EXPORT_FIELDS, export_rows, total_times
-from dashboard.advisor.core.advice_rows import advice_row, ordered
-from dashboard.advisor.selectors import advice as selector
-from dashboard.advisor.selectors.advice import AdvisedBuild
-from dashboard.comparisons.core.running_costs import Option
-from dashboard.language.metrics import STARTS, Start
+from dashboard.advisor.selectors.advice import (
+    NO_CHOICE,
+    AdvisedBuild,
+    advised_builds,
+    read_options,
+)
+from dashboard.comparisons.core.running_costs import Candidate, Interval, Option
+from dashboard.language.metrics import Start
 from dashboard.models import Benchmark
 
-_SEED = 20261121  # one for all: page, chart and export show the same intervals
+_SEED = 20261121  # one for all: page and API show the same intervals
 _SECONDS_PER_HOUR = 3600
+_MOST_BUILDS = 8
+LENGTHS = (100, 10_000, 1_000_000)
+"""Numbers of steps that the table has a column for."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdviceSelection:
     """Selection that one benchmark's advice is for.
 
-    builds: all that have its numbers, of which `build` is chosen.
-    steps, hours, memory_gb: None where the address sets none.
+    steps, hours, memory_gb: None where none is asked for.
     """
 
     benchmark: Benchmark
-    builds: list[AdvisedBuild]
     build: AdvisedBuild
     start: Start
-    steps: float | None
-    hours: float | None
-    memory_gb: float | None
     options: Sequence[Option]
+    steps: float | None = None
+    hours: float | None = None
+    memory_gb: float | None = None
 
-    def advice(self, start: Start | None = None) -> Advice:
-        rng = np.random.default_rng(_SEED)
-        return advise(self.options, start or self.start, rng, self.memory_gb)
-
-
-def place_choices(builds: Sequence[AdvisedBuild], chosen: AdvisedBuild) -> dict[str, Any]:
-    """The choices of machine and build in the form."""
-    labels: dict[str, list[str]] = {}
-    for build in builds:
-        if not build.hidden or build.machine == chosen.machine:
-            labels.setdefault(build.machine_key, []).append(build.label)
-    return {"machines": list(labels), "builds": labels[chosen.machine_key]}
+    def advice(self) -> Advice:
+        return advise(self.options, self.start, np.random.default_rng(_SEED), self.memory_gb)
 
 
-def advice_list(build: AdvisedBuild, start: Start, order: str) -> dict[str, Any]:
-    """Every benchmark that leaves a choice with its advice in a row. Four queries.
+@dataclass(frozen=True, slots=True)
+class ConfigLine:
+    """A config in the table. totals: of LENGTHS the steps, the seconds, whether none is shorter.
 
-    without_advice: those of which too little was measured. alone: how many leave no choice.
+    ahead: from how many steps on it is the best, in words; empty where it never is.
     """
-    measured = selector.read_options(build)
-    rows = []
-    for name, options in measured.items():
-        if any(option.config not in selector.NO_CHOICE and option.levels for option in options):
-            rng = np.random.default_rng(_SEED)
-            rows.append(advice_row(name, advise(options, start, rng)))
+
+    candidate: Candidate
+    totals: list[tuple[int, Interval, bool]]
+    ahead: str
+
+
+class FasterElsewhere(NamedTuple):
+    """A config that was not measured on the build of the table. speedup: over eager, on its own
+    build; best: the largest on that of the table.
+    """
+
+    config: str
+    build: str
+    speedup: float
+    best: float
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigTable:
+    """The configs of a benchmark on one build. faster: those that another build alone measured."""
+
+    build: AdvisedBuild
+    start: Start
+    sentence: str
+    lines: list[ConfigLine]
+    certainty: list[str]
+    faster: list[FasterElsewhere]
+
+
+def config_table(
+    benchmark: Benchmark, machine: str, build_label: str, start: Start
+) -> ConfigTable | None:
+    """The table of that build, else of the newest that leaves a choice; None where none does. Six
+    queries.
+    """
+    builds = [each for each in advised_builds(benchmark) if each.machine_key == machine]
+    builds = builds[:_MOST_BUILDS]
+    if not builds:
+        return None
+    ids = [each.build for each in builds]
+    options = read_options(builds[0].machine, ids, benchmark)
+    for build in [each for each in builds if each.label == build_label] or builds:
+        advice = AdviceSelection(benchmark, build, start, options[build.build]).advice()
+        if len(advice.candidates) > 1:
+            return ConfigTable(
+                build,
+                start,
+                advice_text.sentence(advice),
+                _lines(advice),
+                advice_text.certainty(advice),
+                _faster_elsewhere(build, builds, options),
+            )
+    return None
+
+
+def _lines(advice: Advice) -> list[ConfigLine]:
+    every = [[each.seconds(steps) for each in advice.candidates] for steps in LENGTHS]
+    ahead = {row.config: advice_text.range_start(row) for row in advice.ranges}
+    lines = []
+    for number, candidate in enumerate(advice.candidates):
+        totals = []
+        for steps, column in zip(LENGTHS, every, strict=True):
+            is_best = column[number].value == min(total.value for total in column)
+            totals.append((steps, column[number], is_best))
+        lines.append(ConfigLine(candidate, totals, ahead.get(candidate.config, "")))
+    return lines
+
+
+def _faster_elsewhere(
+    build: AdvisedBuild, builds: Sequence[AdvisedBuild], options: Mapping[int, Sequence[Option]]
+) -> list[FasterElsewhere]:
+    """The configs with a larger speedup than any of `build`, each on its newest build."""
+    here = {each.config for each in options[build.build] if each.levels}
+    speedups = _speedups(options[build.build])
+    best = max(speedups.values(), default=1.0)
+    faster: dict[str, FasterElsewhere] = {}
+    for other in builds:
+        for config, speedup in _speedups(options[other.build]).items():
+            if config not in here and speedup > best:
+                faster.setdefault(config, FasterElsewhere(config, other.label, speedup, best))
+    return sorted(faster.values(), key=lambda each: -each.speedup)
+
+
+def _speedups(options: Sequence[Option]) -> dict[str, float]:
+    """Of the configs that are a way to run, over eager."""
     return {
-        "rows": ordered([row for row in rows if row.config], order),
-        "without_advice": [row for row in rows if not row.config],
-        "alone": len(measured) - len(rows),
+        each.config: each.levels["speedup"].value
+        for each in options
+        if "speedup" in each.levels and each.config not in NO_CHOICE
     }
-
-
-def advice_page(selection: AdviceSelection) -> dict[str, Any]:
-    """The advice for one benchmark, by the names of its template. Seven queries."""
-    advice = selection.advice()
-    measured = {option.config for option in selection.options}
-    advised = {candidate.config for candidate in advice.candidates}  # eager by the others' control
-    # Those of the default run, and those that other builds were measured with
-    elsewhere = selector.measured_configs(selection.build.machine, selection.benchmark)
-    offered = dict.fromkeys([*selection.benchmark.default_configs, *elsewhere])
-    jobs = selector.newest_jobs(selection.build, selection.benchmark)
-    return {
-        **place_choices(selection.builds, selection.build),
-        "advice": advice,
-        "sentence": advice_text.sentence(advice),
-        "certainty": advice_text.certainty(advice),
-        "starts": list(_sentences(selection).items()),
-        "device_memory_gb": selector.device_memory_gb(selection.build.machine),
-        "ahead": {row.config: advice_text.range_start(row) for row in advice.ranges},
-        "totals": total_times(advice),
-        "missing": [config for config in offered if config not in {*measured, *advised}],
-        "jobs": jobs,
-        "known_costs": selector.known_costs(jobs),
-        **_plans(selection, advice),
-    }
-
-
-def _sentences(selection: AdviceSelection) -> dict[Start, str]:
-    """The advice after each kind of start."""
-    return {start: advice_text.sentence(selection.advice(start)) for start in STARTS}
-
-
-def _plans(selection: AdviceSelection, advice: Advice) -> dict[str, Any]:
-    """Apply the advice to the length that was requested: (verdict, ranking)."""
-    plans: dict[str, Any] = {}
-    if not advice.candidates:
-        return plans
-    if steps := selection.steps:
-        ranked = by_steps(advice, steps)
-        plans["by_steps"] = advice_text.verdict_by_steps(ranked, steps), ranked
-    if selection.hours:
-        seconds = _SECONDS_PER_HOUR * selection.hours
-        ranked = by_time(advice, seconds)
-        plans["by_time"] = advice_text.verdict_by_time(ranked, seconds), ranked
-    return plans
 
 
 def ranking(selection: AdviceSelection, advice: Advice) -> tuple[str, list[RankedCandidate]]:
@@ -119,26 +147,13 @@ def ranking(selection: AdviceSelection, advice: Advice) -> tuple[str, list[Ranke
 
     Nothing of either where none was requested, or no config can be used.
     """
-    plans = _plans(selection, advice)
-    verdict, ranked = plans.get("by_steps") or plans.get("by_time") or ("", [])
-    return verdict, ranked
-
-
-def export_table(selection: AdviceSelection) -> list[Sequence[Any]]:
-    """Tabulate what each config costs, and from where on it is ahead, for every kind of start."""
-    rows = []
-    for start in STARTS:
-        rows += export_rows(selection.advice(start))
-    return rows
-
-
-def export_document(selection: AdviceSelection) -> dict[str, Any]:
-    """The same as one document, with the sentences."""
-    rows = export_table(selection)
-    return {
-        "benchmark": selection.benchmark.name,
-        "machine": selection.build.machine_key,
-        "build": selection.build.label,
-        "advice": _sentences(selection),
-        "configs": [dict(zip(EXPORT_FIELDS, row, strict=True)) for row in rows],
-    }
+    if not advice.candidates:
+        return "", []
+    if steps := selection.steps:
+        ranked = by_steps(advice, steps)
+        return advice_text.verdict_by_steps(ranked, steps), ranked
+    if selection.hours:
+        seconds = _SECONDS_PER_HOUR * selection.hours
+        ranked = by_time(advice, seconds)
+        return advice_text.verdict_by_time(ranked, seconds), ranked
+    return "", []

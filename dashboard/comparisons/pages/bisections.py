@@ -10,18 +10,12 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from dashboard.comparisons.pages.measuring import PAGE_SIZE, may_change_runs
+from dashboard.comparisons.pages.measuring import may_change_runs
 from dashboard.comparisons.selectors import bisections
 from dashboard.comparisons.services.bisections import cancel_bisection
 from dashboard.language.wording import metric_of
 from dashboard.models import Bisection
-from dashboard.ui.pages import parameters
 from dashboard.ui.rows import one
-
-
-def listing(request: HttpRequest) -> HttpResponse:
-    page = parameters.page(request, bisections.listing(), PAGE_SIZE)
-    return render(request, "comparisons/bisections.html", {"page": page})
 
 
 def show(request: HttpRequest, pk: int) -> HttpResponse:

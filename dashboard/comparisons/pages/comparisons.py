@@ -15,7 +15,6 @@ from dashboard.catalog.core import commits
 from dashboard.catalog.core.plan import PlanError
 from dashboard.comparisons.pages import report_pages
 from dashboard.comparisons.pages.measuring import (
-    PAGE_SIZE,
     asks_for_live_part,
     may_add_runs,
     may_change_runs,
@@ -27,13 +26,7 @@ from dashboard.comparisons.services.comparisons import cancel_comparison, measur
 from dashboard.language.metrics import comparable_metrics
 from dashboard.language.wording import plural
 from dashboard.models import Comparison
-from dashboard.ui.pages import parameters
 from dashboard.ui.rows import one
-
-
-def listing(request: HttpRequest) -> HttpResponse:
-    page = parameters.page(request, comparisons.listing(), PAGE_SIZE)
-    return render(request, "comparisons/comparisons.html", {"page": page})
 
 
 def show(request: HttpRequest, uuid: UUID) -> HttpResponse:

@@ -7,7 +7,6 @@ from django.http import HttpRequest
 from dashboard.language.reading import read_numbers
 from dashboard.language.wording import plural
 
-PAGE_SIZE = 25
 may_add_runs = permission_required("dashboard.add_run", raise_exception=True)
 may_change_runs = permission_required("dashboard.change_run", raise_exception=True)
 

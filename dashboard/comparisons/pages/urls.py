@@ -8,7 +8,6 @@ from dashboard.comparisons.pages import bisections, compare, comparisons
 urlpatterns = [
     path("compare/", compare.show, name="compare"),
     re_path(r"^compare/export\.(?P<form>csv|json|md)$", compare.export, name="compare_export"),
-    path("comparisons/", comparisons.listing, name="comparisons"),
     path("comparisons/<uuid:uuid>/", comparisons.show, name="comparison"),
     path("comparisons/<uuid:uuid>/cancel", comparisons.cancel, name="comparison_cancel"),
     path("comparisons/<uuid:uuid>/more", comparisons.more, name="comparison_more"),
@@ -17,7 +16,6 @@ urlpatterns = [
         comparisons.export,
         name="comparison_export",
     ),
-    path("bisections/", bisections.listing, name="bisections"),
     path("bisections/<int:pk>/", bisections.show, name="bisection"),
     path("bisections/<int:pk>/cancel", bisections.cancel, name="bisection_cancel"),
 ]

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from dashboard.comparisons.core.candidate_verdicts import CandidateVerdicts, ModelVerdict
+from dashboard.comparisons.core.candidate_verdicts import ModelVerdict
 from dashboard.comparisons.core.means import MetricMean, mean_name
 from dashboard.comparisons.core.shortfall import MAX_REPEATS
 from dashboard.comparisons.core.tables import ComparisonRow
@@ -18,7 +18,7 @@ from dashboard.comparisons.core.upgrade_report import CaseKernels
 from dashboard.comparisons.selectors.case_jobs import CaseJobs
 from dashboard.comparisons.selectors.model_rows import MoreRuns, Need
 from dashboard.judgement.changes import Answer, Change, SetVerdict
-from dashboard.judgement.words import SIGNS, TONES, evidence, first_of, short
+from dashboard.judgement.words import SIGNS, TONES, evidence, short
 from dashboard.language import wording
 from dashboard.language.durations import duration
 from dashboard.language.metrics import Metric
@@ -74,17 +74,6 @@ def answer(of: Answer | ModelVerdict) -> SafeString:
         term(of.verdict),
         f", {of.grade}" if of.grade else "",
     )
-
-
-@register.simple_tag
-def models_of(of: CandidateVerdicts, word: SetVerdict) -> SafeString | str:
-    """The models of which it is said, the first ones by name."""
-    models = of.of(word)
-    if not models:
-        return of.why_none if word == "unclear" and of.why_none else "–"
-    names = first_of([model.title for model in models])
-    tone = TONES.get(word, "none")
-    return format_html('<b class="word {}">{}</b> <small>{}</small>', tone, len(models), names)
 
 
 @register.simple_tag

@@ -10,12 +10,12 @@ from django.views.decorators.http import require_POST
 from dashboard.catalog.selectors.lookups import offered_keys
 from dashboard.language.wording import plural
 from dashboard.models import Machine, Purpose, Run, RunState, Status, Track
-from dashboard.runs.selectors import runs
+from dashboard.runs.selectors import experiments, runs
 from dashboard.runs.services.runs import cancel_run, retry_failed_jobs
 from dashboard.ui.pages import parameters
 from dashboard.ui.rows import one
 
-_PAGE_SIZE = 25
+_PAGE_SIZE, _EXPERIMENTS = 25, 5
 _JOBS_SIZE = 200  # of a page of a run's jobs, which is sent every few seconds
 may_change_runs = permission_required("dashboard.change_run", raise_exception=True)
 
@@ -32,12 +32,21 @@ def listing(request: HttpRequest) -> HttpResponse:
     page = parameters.page(request, runs.listed(**chosen), _PAGE_SIZE)
     context = {
         "page": page,
-        "rows": runs.with_counts(page.object_list),
+        "rows": runs.with_counts(page.object_list, by_import=not chosen["purpose"]),
         "filters": [(name, choices[name], chosen[name]) for name in choices],
         "is_filtered": any(chosen.values()),
         "outcomes": runs.OUTCOMES,
     }
+    if page.number == 1 and not context["is_filtered"]:
+        started = experiments.listed()
+        context["experiments"] = experiments.read(started[:_EXPERIMENTS])
     return render(request, "runs/list.html", context)
+
+
+def experiments_list(request: HttpRequest) -> HttpResponse:
+    page = parameters.page(request, experiments.listed(), _PAGE_SIZE)
+    context = {"page": page, "experiments": experiments.read(page.object_list)}
+    return render(request, "runs/experiments.html", context)
 
 
 def show(request: HttpRequest, pk: int) -> HttpResponse:

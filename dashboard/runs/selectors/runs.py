@@ -21,7 +21,7 @@ from django.db.models import (
 
 from dashboard.catalog.core.plan import SAMPLING_S, START_S
 from dashboard.language.metrics import STATUS_METRIC
-from dashboard.models import Job, JobState, Run, RunState, Series, Status, Worker
+from dashboard.models import Job, JobState, Purpose, Run, RunState, Series, Status, Worker
 
 ACTIVE_RUNS = (RunState.PLANNED, RunState.QUEUED, RunState.RUNNING)
 WAITING = (JobState.PLANNED, JobState.QUEUED)
@@ -31,6 +31,7 @@ RETRYABLE = (JobState.FAILED, JobState.TIMED_OUT, JobState.LOST, JobState.CANCEL
 # A worker is alive that was heard of within this time: it reports every few seconds
 ALIVE = timedelta(seconds=60)
 TAKES_JOBS = Q(paused=False, full_disk="")  # of workers, where they are alive
+_IMPORT = ("label", "machine_id", "track_id")  # the runs that are alike in these are one import
 BUDGETED_JOBS = 5  # how much the budget weighs in the time of a case that was never measured
 # How a run page orders its jobs: what needs a person first.
 _ORDER = {
@@ -73,8 +74,11 @@ _COUNTS = {
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
+    """A run, or the newest of an import; counts: of all its runs."""
+
     run: Run
     counts: JobCounts
+    runs: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +131,31 @@ def active_runs() -> list[RunRow]:
     return rows
 
 
-def with_counts(runs: Iterable[Run]) -> list[RunRow]:
-    """``runs`` with their counts, in the same order. One query."""
+def with_counts(runs: Iterable[Run], *, by_import: bool = False) -> list[RunRow]:
+    """``runs`` with their counts, in the same order. One query, two where there are imports.
+
+    by_import: a run that was imported stands for all of its import.
+    """
     listed = list(runs)
     same_runs = Run.objects.filter(pk__in=[run.pk for run in listed]).order_by()
     rows = same_runs.values_list("pk").annotate(**_COUNTS)
     counts = {pk: JobCounts(*numbers) for pk, *numbers in rows}
-    return [RunRow(run, counts[run.pk]) for run in listed]
+    imports = _imports([run for run in listed if run.purpose == Purpose.IMPORT and by_import])
+    return [imports.get(run.pk) or RunRow(run, counts[run.pk]) for run in listed]
+
+
+def _imports(runs: Sequence[Run]) -> dict[int, RunRow]:
+    """By the id of a run all of its import; empty of no runs."""
+    if not runs:
+        return {}
+    imported = Run.objects.filter(purpose=Purpose.IMPORT, label__in={run.label for run in runs})
+    rows = imported.order_by().values_list(*_IMPORT).annotate(Count("pk", distinct=True), **_COUNTS)
+    by_import = {tuple(row[:3]): row[3:] for row in rows}
+    lines = {}
+    for run in runs:
+        number, *counts = by_import[run.label, run.machine_id, run.track_id]
+        lines[run.pk] = RunRow(run, JobCounts(*counts), number)
+    return lines
 
 
 def listing(**only: str) -> QuerySet[Run]:
@@ -147,11 +169,16 @@ OUTCOMES = {"failures": "with failures", "passed": "all passed"}  # value of the
 
 
 def listed(*, machine: str, track: str, outcome: str = "", **only: str) -> QuerySet[Run]:
-    """As `listing`, without those of hidden machines and tracks that are not named.
+    """As `listing`, without those of hidden machines and tracks that are not named; of each import
+    the newest run alone, unless imports are asked for.
 
     outcome: one of OUTCOMES; empty for all.
     """
     runs = listing(machine__key=machine, track__key=track, **only)
+    if not only.get("purpose"):
+        imported = Run.objects.filter(purpose=Purpose.IMPORT)
+        newest = imported.order_by(*_IMPORT, "-created_at", "-pk").distinct(*_IMPORT)
+        runs = runs.filter(~Q(purpose=Purpose.IMPORT) | Q(pk__in=newest.values("pk")))
     jobs = Job.objects.filter(run=OuterRef("pk"))
     not_passed = jobs.exclude(state=JobState.DONE, status=Status.PASS)
     if outcome == "failures":

@@ -62,7 +62,7 @@ def _hits(results: SearchResults) -> list[dict[str, str]]:
         path = f"{matrix}?{urlencode({'sort': config.name})}"
         hits.append(_hit("config", config.name, config.about, path))
     for build in results.builds:
-        hits.append(_hit("build", build.label, _build_text(build), reverse("versions")))
+        hits.append(_hit("build", build.label, _build_text(build), reverse("home")))
     for alert in results.alerts:
         text = f"{alert.title}; {alert.evidence_state}, {alert.workflow_state}"
         hits.append(_hit("alert", str(alert.pk), text, alert.get_absolute_url()))

@@ -37,14 +37,13 @@ from dashboard.site.core.published_page import (
 )
 
 MARK = ".compilewatch-published"  # in a folder that `publish` may overwrite
-SEEDS = ("/", "/contents/", "/benchmarks/", "/versions/", "/compare/", "/alerts/")
+SEEDS = ("/", "/contents/", "/benchmarks/", "/compare/", "/alerts/")
 PAGES = {
     "home",
     "benchmarks",
     "series",
-    "versions",
     "compare",
-    "comparisons",
+    "experiments",
     "comparison",
     "bisection",
     "alerts",
@@ -54,10 +53,9 @@ PAGES = {
     "glossary",
     "contents",
 }
-FIGURES = {"series_data", "series_controls", "versions_data", "alert_change", "alert_pairs"}
+FIGURES = {"series_data", "series_controls", "alert_change", "alert_pairs"}
 FILES = FIGURES | {  # loaded by those pages, or downloaded from them
     "series_export",
-    "versions_export",
     "compare_export",
     "comparison_export",
     "benchmarks_export",

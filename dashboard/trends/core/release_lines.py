@@ -69,42 +69,6 @@ class ReleaseLine:
         return [points[release.build] for release in self.releases if release.build in points]
 
 
-class ReleaseRow(NamedTuple):
-    """One point of the chart as a row of its table. value, low, high: None where it failed."""
-
-    config: str
-    position: int
-    build: str
-    value: float | None
-    low: float | None
-    high: float | None
-    processes: int
-    job: str
-    status: str
-
-
-def table_rows(lines: Sequence[ReleaseLine]) -> list[ReleaseRow]:
-    """The chart's numbers as rows."""
-    rows = []
-    for line in lines:
-        measured = {point.release.build: point for point in line.measured}
-        for release in line.releases:
-            point = measured.get(release.build)
-            row = ReleaseRow(
-                config=line.name,
-                position=line.position,
-                build=release.build,
-                value=point and point.value,
-                low=point and point.low,
-                high=point and point.high,
-                processes=release.processes,
-                job=release.job,
-                status=release.status,
-            )
-            rows.append(row)
-    return rows
-
-
 def measured_labels(lines: Sequence[ReleaseLine]) -> set[str]:
     """The builds that one of the lines measured, or failed on."""
     labels: set[str] = set()

@@ -7,7 +7,8 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from dashboard.language.metrics import Metric
+from dashboard.advisor.selectors.advice_page import LENGTHS, config_table
+from dashboard.language.metrics import STARTS, Metric, Start
 from dashboard.models import Config
 from dashboard.trends.pages.series_selection import chart_options, select
 from dashboard.trends.selectors.series_page import series_page
@@ -49,6 +50,14 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
         "charts": _charts(request, selection, options),
         **page,
     }
+    if selection.place and page["total"]:
+        start: Start = next((each for each in STARTS if each == request.GET.get("start")), "cold")
+        machine, label = selection.place.machine.key, request.GET.get("build", "")
+        context |= {
+            "config_table": config_table(selection.benchmark, machine, label, start),
+            "lengths": LENGTHS,
+            "starts": STARTS,
+        }
     return render(request, "trends/series.html", context)
 
 

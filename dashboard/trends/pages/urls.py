@@ -1,8 +1,8 @@
-"""The addresses of trends: the matrix, one benchmark's series, versions, and badges."""
+"""The addresses of trends: the matrix, one benchmark's series, and badges."""
 
 from django.urls import path, re_path
 
-from dashboard.trends.pages import badges, benchmarks, remarks, series, series_data, versions
+from dashboard.trends.pages import badges, benchmarks, remarks, series, series_data
 
 urlpatterns = [
     path("benchmarks/", benchmarks.show, name="benchmarks"),
@@ -19,8 +19,5 @@ urlpatterns = [
     ),
     path("series/<str:name>/remarks", remarks.add, name="remark_add"),
     path("series/<str:name>/remarks/<int:pk>/remove", remarks.remove, name="remark_remove"),
-    path("versions/", versions.show, name="versions"),
-    path("versions/data.json", versions.data, name="versions_data"),
-    re_path(r"^versions/export\.(?P<form>csv|json)$", versions.export, name="versions_export"),
     path("badge/<str:name>/<slug:config>.svg", badges.badge, name="badge"),
 ]

@@ -7,10 +7,8 @@ from django import template
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 
-from dashboard.comparisons.selectors.measured_builds import MeasuredBuild
 from dashboard.language.metrics import EAGER
 from dashboard.language.wording import plural
-from dashboard.trends.core.version_matrix import VersionCell
 from dashboard.trends.selectors.benchmark_lines import BenchmarkLine, LineFamily
 from dashboard.trends.selectors.matrix import ColumnMean, Matrix, MatrixRow
 from dashboard.trends.selectors.matrix_cells import SPEEDUP, MatrixCell, MatrixQuery
@@ -21,15 +19,6 @@ register = template.Library()
 
 _ALONE = "no build measured two configs that can be compared"
 _NOT_MEASURED = '<span class="none" title="not measured">–</span>'
-
-
-@register.filter
-def named_by(
-    cells: Sequence[VersionCell | None], columns: Sequence[tuple[MeasuredBuild, str]]
-) -> list[tuple[str, VersionCell | None]]:
-    """A case's cells with the short names of their builds, which a phone shows in each of them."""
-    names = [short for _, short in columns]
-    return list(zip(names, cells, strict=True))
 
 
 # --- The matrix: a column for every config

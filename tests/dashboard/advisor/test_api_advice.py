@@ -4,7 +4,7 @@ import pytest
 
 from tests.builders import site
 from tests.builders.api import Caller, token
-from tests.dashboard.advisor.test_advisor_pages import FAST, SLOW, store
+from tests.dashboard.advisor.test_config_table import FAST, SLOW, store
 
 PATH = f"benchmarks/{site.MLP}/advice"
 pytestmark = pytest.mark.django_db

@@ -56,12 +56,7 @@ def test_pages_open_on_what_was_measured_here(reader: Client, page: str) -> None
 
 
 @pytest.mark.usefixtures("own_and_imported")
-def test_advisor_opens_on_what_was_measured_here(reader: Client) -> None:
-    assert reader.get("/advisor/").context["where"].machine_key == "h100"
-
-
-@pytest.mark.usefixtures("own_and_imported")
-@pytest.mark.parametrize("page", ["/", "/benchmarks/", "/versions/", "/compare/", "/advisor/"])
+@pytest.mark.parametrize("page", ["/", "/benchmarks/", "/compare/"])
 def test_hidden_machine_is_no_choice_but_has_its_address(reader: Client, page: str) -> None:
     Machine.objects.filter(key="a100").update(hidden=True)
     assert "a100" not in text(reader, page)

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("url", ["/compare/", "/versions/", "/comparisons/", "/bisections/"])
+@pytest.mark.parametrize("url", ["/compare/", "/experiments/"])
 def test_machine_is_one_of_the_site_that_can_measure(reader: Client, url: str) -> None:
     site.machine("cpu-2c")
     site.worker(on="h200")
@@ -28,4 +28,4 @@ def test_interpreter_is_the_one_of_the_site(
     reader: Client, monkeypatch: pytest.MonkeyPatch, prefix: object, interpreter: str
 ) -> None:
     monkeypatch.setattr("sys.prefix", str(prefix))
-    assert f"<pre>{interpreter} manage.py compare_builds" in text(reader, "/comparisons/")
+    assert f"<pre>{interpreter} manage.py compare_builds" in text(reader, "/experiments/")

@@ -9,7 +9,7 @@ from tests.builders.reading import text
 
 pytestmark = pytest.mark.django_db
 OFFERED = 'value="compression_ratio"'
-PAGES = ("/benchmarks/", "/versions/", "/compare/")
+PAGES = ("/benchmarks/", "/compare/")
 
 
 @pytest.fixture(autouse=True)

@@ -234,7 +234,7 @@ def test_operator_cancels_a_search_and_a_reader_may_not(
 def test_list_of_searches_opens(worker: Worker, operator: Client, rows: int) -> None:
     if rows:
         started()
-    assert ("mlp.<wbr>" in text(operator, "/bisections/")) == bool(rows)
+    assert ("mlp.<wbr>" in text(operator, "/experiments/")) == bool(rows)
 
 
 ADD = "/admin/dashboard/bisection/add/"

@@ -297,14 +297,6 @@ def test_comparison_that_goes_on_has_not_ended() -> None:
 # --- Pages and API ---
 
 
-def test_versions_page_shows_each_candidate_with_its_verdicts(reader: Client) -> None:
-    comparison = ended(2.4)
-    shown = text(reader, "/versions/?machine=cpu-2c")
-    assert "Release candidates" in shown
-    assert comparison.get_absolute_url() in shown
-    assert "mlp inference" in shown
-
-
 def test_candidate_that_is_being_measured_has_no_verdict_yet() -> None:
     comparison = started()
     (row,) = read.rows("cpu-2c")
@@ -319,7 +311,7 @@ def test_candidate_is_not_the_newest_release() -> None:
 
 def test_listing_marks_comparisons_of_candidates(reader: Client) -> None:
     started()
-    assert "release candidate" in text(reader, "/comparisons/")
+    assert "release candidate" in text(reader, "/experiments/")
 
 
 def test_api_answers_with_the_same_words(reader: Client) -> None:

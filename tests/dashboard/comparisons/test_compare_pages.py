@@ -113,7 +113,7 @@ def test_error_names_what_was_not_measured(
 
 @pytest.mark.parametrize(
     "url",
-    [COMPARE, f"{COMPARE}&metric=cold_start_s", "/versions/?machine=h100", "/comparisons/"],
+    [COMPARE, f"{COMPARE}&metric=cold_start_s", "/experiments/"],
 )
 def test_pages_need_eighteen_queries_at_most_and_fourteen_once_their_report_is_kept(
     two_releases: None, reader: Client, django_assert_max_num_queries: MaxQueries, url: str

@@ -26,7 +26,7 @@ def test_imported_v3_file_looks_like_any_series(reader: Client) -> None:
     exported = reader.get(address).json()
     assert [datum["value"] for datum in exported["data"]] == [12.5, 12.7, 15.1]
     assert exported["machine"] == "h100"
-    for name in ("home", "benchmarks", "versions", "compare", "runs", "fleet", "comparisons"):
+    for name in ("home", "benchmarks", "compare", "runs", "fleet", "experiments"):
         assert reader.get(reverse(name)).status_code == 200, name
     job = Job.objects.all()[0]
     assert reader.get(job.get_absolute_url()).status_code == 200

@@ -21,16 +21,12 @@ CHOICES = [
     ("/benchmarks/", {"track": "nightly"}),
     ("/series/{benchmark}/", {"machine": "idle"}),
     ("/series/{benchmark}/", {"track": "nightly"}),
-    ("/versions/", {"machine": "idle"}),
-    ("/versions/", {"machine": "h100", "track": "nightly"}),
     ("/compare/", {"machine": "idle"}),
     ("/compare/", {"base": "2.11.0", "new": "2.13.0", "machine": "idle"}),
     ("/compare/", {"base": "2.9.1", "machine": "h100"}),
     ("/compare/", {"machine": "h100", "new_machine": "idle"}),
     ("/compare/", {"machine": "h100", "new_track": "nightly"}),
     ("/compare/", {"track": "nightly"}),
-    ("/advisor/", {"machine": "idle"}),
-    ("/advisor/{benchmark}/", {"machine": "idle"}),
 ]
 
 

@@ -178,9 +178,13 @@ def test_advice_on_its_page_is_what_the_command_above_it_brings(
     call_command(*shlex.split(line))
     rows = dict(re.findall(r"^\| `(\S*\.\S*)` \| (.*) \|$", page, re.MULTILINE))
     assert len(rows) == 5
-    advice = {name: reader.get(f"/advisor/{name}/export.json").json()["advice"] for name in rows}
-    assert {name: advice[name]["cold"] for name in rows} == rows
-    assert advice[next(iter(rows))]["restored"].startswith("Below 41 steps")
+    assert {name: advice_on(name, "cold", reader) for name in rows} == rows
+    assert advice_on(next(iter(rows)), "restored", reader).startswith("Below 41 steps")
+
+
+def advice_on(benchmark: str, start: str, reader: Client) -> str:
+    address = f"/api/v1/benchmarks/{benchmark}/advice?start={start}"
+    return str(reader.get(address).json()["sentence"])
 
 
 @pytest.mark.django_db
