@@ -1,13 +1,18 @@
 """Any CSV or JSON by a mapping, and the formats that are mappings themselves."""
 
 import json
+import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dashboard.results.formats import Hints, parse_file, parse_table
-from tests.builders.foreign_files import documents
+from dashboard.results.formats import Hints, asv, dynamo_csv, parse_file, parse_table, v3
+from dashboard.results.formats.tables import TABLES
+from tests.builders.foreign_files import PERFORMANCE, documents
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 Case = tuple[str, str, dict[str, float]]
@@ -227,3 +232,32 @@ def test_times_are_read_as_tools_write_them(written: str) -> None:
     file = parse_file("own.csv", body.encode(), Hints(machine="box", table=parse_table(OWN)))
     [document] = documents(file)
     assert document["started_at"] == "2026-11-20T10:00:00.000+00:00"
+
+
+def files_of_the_page() -> Iterator[tuple[str, str, str]]:
+    """Name, content and mapping of each file that docs/import.md has to copy."""
+    page = (Path(__file__).parents[3] / "docs" / "import.md").read_text()
+    blocks = re.findall(r"```(text|json|toml)\n(.*?)```", page, re.DOTALL)
+    for (kind, text), (next_kind, mapping) in pairwise([*blocks, ("", "")]):
+        table = mapping if next_kind == "toml" else ""
+        if kind == "text":
+            yield PERFORMANCE if text.startswith("dev,") else "own.csv", text, table
+        while kind == "json" and text.strip():
+            _, end = json.JSONDecoder().raw_decode(text.lstrip())
+            yield "file.json", text.lstrip()[:end], table
+            text = text.lstrip()[end:]  # noqa: PLW2901 - several files in one block
+
+
+@pytest.mark.parametrize(("name", "text", "mapping"), list(files_of_the_page()))
+def test_file_of_the_page_can_be_copied(name: str, text: str, mapping: str) -> None:
+    table = parse_table(mapping) if mapping else None
+    file = parse_file(name, text.encode(), Hints(machine="box", table=table))
+    if file.refused:  # it names no build, or no time
+        file = parse_file(name, text.encode(), Hints("2.13.0", AT, "box", table=table))
+    assert documents(file)
+    assert not file.refused
+
+
+def test_page_has_each_format_to_copy() -> None:
+    titles = {parse_file(name, text.encode()).format for name, text, _ in files_of_the_page()}
+    assert {table.title for table in (*TABLES, asv.TABLE, dynamo_csv.TABLE, v3.TABLE)} <= titles
