@@ -69,7 +69,7 @@ def test_each_shape_has_its_pages(reader: Client) -> None:
     for benchmark in Benchmark.objects.all():
         page = reader.get(reverse("series", args=[benchmark.name]))
         assert escape(benchmark.original[:60]) in page.text.replace("<wbr>", "")
-    for name in ("overview", "benchmarks", "versions", "runs", "fleet"):
+    for name in ("home", "benchmarks", "runs", "fleet"):
         assert reader.get(reverse(name)).status_code == 200
 
 
