@@ -85,7 +85,8 @@ def floats_as_constants(step: Callable[..., Any]) -> Callable[..., Any]:
     """
     if not hasattr(torch._dynamo.config, "specialize_float"):
         return step
-    return torch._dynamo.config.patch(specialize_float=True)(step)
+    patched: Callable[..., Any] = torch._dynamo.config.patch(specialize_float=True)(step)
+    return patched
 
 
 def import_compiler(backend: str) -> None:

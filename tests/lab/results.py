@@ -44,7 +44,7 @@ def fields() -> dict[str, str]:
     rows = {
         "fair_eager": tables.fair_eager(),
         "article": tables.article(),
-        "against_inductor": tables.against_inductor(on_h100),
+        "against_inductor": tables.against_inductor([on_h100, on_h200, _read("fair_eager")]),
         "speedups": tables.speedups(on_h100),
         "lists": tables.lists(on_h100),
         "lists_changes": tables.lists_changes(on_h100),

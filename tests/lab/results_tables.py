@@ -1,7 +1,7 @@
 """The tables of docs/results.md. Each yields its header, then its rows."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from statistics import geometric_mean, median
 
@@ -31,17 +31,20 @@ FAIR = {  # the config -> what is fair about it
     "eager_library": "library call",
     "eager_fused_optimizer": "fused Adam",
 }
-ARTICLE = {  # config -> the article's gain over its baseline on an A100, torch 2.7; none: not there
-    "inductor": 1.66,
-    "inductor_reduce_overhead": None,
-    "inductor_shape_padding": None,
-    "foreach_map_optimizer": 5.28 / 5.54 * 1.78,  # steps a second against its fastest's gain
-    "inductor_static_optimizer": 5.32 / 5.54 * 1.78,
-    "regional": None,
+# (lengths, config) -> the article's gain over its baseline on an A100, torch 2.7; none: not there
+ARTICLE = {
+    ("static", "inductor"): 1.66,
+    ("static", "inductor_reduce_overhead"): None,
+    ("static", "inductor_shape_padding"): None,
+    ("static", "inductor_optimizer"): 1.78,
+    ("static", "foreach_map_optimizer"): 5.28 / 5.54 * 1.78,  # steps a second against the one above
+    ("static", "inductor_static_optimizer"): 5.32 / 5.54 * 1.78,
+    ("static", "regional"): None,
+    ("dynamic", "inductor_mark_dynamic"): 7.78 / 4.73,
 }
 STARTS = ("cold", "warm", "restored")
 AGAINST = {"device_ms": "GPU's time", "latency_ms": "step", "cold_start_s": "cold start"}
-LEAST_CASES = 4  # of a config, to say how it compares
+LEAST_CASES = 2  # of a config, to say how it compares
 LEAST_LISTED = 0.1  # of a change between two processes, to be listed
 LEAST_PROCESSES = 4  # of a case, to say how much they differ
 
@@ -88,20 +91,21 @@ def fair_eager() -> Rows:
 def article() -> Rows:
     """Gains over eager of the article's captioning model, theirs next to ours."""
     yield (
-        "config",
+        "lengths, config",
         "article, A100",
         "GPU's time of a step, ms",
         "against eager",
         "step, ms",
         "against eager",
     )
-    by_config: dict[str, list[Document]] = defaultdict(list)
+    by_row: dict[tuple[str, str], list[Document]] = defaultdict(list)
     for result in recorded.read(RECORDED / "fair_eager"):
-        if result["benchmark"]["name"].startswith("captioning_article"):
-            by_config[result["job"]["config"]].append(result)
-    for config, gain in ARTICLE.items():
-        processes = by_config[config]
-        row = [f"`{config}`", f"{gain:.2f}×" if gain else "–"]
+        benchmark = result["benchmark"]
+        if benchmark["name"].startswith("captioning_article"):
+            by_row[benchmark["shapes"], result["job"]["config"]].append(result)
+    for (lengths, config), gain in ARTICLE.items():
+        processes = by_row[lengths, config]
+        row = [f"{lengths}, `{config}`", f"{gain:.2f}×" if gain else "–"]
         for metric in ("device_ms", "latency_ms"):
             own_ms = median(values(processes, metric))
             eager_ms = median(values(processes, f"eager_{metric}"))
@@ -177,18 +181,19 @@ def lists_changes(groups: Groups) -> Rows:
     yield from (cells for _, cells in sorted(rows))
 
 
-def against_inductor(groups: Groups) -> Rows:
-    """Changes of other configs against `inductor`, over the cases and releases that have both."""
+def against_inductor(studies: Iterable[Groups]) -> Rows:
+    """Changes of other configs against `inductor`, over the cases and releases that have both.
+
+    studies: a case and release of one study is of one kind of GPU, with one set of libraries.
+    """
     yield "config", "cases", *(f"{name}, median (least to most)" for name in AGAINST.values())
     changed: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     benchmarks = defaultdict[str, set[str]](set)
-    for (benchmark, config), by_release in groups.items():
-        for release, processes in by_release.items():
-            plain = groups.get((benchmark, "inductor"), {}).get(release, [])
-            for metric in AGAINST:
-                of_config, of_plain = median_of(processes, metric), median_of(plain, metric)
-                if config not in ("inductor", "eager") and of_config and of_plain:
-                    changed[config][metric].append(of_config / of_plain - 1)
+    for groups in studies:
+        for (benchmark, config), by_release in groups.items():
+            if config.startswith(("inductor", "regional")) and config != "inductor":
+                for metric, change in _changes_against(groups, benchmark, by_release):
+                    changed[config][metric].append(change)
                     benchmarks[config].add(benchmark)
     for config, by_metric in sorted(changed.items()):
         if len(benchmarks[config]) < LEAST_CASES:
@@ -200,6 +205,18 @@ def against_inductor(groups: Groups) -> Rows:
             ends = f"{min(ratios):+.0%} to {max(ratios):+.0%}" if is_known else ""
             cells.append(f"{median(ratios):+.0%} ({ends})" if is_known else "–")
         yield f"`{config}`", str(len(benchmarks[config])), *cells
+
+
+def _changes_against(
+    groups: Groups, benchmark: str, by_release: Mapping[str, list[Document]]
+) -> Iterator[tuple[str, float]]:
+    """Yield (metric, relative change against `inductor`) of each release that has both."""
+    for release, processes in by_release.items():
+        plain = groups.get((benchmark, "inductor"), {}).get(release, [])
+        for metric in AGAINST:
+            of_config, of_plain = median_of(processes, metric), median_of(plain, metric)
+            if of_config and of_plain:
+                yield metric, of_config / of_plain - 1
 
 
 def releases(groups: Groups) -> Rows:

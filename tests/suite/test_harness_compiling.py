@@ -51,6 +51,18 @@ def test_regional_compiles_one_graph_for_all_equal_blocks() -> None:
     assert len([node for node in COUNTED[0].graph.nodes if node.op == "call_function"]) == 1
 
 
+def test_arm_without_dropout_is_traced_once_beside_the_one_that_drops() -> None:
+    """A rate that changed would be a symbol, which no kernel takes: traced, refused, traced."""
+    subject = working_copy(a_workload(nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.Dropout())))
+    calls = []
+    for dropout in (True, False):
+        torch._dynamo.utils.counters.clear()
+        config = dataclasses.replace(CONFIGS["inductor"], backend="aot_eager")
+        compiling.compiled_arm(subject, config, dropout).step(subject.batches[0])
+        calls.append(torch._dynamo.utils.counters["stats"]["calls_captured"])
+    assert calls == [2, 2]  # the linear layer and the dropout
+
+
 def test_channels_last_moves_only_its_own_arms_weights() -> None:
     module = nn.Sequential(nn.Conv2d(3, 4, 3))
     images = {"x": torch.randn(2, 3, 8, 8), "target": torch.randn(2, 4, 6, 6)}
