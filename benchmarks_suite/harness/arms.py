@@ -142,8 +142,9 @@ def _bytes(tensor: Tensor) -> int:
     """Count the bytes held here: a quantized tensor's parts, this rank's part of a spread one."""
     if not hasattr(tensor, "__tensor_flatten__"):
         return tensor.nbytes
-    parts, _ = tensor.__tensor_flatten__()
-    return sum(_bytes(getattr(tensor, part)) for part in parts)
+    names, _ = tensor.__tensor_flatten__()
+    parts = [getattr(tensor, name) for name in names]
+    return sum(_bytes(part) for part in parts if isinstance(part, Tensor))  # not its device mesh
 
 
 def _state(module: nn.Module) -> dict[str, Tensor]:

@@ -8,9 +8,14 @@ from pathlib import Path
 
 import psutil
 import pytest
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import distribute_tensor
 
 from benchmarks_suite.harness import job as jobs
 from benchmarks_suite.harness import ranks as several
+from benchmarks_suite.harness.arms import Arm, restored_state
 from benchmarks_suite.harness.result import Result
 from benchmarks_suite.loading import load
 from benchmarks_suite.models._distributed import data_parallel
@@ -54,6 +59,20 @@ def test_ddp_keeps_all_parameters_on_each_rank_and_fsdp_a_part(
         assert on_each == [count, count]
     else:
         assert sum(on_each) == count
+
+
+def test_state_of_an_arm_whose_weights_are_spread_is_restored(tmp_path: Path) -> None:
+    """From torch 2.13 on, the parts of such a tensor have its device mesh among them."""
+    dist.init_process_group("gloo", f"file://{tmp_path}/ranks", rank=0, world_size=1)
+    try:
+        module = nn.Linear(4, 2, bias=False)
+        spread = distribute_tensor(module.weight.detach(), init_device_mesh("cpu", (1,)))
+        module.weight = nn.Parameter(spread)
+        arm = Arm("eager", module, step=module, forward=module, forget=lambda: None)
+        with restored_state(arm) as copied_bytes:
+            assert copied_bytes == 4 * 2 * 4
+    finally:
+        dist.destroy_process_group()
 
 
 def test_distributed_workload_alone_in_its_process_is_unsupported() -> None:

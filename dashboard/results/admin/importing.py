@@ -34,7 +34,13 @@ from dashboard.results.services.import_existing import ImportReport
 from dashboard.results.services.import_files import IN_ARCHIVES, UnreadableFile, sources_in
 from dashboard.results.services.imports import import_results
 
+KEY: dict[str, Any] = {"max_length": 60, "validators": [TRACK_KEY]}
 _MOST_LISTED = 10  # refusals that are listed one by one
+
+
+def optional_text(help_text: str, **options: Any) -> forms.CharField:
+    options = {"widget": UnfoldAdminTextInputWidget, "max_length": 200, **options}
+    return forms.CharField(required=False, help_text=help_text, **options)
 
 
 class ImportForm(forms.Form):
@@ -53,40 +59,31 @@ class ImportForm(forms.Form):
     )
     track = forms.CharField(
         initial="import",
-        validators=[TRACK_KEY],
         widget=UnfoldAdminTextInputWidget,
         help_text="The stream whose series these numbers join.",
+        **KEY,
     )
-    build = forms.CharField(
-        required=False,
-        max_length=200,
-        widget=UnfoldAdminTextInputWidget,
-        help_text="Label of the build, for a file of another tool that names none.",
-    )
+    build = optional_text("Label of the build, for a file of another tool that names none.")
     at = forms.DateTimeField(
         required=False,
         label="Measured at",
         widget=UnfoldAdminTextInputWidget,
         help_text="For a file of another tool that does not say when, in UTC: 2026-11-21 03:00.",
     )
-    config = forms.CharField(
-        required=False,
-        max_length=60,
-        widget=UnfoldAdminTextInputWidget,
-        help_text="For a file of another tool that names no way to execute: inductor.",
+    config = optional_text(
+        "For a file of another tool that names no way to execute: inductor.", max_length=60
     )
-    metrics = forms.CharField(
-        required=False,
+    metrics = optional_text(
+        "Which of ours their metric is, one a line: Fwd Time (us)=latency_ms*0.001.",
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
-        help_text="Which of our metrics one of another tool's is, one a line: Fwd Time "
-        "(us)=latency_ms*0.001.",
+        max_length=None,
     )
-    mapping = forms.CharField(
-        required=False,
+    mapping = optional_text(
+        "Of any other CSV or JSON: which columns are what (documentation, Import).",
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 6}),
-        help_text="Of any other CSV or JSON: which columns are what (documentation, Import).",
+        max_length=None,
     )
-    label = forms.CharField(required=False, max_length=200, widget=UnfoldAdminTextInputWidget)
+    label = optional_text("")
     dry_run = forms.BooleanField(
         required=False, widget=UnfoldBooleanWidget, label="Only check, change nothing"
     )
@@ -110,20 +107,10 @@ class ChangeForm(forms.Form):
     """One of the imports that were made, and where it goes."""
 
     what = forms.ChoiceField(label="Import", widget=UnfoldAdminSelectWidget)
-    to_track = forms.CharField(
-        required=False,
-        max_length=60,
-        validators=[TRACK_KEY],
-        widget=UnfoldAdminTextInputWidget,
-        help_text="Its results move to this track. Their alerts are made again there.",
+    to_track = optional_text(
+        "Its results move to this track. Their alerts are made again there.", **KEY
     )
-    to_machine = forms.CharField(
-        required=False,
-        max_length=60,
-        validators=[TRACK_KEY],
-        widget=UnfoldAdminTextInputWidget,
-        help_text="They move to this machine.",
-    )
+    to_machine = optional_text("They move to this machine.", **KEY)
     delete = forms.BooleanField(
         required=False,
         label="Delete them for good",

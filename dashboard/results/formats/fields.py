@@ -5,7 +5,6 @@ Read as `fields.number(value, "its name")`.
 
 import math
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 Record = Mapping[str, Any]  # an object of a file, decoded
@@ -67,29 +66,6 @@ def items(value: Any, field_name: str) -> list[Any]:
     if not isinstance(value, list):
         raise Malformed(f"{field_name} is {shown(value)}: expected a list")
     return value
-
-
-def moment(
-    seconds: Any, field_name: str, otherwise: datetime | None = None, factor: float = 1.0
-) -> datetime:
-    """Seconds since 1970, once multiplied by `factor`; else `otherwise`. Raises Malformed."""
-    try:
-        return _moment(seconds, field_name, factor)
-    except Malformed:
-        if otherwise is None:
-            raise
-        return otherwise
-
-
-def _moment(seconds: Any, field_name: str, factor: float) -> datetime:
-    timestamp = number(seconds, field_name) * factor
-    try:
-        at = datetime.fromtimestamp(timestamp, UTC)
-    except (ValueError, OverflowError, OSError):
-        at = datetime.min.replace(tzinfo=UTC)
-    if not 1990 <= at.year < 2100:
-        raise Malformed(f"{field_name} is {shown(seconds)}: expected seconds since 1970")
-    return at
 
 
 def shown(value: Any) -> str:

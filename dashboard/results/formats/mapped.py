@@ -257,23 +257,24 @@ def _label(sha: str) -> str:
 
 def _time(texts: Mapping[str, str], record: Document, hints: Hints) -> datetime:
     """Their time: ISO 8601, UTC where it names no zone; or seconds or milliseconds since 1970."""
-    column = columns_in(texts.get("time", "")) or "the time"
-    written = text_of(texts.get("time", ""), record)
-    if not written:
-        if hints.at is None:
-            raise Malformed(f"{column} is missing: say with the import when it was measured (--at)")
-        return hints.at
-    if re.fullmatch(r"\d+(\.\d*)?", written) and not re.fullmatch(r"(19|20)\d{6}", written):
-        factor = 1e-3 if float(written) > 1e11 else 1.0
-        return fields.moment(written, column, hints.at, factor)
+    written = text_of(texts.get("time", ""), record).strip()
     try:
-        without_gap = re.sub(r"\s+(?=[+-]\d\d:?\d\d$)", "", written.strip())
-        at = datetime.fromisoformat(re.sub(r"^(\d{8})-(\d{6})$", r"\1T\2", without_gap))
-    except ValueError:
-        if hints.at is None:
-            raise Malformed(f"{column} is {fields.shown(written)}, not a time") from None
+        if re.fullmatch(r"\d+(\.\d*)?", written) and not re.fullmatch(r"(19|20)\d{6}", written):
+            seconds = float(written) * (1e-3 if float(written) > 1e11 else 1.0)
+            at = datetime.fromtimestamp(seconds, UTC)
+        else:
+            without_gap = re.sub(r"\s+(?=[+-]\d\d:?\d\d$)", "", written)
+            at = datetime.fromisoformat(re.sub(r"^(\d{8})-(\d{6})$", r"\1T\2", without_gap))
+        if 1990 <= at.year < 2100:
+            return at if at.tzinfo else hints.at or at.replace(tzinfo=UTC)
+    except (ValueError, OverflowError, OSError):
+        pass
+    if hints.at:
         return hints.at
-    return at if at.tzinfo else hints.at or at.replace(tzinfo=UTC)
+    column = columns_in(texts.get("time", "")) or "the time"
+    if written:
+        raise Malformed(f"{column} is {fields.shown(written)}, not a time since 1990")
+    raise Malformed(f"{column} is missing: say with the import when it was measured (--at)")
 
 
 def columns_in(template: str) -> str:

@@ -119,7 +119,7 @@ def test_v3_accuracy_other_than_0_or_1_is_left_out() -> None:
             {"timestamp": None},
             "timestamp is missing: say with the import when it was measured (--at)",
         ),
-        ({"timestamp": 12}, "timestamp is '12': expected seconds since 1970"),
+        ({"timestamp": 12}, "timestamp is '12', not a time since 1990"),
         (
             {"metric": {"name": "speedup", "benchmark_values": ["fast"]}},
             "benchmark_values[0] is 'fast', not a number",
