@@ -32,6 +32,7 @@ CHECK_S = 300  # the first import of torch from a cold disk takes minutes
 CONSTANTS: dict[str, Any] = {
     "FAMILY": "own",
     "ITEM": "samples",
+    "ITEMS": 1,
     "CONFIGS": ("eager", "inductor"),
     "VERSION": 1,
 }
@@ -218,7 +219,7 @@ def _add_functions(source: Source, tree: ast.Module, constants: dict[str, Any]) 
 
 
 def _constants(tree: ast.Module) -> dict[str, Any]:
-    """FAMILY, ITEM, CONFIGS and VERSION where the file sets them."""
+    """Those of CONSTANTS that the file sets."""
     constants = {}
     for node in tree.body:
         if not isinstance(node, ast.Assign) or len(node.targets) != 1:
@@ -231,9 +232,9 @@ def _constants(tree: ast.Module) -> dict[str, Any]:
 
 
 def _checked_constant(name: str, value: Any, where: str) -> Any:
-    if name == "VERSION":
+    if name in ("VERSION", "ITEMS"):
         if type(value) is not int or not 1 <= value < 2**31:
-            raise Malformed(f"{where}: VERSION must be a whole number from 1, not {value!r}")
+            raise Malformed(f"{where}: {name} must be a whole number from 1, not {value!r}")
         return value
     texts = _as_tuple(value)
     if name != "CONFIGS" and len(texts) != 1:

@@ -18,16 +18,17 @@ def build(benchmark: Benchmark) -> Workload:
     What it draws with torch is the same in every torch release; large weights are not drawn, the
     harness fills them. Raises TypeError where it returns anything but a module and its inputs.
     """
-    function = getattr(import_module_or_file(benchmark.module), own.PREFIX + benchmark.model)
+    file = import_module_or_file(benchmark.module)
+    function = getattr(file, own.PREFIX + benchmark.model)
     parameters = inspect.signature(function).parameters.keys() & own.PARAMETERS.keys()
     with own_draws("own", benchmark.model), weights_not_drawn():
         returned = function(**{name: getattr(benchmark, name) for name in parameters})
     if isinstance(returned, Workload):
         return returned
-    return _workload(returned, benchmark)
+    return _workload(returned, benchmark, getattr(file, "ITEMS", own.CONSTANTS["ITEMS"]))
 
 
-def _workload(returned: Any, benchmark: Benchmark) -> Workload:
+def _workload(returned: Any, benchmark: Benchmark, items_a_sample: int) -> Workload:
     has_inputs = isinstance(returned, tuple) and len(returned) in (2, 3)
     if not has_inputs or not isinstance(returned[0], nn.Module):
         raise TypeError(
@@ -50,7 +51,7 @@ def _workload(returned: Any, benchmark: Benchmark) -> Workload:
     return Workload(
         module=module,
         inputs=lambda index, generator: form.named(draw(index)),
-        items=lambda batch: benchmark.batch_size,
+        items=lambda batch: benchmark.batch_size * items_a_sample,
         item=benchmark.item,
         call=form.call,
         loss=loss_of if loss else None,

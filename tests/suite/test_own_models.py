@@ -95,6 +95,12 @@ def test_inputs_are_drawn_alike_in_every_release(tmp_path: Path) -> None:
     assert round(float(drawn.std()), 1) == 1.0
 
 
+def test_step_counts_the_items_of_each_sample(tmp_path: Path) -> None:
+    text = f"ITEM = 'tokens'\nITEMS = 64\n{LINEAR.replace('linear()', 'linear(batch_size=2)')}"
+    workload = load(source_of(tmp_path, text).benchmarks[0])
+    assert (workload.item, workload.items(batch_of(workload))) == ("tokens", 128)
+
+
 def test_file_is_not_run_to_find_out_what_it_offers(tmp_path: Path) -> None:
     source = source_of(tmp_path, "raise SystemExit\ndef benchmark_one(batch_size=(1, 2)): ...")
     first, second = source.benchmarks
@@ -121,6 +127,7 @@ def test_constants_of_a_file_hold_for_all_of_its_functions(tmp_path: Path) -> No
             "line 1: benchmark_one: its parameter width needs a default",
         ),
         ("def benchmark_One(): ...", "write its name in lower-case letters"),
+        ("ITEMS = 0\ndef benchmark_one(): ...", "line 1: ITEMS must be a whole number from 1"),
         ("def benchmark_gpt2(): ...", "the suite has a model gpt2 itself"),
         ("def benchmark_one(mode='train'): ...", "mode must be one of inference, training"),
         ("def benchmark_one(batch_size=0): ...", "batch_size must be a whole number from 1"),
