@@ -57,7 +57,7 @@ def _on_the_way_back(
     """The segment with what the point says of the level that was left; that one, if it is back."""
     if index - left.index >= way_back.WITHIN:
         return replace(segment, left=None), None
-    left = way_back.after_point(left, segment.history.values[-1], point)
+    left = way_back.after_point(left, segment, point)
     change = way_back.change_back(left, segment, index, point)
     if change is None:
         return replace(segment, left=left), None

@@ -5,6 +5,7 @@ to the level that was left is not just any step: that level is well known, and s
 """
 
 from dataclasses import replace
+from statistics import median
 
 import numpy as np
 
@@ -24,14 +25,19 @@ BACK = 1 / 3
 """The run is back where its median is at most this share of the change from the old level."""
 
 
-def after_point(left: Left, before: float, point: Point) -> Left:
+def after_point(left: Left, segment: Segment, point: Point) -> Left:
     """Return what is known of the way back after one more point.
 
-    before: the value of the point before it.
+    segment: of the new level, without the point.
     """
     fit = left.segment.fit
-    model = replace(fit.model, level=left.level)
-    reading_before, reading = fit.scale.readings([before, point.value]).tolist()
+    values = segment.history.values
+    # The points that first showed the level were its farthest: those that followed say where it is
+    run = left.length if left.length >= FEWEST_POINTS else 0
+    level = median(values[: max(len(values) - run, FEWEST_POINTS)])
+    level, reading_before, reading = fit.scale.readings([level, values[-1], point.value]).tolist()
+    left = replace(left, level=level)
+    model = replace(fit.model, level=level)
     innovation = float(fit.tests.innovations_of(model, reading, reading_before, 0.0))
     distance = (fit.model.level - left.level) / model.scale
     starts = _ratio(model, innovation, distance)
