@@ -6,6 +6,5 @@ bytes -> which format? -> v3 | dynamo_csv | asv | a mapping (tables, or --map) |
 
 from dashboard.results.formats.common import NO_HINTS, Hints, ParsedFile, RefusedPart
 from dashboard.results.formats.documents import EarlierBenchmark, ImportedNames
-from dashboard.results.formats.mapping import Table, parse_table
-from dashboard.results.formats.naming import parse_metric_mapping
+from dashboard.results.formats.mapping import Table, parse_metric_mapping, parse_table
 from dashboard.results.formats.reading import FORMATS, OURS, parse_file

@@ -2,15 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dashboard.language.metrics import STATUS_METRIC
-from dashboard.results.formats.fields import Malformed
 
 if TYPE_CHECKING:
     from dashboard.results.formats.mapping import Table
@@ -67,13 +65,6 @@ class Hints:
     metrics: Mapping[str, tuple[str, float]] = field(default_factory=dict)
     table: "Table | None" = None
 
-    def metric_of(self, name: str) -> tuple[str, float] | None:
-        """Find what a person says of a metric, by its name or a pattern; None for nothing."""
-        for theirs, ours in self.metrics.items():
-            if theirs == name or pattern(theirs).fullmatch(name):
-                return ours
-        return None
-
 
 NO_HINTS = Hints()
 
@@ -106,14 +97,6 @@ class ParsedFile:
 
     def refuse(self, where: str, why: str) -> None:
         self.refused.append(RefusedPart(where, why))
-
-    @contextmanager
-    def part(self, where: str) -> Iterator[None]:
-        """Around the reading of a part: where it is malformed, it is refused with its place."""
-        try:
-            yield
-        except Malformed as error:
-            self.refuse(where, str(error))
 
     def case_of(self, case: "ForeignMeasurement") -> "ForeignMeasurement":
         """The case that is there with this identity and time; else this one, which is added."""
@@ -204,7 +187,6 @@ class ForeignMeasurement:
     cores: int = 1
     memory_gb: float = 0.0
     python: str = ""
-    libraries: dict[str, str] = field(default_factory=dict)
     status: str = "pass"
     message: str = ""
     metrics: dict[str, MetricValue] = field(default_factory=dict)

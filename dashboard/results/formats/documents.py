@@ -209,7 +209,7 @@ def _environment(case: ForeignMeasurement) -> Document:
             "git_sha": case.git_sha[:80] or None,
         },
         "python": case.python[:80] or "unknown",
-        "libraries": {name[:80]: version[:80] for name, version in case.libraries.items()},
+        "libraries": {},
         "machine": {
             "cpu": clipped(case.cpu),
             "cores": case.cores,

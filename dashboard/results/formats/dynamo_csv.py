@@ -13,8 +13,8 @@ from typing import Any
 from dashboard.results.formats import fields, mapped
 from dashboard.results.formats.common import Document, ForeignMeasurement, Hints, ParsedFile
 from dashboard.results.formats.mapping import Table
-from dashboard.results.formats.naming import RUNNER_RULES
 from dashboard.results.formats.records import changed, csv_records
+from dashboard.results.formats.tables import RUNNER_RULES
 
 TABLE = Table(
     RUNNER_RULES,

@@ -44,10 +44,12 @@ def read(records: Records, table: Table, hints: Hints) -> ParsedFile:
     if not chosen and table.otherwise:
         chosen = [each for each in all_records if _counts(each[1], table.otherwise)]
     for where, record in chosen:
-        with file.part(where):
+        try:
             if isinstance(record, Malformed):
                 raise record
             _read_record(where, record, table, hints, file)
+        except Malformed as error:
+            file.refuse(where, str(error))
     if len(file.refused) == len(chosen) > 1 and len({each.why for each in file.refused}) == 1:
         why = f"{file.refused[0].why}, in each of {len(chosen)} records"
         file.refused = [replace(file.refused[0], why=why)]

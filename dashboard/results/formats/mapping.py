@@ -12,6 +12,7 @@ from dashboard.catalog.core.plan import require_known
 from dashboard.language.contracts import Refused, check_schema
 from dashboard.language.metrics import HIGHER, LOWER, METRICS
 from dashboard.results.formats.common import Document, pattern
+from dashboard.results.formats.fields import Malformed, quantity
 
 # fmt: off
 TEXTS = frozenset((
@@ -117,3 +118,20 @@ def _validator() -> jsonschema_rs.Draft202012Validator:
             "properties": table,
         }
     )
+
+
+def parse_metric_mapping(text: str) -> tuple[str, tuple[str, float]]:
+    """A metric as a person names it, THEIRS=OURS or THEIRS=OURS*FACTOR. Raises ValueError."""
+    theirs, equals, ours = text.rpartition("=")
+    key, _, factor = (part.strip() for part in ours.partition("*"))
+    if not (equals and theirs.strip()):
+        raise ValueError(f"{text!r}: write THEIRS=OURS, as 'Fwd Time (us)=latency_ms*0.001'")
+    require_known("metric", [key], list(METRICS))
+    try:
+        number = quantity(factor.strip() or 1, "the factor")
+    except Malformed:
+        number = 0.0
+    if not number:
+        why = f"{text!r}: {factor!r} is not a factor; their number times it is ours"
+        raise ValueError(why)
+    return theirs.strip(), (key, number)

@@ -1,8 +1,24 @@
 """Mappings of the formats that need no code. A file is of the first whose keys it has."""
 
+from dashboard.language.metrics import METRICS
 from dashboard.results.formats.mapping import Rule, Table
 
 MACHINE = "github-actions"  # github-action-benchmark's file does not say which
+
+# Of PyTorch's runners abs_latency is milliseconds of the compiled model; compilation_latency is
+# seconds of the first five compiled runs less those of five eager ones: nearest to our cold start,
+# though not the same. Memory is in GB; on a CPU it is percent times the machine's. A zero is what
+# they write for a model that failed, and for what they did not measure. No other name is guessed
+# at: "latency" is milliseconds to one tool, and seconds to another.
+POSITIVE = ("latency_ms", "speedup", "compression_ratio")
+ON_GPU = {"kind": "gpu"}
+RUNNER_RULES = (
+    *(Rule(key, key, unmeasured="0" if key in POSITIVE else "") for key in METRICS),
+    Rule("abs_latency", "latency_ms", unmeasured="0"),
+    Rule("compilation_latency", "cold_start_s", unmeasured="<= 0"),
+    Rule("eager_peak_mem", "eager_peak_memory_gb", unmeasured="0", only=ON_GPU),
+    Rule("dynamo_peak_mem", "peak_memory_gb", unmeasured="0", only=ON_GPU),
+)
 
 TABLES = (
     Table(

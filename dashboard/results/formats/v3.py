@@ -11,8 +11,8 @@ from typing import Any
 from dashboard.results.formats import fields, mapped
 from dashboard.results.formats.common import Document, Hints, ParsedFile
 from dashboard.results.formats.mapping import Table
-from dashboard.results.formats.naming import RUNNER_RULES
 from dashboard.results.formats.records import changed, flat_of
+from dashboard.results.formats.tables import RUNNER_RULES
 
 TOOL, DYNAMO = "v3 record", "TorchInductor"
 TORCH = [f"dependencies.{name}" for name in ("pytorch", "torch", "pytorch/pytorch")]
