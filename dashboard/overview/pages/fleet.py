@@ -7,22 +7,24 @@ from django.shortcuts import render
 from django.utils import timezone
 
 from dashboard.alerts.selectors import canaries
+from dashboard.overview.selectors import home
 from dashboard.runs.selectors import disk, fleet
 
 
 def show(request: HttpRequest) -> HttpResponse:
     """Live: htmx loads the page again every few seconds and takes the tables that change."""
     is_refresh = bool(request.headers.get("HX-Request"))
-    machines = fleet.machines(timezone.now())
+    now = timezone.now()
+    machines = fleet.machines(now)
     environments = list(fleet.environments())
     context: dict[str, Any] = {
         "machines": machines,
-        "has_workers": any(row.workers for row in machines),
+        "lacks_worker": next((row.machine.key for row in machines if not row.workers), ""),
         "sources": fleet.sources(machines),
         "repositories": fleet.repositories(),
         "environments": environments,
         "tracks": fleet.tracks(),
-        "schedules": fleet.schedules(),
+        "schedules": home.schedules(now),
         "canaries": [] if is_refresh else canaries.last(),
         "disks": disk.workers(machines, environments),
         "site_disk": None if is_refresh else disk.of_site(),

@@ -27,8 +27,10 @@ def attention(
     workers: Sequence[WorkerLine],
     schedules: Sequence[ScheduleLine],
 ) -> list[Attention]:
-    """Silent workers, then schedules, then results that are old."""
+    """Silent and blocked workers, then schedules, then results that are old."""
     notes = [*_silent(workers), *_overdue(schedules, now)]
+    blocked = [line for line in workers if line.state == "blocked"]
+    notes += [Attention(f"{line.name}: {line.obstacle}", reverse("fleet")) for line in blocked]
     if place and schedules and now - place.at > _OLD:
         notes.append(
             Attention(f"The newest result here is {_ago(now, place.at)} old.", reverse("runs"))

@@ -105,6 +105,7 @@ class ScheduleLine:
     run_state: str
     due: datetime | None
     is_late: bool
+    machine_has_worker: bool
 
 
 def schedules(now: datetime) -> list[ScheduleLine]:
@@ -113,8 +114,11 @@ def schedules(now: datetime) -> list[ScheduleLine]:
     enabled = Schedule.objects.filter(enabled=True).select_related(
         "crontab", "track", "machine", "periodic_task"
     )
+    alive = Worker.objects.filter(machine=OuterRef("machine"), last_seen__gte=now - ALIVE)
     with_last_run = enabled.annotate(last=Max("runs__created_at")).annotate(
-        run=Subquery(runs.values("pk")[:1]), run_state=Subquery(runs.values("state")[:1])
+        run=Subquery(runs.values("pk")[:1]),
+        run_state=Subquery(runs.values("state")[:1]),
+        has_worker=Exists(alive),
     )
     return [_schedule_line(schedule, now) for schedule in with_last_run]
 
@@ -126,4 +130,6 @@ def _schedule_line(schedule: Schedule, now: datetime) -> ScheduleLine:
     if begun is not None:
         due = due_after(schedule.crontab, begun)
     run, state = schedule.run, schedule.run_state or ""  # type: ignore[attr-defined]  # annotated
-    return ScheduleLine(schedule, last, run, state, due, due is not None and now > due + LATE)
+    is_late = due is not None and now > due + LATE
+    has_worker: bool = schedule.has_worker  # type: ignore[attr-defined]  # annotated
+    return ScheduleLine(schedule, last, run, state, due, is_late, has_worker)

@@ -14,7 +14,7 @@ from dashboard.comparisons.selectors.model_rows import MoreRuns, model_table, mo
 from dashboard.comparisons.selectors.newest_release import NewestRelease
 from dashboard.language import wording
 from dashboard.language.metrics import METRICS
-from dashboard.models import Alert, AlertGroup
+from dashboard.models import Alert, AlertGroup, Cause
 from dashboard.overview.core.change_map import MARKS
 from dashboard.overview.core.needs_you import Need, Paid, in_order, needs_of_map
 from dashboard.overview.selectors.change_map import ChangeMap
@@ -138,8 +138,7 @@ def _metric(main: AlertSummary) -> str:
 def _note(group: AlertGroup, main: AlertSummary) -> str:
     if reversal_in_list(main.alert):
         return "Gone on a later build."
-    cause = cause_in_words(group)
-    return f"Likely cause: {cause}." if cause != "unknown" else ""
+    return "" if group.cause == Cause.UNKNOWN else f"Likely cause: {cause_in_words(group).lower()}."
 
 
 @dataclass(frozen=True, slots=True)

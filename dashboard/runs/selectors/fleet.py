@@ -15,7 +15,6 @@ from dashboard.models import (
     JobState,
     Machine,
     ModelRepository,
-    Schedule,
     Track,
     Worker,
 )
@@ -151,8 +150,3 @@ def repositories() -> QuerySet[ModelRepository]:
     return ModelRepository.objects.annotate(
         offered=Count("benchmarks", filter=Q(benchmarks__retired=False))
     )
-
-
-def schedules() -> QuerySet[Schedule]:
-    """Schedules that are switched on. One query, when they are shown."""
-    return Schedule.objects.filter(enabled=True).select_related("crontab", "track", "machine")

@@ -8,7 +8,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from django.db.models import Case, Count, Exists, OuterRef, Q, Subquery, When
+from django.db.models import Case, Count, Exists, Min, OuterRef, Q, Subquery, When
 
 from dashboard.alerts.selectors.alerts import OPEN
 from dashboard.catalog.selectors.ranking import name_rank
@@ -47,18 +47,18 @@ def search(text: str) -> SearchResults | None:
     """Find what has every word of ``text``; None without a word. Six queries.
 
     A model, config or build that is called as a word says comes before those whose name only has
-    the word in it. A number is looked up as an alert's or a run's id as well. The documentation is
-    looked through by its text, the rest by names.
+    the word in it; then comes what was measured most. A number is looked up as an alert's or a
+    run's id as well. The documentation is looked through by its text, the rest by names.
     """
     words = text.split()[:MOST_WORDS]
     if not words:
         return None
     benchmarks = Benchmark.objects.filter(Q(retired=False) | Q(imported=True))
     by_model = name_rank(words, "model")
-    models = benchmarks.filter(_has(words, "model", "family")).values_list("model", "family")
-    counted = models.annotate(number=Count("pk")).order_by(by_model, "model")
+    models = benchmarks.filter(_has(words, "model", "family")).values_list("model")
+    counted = models.annotate(Min("family"), Count("pk", distinct=True), used=Count("series"))
     named = benchmarks.filter(_has(words, "name", "family", "original"))
-    is_measured = Exists(Series.objects.filter(benchmark=OuterRef("pk")))
+    used = named.annotate(used=Count("series"))
     is_imported = Exists(Series.objects.filter(config=OuterRef("pk"), benchmark__imported=True))
     shown_configs = Config.objects.filter(Q(retired=False) | is_imported)
     configs = shown_configs.filter(_has(words, "name", "label"))
@@ -66,8 +66,8 @@ def search(text: str) -> SearchResults | None:
     runs = Run.objects.filter(_has_or_id(words, "run", "label", "build__label", "machine__key"))
     shown_runs = runs.filter(_SHOWN).select_related("build", "machine").order_by("-created_at")
     return SearchResults(
-        models=list(counted[:MOST]),
-        benchmarks=list(named.order_by(by_model, is_measured.desc(), "position", "name")[:MOST]),
+        models=[model[:3] for model in counted.order_by(by_model, "-used", "model")[:MOST]],
+        benchmarks=list(used.order_by(by_model, "-used", "position", "name")[:MOST]),
         configs=list(configs.order_by(by_name, "position", "name")[:MOST]),
         builds=_builds(words),
         alerts=_alerts(words),

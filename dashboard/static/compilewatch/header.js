@@ -1,4 +1,4 @@
-// The head of every page: the search box ("/" leads there, arrows go through what was found, Escape leaves), what is
+// The head of every page: the search box ("/" and ⌘K lead there, arrows go through what was found, Escape leaves), what is
 // behind buttons where the row is narrow, and the menus, which close when one looks elsewhere.
 
 const box = document.querySelector("[data-search]");
@@ -26,7 +26,9 @@ function isTyping(element) {
 }
 
 document.addEventListener("keydown", (event) => {
-  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+  const isCommand = event.key.toLowerCase() === "k" && (event.metaKey || event.ctrlKey) && !event.altKey;
+  const isSlash = event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey && !isTyping(event.target);
+  if (!isCommand && !isSlash) return;
   event.preventDefault();
   unfold(box, true);
   field.focus();

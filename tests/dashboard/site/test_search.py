@@ -73,6 +73,20 @@ def test_measured_benchmarks_come_first(run: Run) -> None:
     assert results("gpt2").benchmarks[0] == measured
 
 
+def acts_on(client: Client, group: AlertGroup) -> list[bool]:
+    shown = text(client, "/search/?q=gpt2")
+    acts = [f'href="/alerts/{group.pk}/#triage"', f"?benchmarks={site.GPT2}"]
+    return [act in shown for act in acts]
+
+
+def test_what_somebody_may_do_stands_beside_what_is_found(run: Run, operator: Client) -> None:
+    assert acts_on(operator, alert("gpt2 is slower")) == [True, True]
+
+
+def test_reader_finds_without_being_offered_to_act(run: Run, reader: Client) -> None:
+    assert acts_on(reader, alert("gpt2 is slower")) == [False, False]
+
+
 def test_config_is_found_by_its_name(run: Run) -> None:
     assert [config.name for config in results("regio").configs] == ["regional"]
 
