@@ -51,8 +51,10 @@ _PASSED = """
         AND config_id = ALL(ARRAY(SELECT id FROM dashboard_config WHERE name = %(config)s))
 """
 # Of each case, the processes that two builds have in blocks that they share, of the build that has
-# fewer there. Where each has one, nothing says that they took turns. A series is of one track, so
-# where two are named there is none
+# fewer there: as many pairs as judgement.pairs.in_turn can find, and exactly so where the builds
+# took turns. Rollups keep no order; this only chooses which builds a page opens on, and of imports
+# that ran one after the other the page says so. A series is of one track, so where two are named
+# there is none
 _IN_TURN = """
     SELECT machine_id, base_id, new_id, array_agg(processes) FROM (
         SELECT own.machine_id, own.build_id AS base_id, other.build_id AS new_id,
@@ -62,12 +64,13 @@ _IN_TURN = """
             USING (series_id, benchmark_version, libraries, device, session)
         WHERE own.machine_id = ANY(%(machines)s) AND own.build_id = ANY(%(builds)s)
             AND other.build_id = ANY(%(builds)s) AND own.build_id <> other.build_id
-            AND own.metric = 'latency_ms' AND own.session <> '' AND own.count + other.count > 2
+            AND own.metric = 'latency_ms' AND own.session <> ''
             AND own.track_id = ALL(
                 ARRAY(SELECT id FROM dashboard_track WHERE key = ANY(%(tracks)s))
             )
             AND own.config_id = ALL(ARRAY(SELECT id FROM dashboard_config WHERE name = %(config)s))
         GROUP BY 1, 2, 3, series_id
+        HAVING MAX(own.count + other.count) > 2 OR COUNT(*) > 1
     ) AS cases
     GROUP BY 1, 2, 3
 """

@@ -1,11 +1,17 @@
 """On which machine and builds the release pages open."""
 
+import numpy as np
 import pytest
 from django.db.models import QuerySet
 from django.test import Client
 from django.utils import timezone
 
-from dashboard.comparisons.selectors.measured_builds import default_machine, measured_builds
+from dashboard.comparisons.selectors.measured_builds import (
+    default_machine,
+    measured_builds,
+    processes_in_turn,
+)
+from dashboard.judgement.pairs import Process, in_turn, pairs_of_block
 from dashboard.models import (
     BuildLevel,
     Job,
@@ -175,6 +181,32 @@ def test_base_of_which_changes_can_be_certain_comes_before_a_newer_one(
 ) -> None:
     between = _also_measured("2.12.1", processes=processes)
     assert _compared(reader) == (between if is_certain else releases.BASE, releases.NEW)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_processes_in_turn_are_the_pairs_of_blocks_that_took_turns(
+    two_releases: None, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    base, new = TorchBuild.objects.filter(label__in=[releases.BASE, releases.NEW]).order_by("pk")
+    like = BuildLevel.objects.filter(build=base, metric="latency_ms").first()
+    assert like is not None
+    BuildLevel.objects.all().delete()
+    blocks = {}
+    for session in range(int(rng.integers(1, 5))):
+        sides = ["base", "new"] * int(rng.integers(1, 4))
+        if rng.random() < 0.5:
+            rng.shuffle(sides)
+        blocks[session] = [Process(at, side, 1.0) for at, side in enumerate(sides)]
+        for build in (base, new):
+            like.build, like.session, like.count = build, str(session), len(sides) // 2
+            BuildLevel.objects.bulk_create([like])
+
+    counted = processes_in_turn(measured_builds(), [], "")
+    [most] = counted.get((like.machine_id, base.pk, new.pk), [0])
+    places = in_turn(blocks)
+    pairs = sum(len(pairs_of_block(blocks[place])) for place in places)
+    assert pairs == most if places == blocks.keys() else pairs < most or not places
 
 
 def test_build_before_is_the_base_where_none_was_measured_in_turn(
