@@ -118,6 +118,7 @@ TEMPLATES = [
             ],
             "libraries": {
                 "cells": "dashboard.trends.templatetags.cells",
+                "changes": "dashboard.changes.templatetags.changes",
                 "comparisons": "dashboard.comparisons.templatetags.comparisons",
                 "compilewatch": "dashboard.ui.templatetags.compilewatch",
                 "drawings": "dashboard.ui.templatetags.drawings",

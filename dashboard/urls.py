@@ -17,6 +17,7 @@ SUBJECTS = (
     "comparisons",
     "runs",
     "results",
+    "changes",
     "notifications",  # before the alerts: theirs end with `<slug:name>`
     "alerts",
     "accounts",

@@ -16,6 +16,9 @@ PAGES = {  # beginning of an address, a pattern -> the page that replaces it
     "(comparisons|bisections)/$": "/experiments/",
     "alerts/(quality/|report/|report.md)": "/alerts/",
     "alerts/(?P<alert>[0-9]+)/evidence.zip": "/alerts/%(alert)s/report.zip",
+    "alerts/(?P<alert>[0-9]+)/pairs.json": "/alerts/%(alert)s/",
+    "jobs/pair/calls/": "/change/compile/",
+    "jobs/pair/": "/change/",
 }
 CALLS = {"factorials": FACTORIALS}  # first part of a call -> the sentence that answers it
 COMMANDS = {  # of manage.py

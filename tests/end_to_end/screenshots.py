@@ -43,7 +43,7 @@ LINKS: Links = {  # page -> where a link to it is found, and which
     "home": ("/?machine=h200", None),
     "alerts": ("/alerts/?state=all&direction=all", None),
     "alert": (f"/alerts/?{CONFIRMED}", "[data-row] th a"),
-    "alert_issue": ("{alert}issue/", None),
+    "alert_issue": ("{alert}report/", None),
     "alert_rules": ("/alerts/rules/", None),
     "benchmarks": ("/benchmarks/", None),
     "series": ("/benchmarks/", "table.lines tbody th a"),

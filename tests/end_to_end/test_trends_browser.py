@@ -94,8 +94,8 @@ def addresses() -> list[str]:
         f"/series/{job.benchmark}/?config=eager&config=inductor&layout=multiples&scale=relative",
         f"/series/{job.benchmark}/?config=inductor&samples=1",
         f"/series/{job.benchmark}/?config=inductor&second=cold_start_s",
-        f"/jobs/pair/?{pair}",
-        "/jobs/pair/",
+        f"/change/?{pair}",
+        "/change/",
     ]
 
 
@@ -137,7 +137,7 @@ def test_two_clicked_points_are_compared(page: Page) -> None:
             expect(
                 page.get_by_role("status").filter(has_text="Click the second point")
             ).to_be_visible()
-    page.wait_for_url("**/jobs/pair/?by=age&job=*")
+    page.wait_for_url("**/change/?by=age&job=*")
     expect(page.get_by_role("heading", name="What they measured")).to_be_visible()
 
 
@@ -146,7 +146,7 @@ def test_two_ticked_rows_are_compared_without_a_mouse(page: Page) -> None:
     for tick in (ticks.nth(0), ticks.nth(6)):
         tick.press("Space")
     page.get_by_role("button", name="Compare two ticked jobs").press("Enter")
-    page.wait_for_url("**/jobs/pair/?job=*&by=age")
+    page.wait_for_url("**/change/?job=*&by=age")
     expect(page.get_by_role("link", name="Compare the builds")).to_be_visible()
 
 

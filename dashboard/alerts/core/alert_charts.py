@@ -1,11 +1,10 @@
-"""Plotly figures of one alert: the change among its points, and the pairs that confirmed it. Pure.
+"""The Plotly figure of one alert: the change among its points. Pure.
 
 dashboard/ui/charts.py says how figures are made here.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean, geometric_mean
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from dashboard.language.metrics import Metric
 from dashboard.language.moments import HOVERED
 from dashboard.language.wording import axis_title
 from dashboard.ui.charts import ChartLine, Figure
-from dashboard.ui.config_looks import SLOTS
 from dashboard.ui.downsampling import Floats
 
 _CONTROL_SLOT = 0  # eager's colour on every page
@@ -27,9 +25,6 @@ _MARGIN = 0.05  # of the drawn values, above and below them
 _MOST_TICKS = 3  # of "23:59:59", side by side on a phone
 _SHORT_MS = 1_800_000  # of a time axis, whose ticks have seconds
 _PAUSE_MARGIN = 0.1  # of the time that is drawn: what is left of a pause on either side
-_SYMBOLS = {"base": "circle", "new": "diamond"}
-_FAINT = 0.35  # opacity of a mark
-_SLOTS = {"base": 1 % SLOTS, "new": 3 % SLOTS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +52,6 @@ class Step:
     def compares(self, build: str) -> bool:
         """Test whether the build has the settings of one of the two."""
         return self.variants is None or variant_of(build) in self.variants
-
-
-@dataclass(frozen=True, slots=True)
-class Process:
-    """One process of a confirmation."""
-
-    place: int  # in the drawn order, from 1
-    arm: str  # base or new
-    build: str
-    value: float
-    job: str
-    warms_up: bool = False  # it is drawn, and does not count
 
 
 def change_figure(line: ChartLine, control: ChartLine | None, step: Step, metric: Metric) -> Figure:
@@ -286,73 +269,4 @@ def _label(at: int, text: str) -> dict[str, Any]:
         "text": text,
         "showarrow": False,
         "font": {"size": 11},
-    }
-
-
-def pairs_figure(processes: Sequence[Process], metric: Metric) -> Figure:
-    """Each process of a confirmation in the order measured, and the mean of each build as a line.
-
-    As change in percent from base's geometric mean, whose ratio is what the confirmation reports.
-    Counts, status words and values of 0 have no ratio: they are drawn in their own unit.
-    """
-    arms = {}
-    for name in ("base", "new"):
-        of_arm = [process for process in processes if process.arm == name]
-        if any(not process.warms_up for process in of_arm):
-            arms[name] = of_arm
-    if not arms:
-        return {"data": [], "layout": {}}
-    is_ratio = min(process.value for process in processes) > 0
-    is_ratio = is_ratio and metric.aggregate not in ("sum", "share")
-    means = {name: _mean(of_arm, is_ratio) for name, of_arm in arms.items()}
-    level = means.get("base", means.get("new")) if is_ratio else None
-    lines, marks = [], []
-    for name, of_arm in arms.items():
-        mean = means[name] if level is None else 100 * (means[name] / level - 1)
-        lines.append(_level(f"mean of {name}", _SLOTS[name], (1, len(processes)), mean))
-        marks.append(_arm(name, of_arm, metric, level))
-    layout = {
-        "hovermode": "closest",
-        "showlegend": True,
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-        "margin": {"l": 64, "r": 16, "t": 12, "b": 48},
-        "xaxis": {
-            "title": {"text": "process, in the order measured"},
-            "dtick": max(1, len(processes) // 12),
-        },
-        "yaxis": {
-            "title": {"text": "change from base, %" if is_ratio else axis_title(metric)},
-            "automargin": True,
-            "ticksuffix": "%" if is_ratio else "",
-        },
-    }
-    return {"data": [*lines, *marks], "layout": layout}
-
-
-def _mean(processes: Iterable[Process], is_ratio: bool) -> float:
-    values = [process.value for process in processes if not process.warms_up]
-    return geometric_mean(values) if is_ratio else fmean(values)
-
-
-def _arm(
-    name: str, processes: Sequence[Process], metric: Metric, level: float | None
-) -> dict[str, Any]:
-    """The marks of one build. level: what they are percent of; None: they have their own unit."""
-    values = np.array([process.value for process in processes])
-    texts, opacities = [], []
-    for process in processes:
-        text = f"{process.value:.4g} {metric.unit}".strip()
-        texts.append(f"{text}, warm-up: not counted" if process.warms_up else text)
-        opacities.append(_FAINT if process.warms_up else 1.0)
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": f"{name}: {processes[0].build}",
-        "x": [process.place for process in processes],
-        "y": values if level is None else percent_of(values, level),
-        "customdata": [process.job for process in processes],
-        "text": texts,
-        "marker": {"size": 10, "symbol": _SYMBOLS[name], "opacity": opacities},
-        "hovertemplate": f"%{{text}}<extra>{name}</extra>",
-        "meta": {"slot": _SLOTS[name], "role": "line"},
     }

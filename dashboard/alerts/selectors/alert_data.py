@@ -1,4 +1,4 @@
-"""The points behind one alert: its series, its eager control, its confirmation's processes."""
+"""The points behind one alert: its series, its eager control."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,17 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from dashboard.alerts.core.alert_charts import Process, Step, sides
+from dashboard.alerts.core.alert_charts import Step, sides
 from dashboard.alerts.selectors.alerts import DECISION_IN_BRIEF, STANDING
 from dashboard.alerts.selectors.facts import same_case
-from dashboard.alerts.selectors.pairs import data_of_case, is_warm_up
 from dashboard.alerts.selectors.reversals import LaterChange, reversal_among
 from dashboard.catalog.core.versions import variant_of
 from dashboard.language.metrics import is_grain
 from dashboard.language.wording import metric_of
 from dashboard.models import (
     Alert,
-    Confirmation,
     InvalidPoint,
     Series,
 )
@@ -170,26 +168,3 @@ def part(line: ChartLine, keep: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Ch
         values = getattr(line, name)
         columns[name] = [values[index] for index in keep]
     return replace(line, **columns)
-
-
-def processes(confirmation: Confirmation, alert: Alert) -> list[Process]:
-    """List what each process of the confirmation measured of the alert's case, in the order
-    planned. Three queries.
-    """
-    data = data_of_case(confirmation, alert, alert.series.metric)
-    columns = (
-        "build_id",
-        "build__label",
-        "value",
-        "job_id",
-        "job__position",
-        "job__run__request",
-    )
-    rows = data.order_by("planned_at", "job_id").values_list(*columns)
-    processes = []
-    for place, (build, label, value, job, position, request) in enumerate(rows, start=1):
-        assert value is not None
-        arm = "new" if build == alert.new_id else "base"
-        warms_up = is_warm_up(request, position)
-        processes.append(Process(place, arm, label, value, str(job), warms_up))
-    return processes

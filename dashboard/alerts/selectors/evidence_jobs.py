@@ -2,17 +2,17 @@
 report, and the nearest scheduled ones.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, F, Q
 
 from dashboard.models import Alert, Artifact, Job, Result, TorchBuild
 from dashboard.results.selectors import history
 
-_MOST = 8  # jobs of each kind and side that are looked at
+_MOST = 8  # scheduled jobs of a side that are looked at
+_MOST_AGAIN = 12  # of those that its group had run again
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,32 +46,40 @@ class Side:
 
 
 def sides(alert: Alert) -> tuple[Side, Side]:
-    """Base and new, with their jobs. Eight queries."""
-    scheduled = history.judged([alert.series_id])
-    before = scheduled.filter(planned_at__lt=alert.planned_at).order_by("-planned_at")
-    after = scheduled.filter(planned_at__gte=alert.planned_at)
-    return (
-        Side("base", alert.base, _jobs(alert, "base", _first_jobs(before))),
-        Side("new", alert.new, _jobs(alert, "new", _first_jobs(after))),
-    )
-
-
-def _first_jobs(data: QuerySet[Any]) -> list[UUID]:
-    return list(data.values_list("job_id", flat=True)[:_MOST])
-
-
-def _jobs(alert: Alert, side: str, scheduled: Iterable[UUID]) -> list[Job]:
-    of_case = Job.objects.filter(
-        run__request__side=side,
+    """Base and new, with their jobs. Four queries."""
+    order = {"base": list[UUID](), "new": list[UUID]()}
+    again = Job.objects.filter(
+        Q(run__confirmation__group=alert.group_id) | Q(run__evidence_of__group=alert.group_id),
         benchmark=alert.series.benchmark_id,
         config=alert.series.config_id,
         result__isnull=False,
-    ).values_list("pk", flat=True)
-    confirming = of_case.filter(run__confirmation__group=alert.group_id).order_by("-position")
-    diagnostic = of_case.filter(run__evidence_of__group=alert.group_id).order_by("-planned_at")
-    order = [*confirming[:_MOST], *diagnostic[:_MOST], *scheduled]
-    related = ("run__build", "run__machine", "result__environment")
+    )
+    newest = again.order_by(F("run__confirmation").desc(nulls_last=True), "-position")
+    for job, side in newest.values_list("pk", "run__request__side"):
+        if len(order[side]) < _MOST_AGAIN:
+            order[side].append(job)
+    scheduled = history.judged([alert.series_id]).values_list("job_id", "planned_at")
+    before = scheduled.filter(planned_at__lt=alert.planned_at).order_by("-planned_at")
+    after = scheduled.filter(planned_at__gte=alert.planned_at).order_by("planned_at")
+    nearest = sorted(
+        before[:_MOST].union(after[:_MOST]), key=lambda row: abs(row[1] - alert.planned_at)
+    )
+    for job, planned_at in nearest:
+        order["base" if planned_at < alert.planned_at else "new"].append(job)
+
+    jobs = {job.pk: job for job in jobs_in_order([*order["base"], *order["new"]])}
+    base, new = ([jobs[job] for job in order[side] if job in jobs] for side in ("base", "new"))
+    return Side("base", alert.base, base), Side("new", alert.new, new)
+
+
+def jobs_in_order(order: Sequence[UUID]) -> list[Job]:
+    """Those of these jobs that have a result, with their artifacts. Two queries.
+
+    Each has `is_profiled`: whether its kernels were recorded.
+    """
+    related = ("run__build", "run__machine", "benchmark", "config", "result__environment")
     jobs = Job.objects.filter(pk__in=order, result__isnull=False).select_related(*related)
+    is_profiled = ExpressionWrapper(Q(result__document__has_key="profile"), BooleanField())
     # A document is large, and that of one or two jobs is read
-    light = jobs.defer("result__document", "spec", "log_tail").prefetch_related("artifacts")
-    return sorted(light, key=lambda job: order.index(job.pk))
+    light = jobs.defer("result__document", "spec", "log_tail").annotate(is_profiled=is_profiled)
+    return sorted(light.prefetch_related("artifacts"), key=lambda job: order.index(job.pk))

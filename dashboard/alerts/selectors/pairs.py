@@ -5,7 +5,7 @@ first one on the new build, and so on: what brought no value leaves its round in
 round of each plan is a warm-up, marked in its runs; only of a status does it count.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -53,6 +53,31 @@ def planned_rounds(confirmation: Confirmation) -> int:
 
 def measured_pairs(confirmation: Confirmation, alert: Alert) -> MeasuredPairs:
     """Read what the jobs of the alert's case brought, by round, and the recorded level before."""
+    base, new = _rounds(confirmation, alert)
+    settings = settings_of_alert(alert)
+    readings = history.readings(alert.series)
+    before = [reading for reading in readings if reading.at < alert.planned_at]
+    recorded = [judged_value(reading, settings) for reading in before[-RECORDED:]]
+    return MeasuredPairs(_paired(base, new), _present(base), _present(new), _present(recorded))
+
+
+def paired(confirmation: Confirmation, alert: Alert) -> list[Pair]:
+    """(base, new) of each round that brought both. Two queries."""
+    return _paired(*_rounds(confirmation, alert))
+
+
+def _paired(base: Iterable[float | None], new: Iterable[float | None]) -> list[Pair]:
+    pairs = []
+    for base_value, new_value in zip(base, new, strict=False):
+        if base_value is not None and new_value is not None:
+            pairs.append((base_value, new_value))
+    return pairs
+
+
+def _rounds(
+    confirmation: Confirmation, alert: Alert
+) -> tuple[list[float | None], list[float | None]]:
+    """What each round brought on base and on new; None where that does not count."""
     jobs = _jobs_of_case(confirmation, alert)
     columns = ("pk", "position", "run__request", "status")
     rows = list(jobs.order_by("position").values_list(*columns))
@@ -63,16 +88,7 @@ def measured_pairs(confirmation: Confirmation, alert: Alert) -> MeasuredPairs:
         if alert.series.metric != STATUS_METRIC and is_warm_up(request, position):
             value = None
         (base if request["side"] == "base" else new).append(value)
-
-    paired = []
-    for base_value, new_value in zip(base, new, strict=False):
-        if base_value is not None and new_value is not None:
-            paired.append((base_value, new_value))
-    settings = settings_of_alert(alert)
-    readings = history.readings(alert.series)
-    before = [reading for reading in readings if reading.at < alert.planned_at]
-    recorded = [judged_value(reading, settings) for reading in before[-RECORDED:]]
-    return MeasuredPairs(paired, _present(base), _present(new), _present(recorded))
+    return base, new
 
 
 def data_of_case(confirmation: Confirmation, alert: Alert, metric: str) -> QuerySet[Datum]:

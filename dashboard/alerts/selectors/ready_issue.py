@@ -59,11 +59,7 @@ def issue_facts(
     sides: base and new, of `evidence_jobs.sides`.
     """
     base, new = sides
-    results = [side.result() for side in sides]
-    documents = [result.document if result else {} for result in results]
-    environments = [
-        result.environment.document if result and result.environment else {} for result in results
-    ]
+    documents, environments = documents_of(sides)
     series = main.alert.series
     compiled = "eager" if series.config.name == "eager" else "torch.compile"
     others = []
@@ -84,12 +80,22 @@ def issue_facts(
         cause=[*_cause(group), *ablation_lines(documents)],
         ruled_out=_ruled_out(group, environments),
         since=_since(group),
-        commands=_commands(sides, documents),
-        error=_error(documents[1]),
-        versions=_versions(environments),
+        commands=commands(sides, documents),
+        error=error_of(documents[1]),
+        versions=versions(environments),
         links=_links(main, sides),
-        missing=_missing(group, base, new),
+        missing=missing(base, new),
     )
+
+
+def documents_of(sides: Sequence[Side]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Result and environment of the job that stands for each side; empty where it has none."""
+    results = [side.result() for side in sides]
+    documents = [result.document if result else {} for result in results]
+    environments = [
+        result.environment.document if result and result.environment else {} for result in results
+    ]
+    return documents, environments
 
 
 def _how_sure(group: AlertGroup, main: AlertSummary) -> list[str]:
@@ -168,7 +174,7 @@ def _since(group: AlertGroup) -> list[str]:
     return lines
 
 
-def _commands(sides: Sequence[Side], documents: Sequence[dict[str, Any]]) -> list[str]:
+def commands(sides: Sequence[Side], documents: Sequence[dict[str, Any]]) -> list[str]:
     """Commands that install each build and measure the case there."""
     lines = [_SUITE]
     for side, document in zip(sides, documents, strict=True):
@@ -192,7 +198,7 @@ def _install(build: TorchBuild) -> str:
     return shlex.join(command)
 
 
-def _error(document: dict[str, Any]) -> str:
+def error_of(document: dict[str, Any]) -> str:
     """Error of a failed job of the new build; empty where it passed."""
     if document.get("status") == "pass":
         return ""
@@ -202,7 +208,7 @@ def _error(document: dict[str, Any]) -> str:
     return "\n".join(texts)[-_LONGEST_ERROR:]
 
 
-def _versions(environments: Sequence[dict[str, Any]]) -> list[VersionRow]:
+def versions(environments: Sequence[dict[str, Any]]) -> list[VersionRow]:
     """A row for each fact that one side knows; then the libraries."""
     rows = []
     for name, path in _VERSIONS:
@@ -241,7 +247,8 @@ def _links(main: AlertSummary, sides: Sequence[Side]) -> list[str]:
     return lines
 
 
-def _missing(group: AlertGroup, base: Side, new: Side) -> list[str]:
+def missing(base: Side, new: Side) -> list[str]:
+    """What the report lacks of either side."""
     lines = []
     without = [side.name for side in (base, new) if not side.artifact(TRACE)]
     if without:

@@ -76,14 +76,17 @@ def parts(sides: Sequence[Side], issue: str) -> list[ReportPart]:
     return listed
 
 
-def _kernel_tables(sides: Sequence[Side]) -> list[ReportPart]:
-    """The kernels of a step on both sides, matched: a table for each arm."""
+def profiled_jobs(sides: Sequence[Side]) -> list[Job]:
+    """The first job with a profile of each side that has one."""
     jobs: list[Job] = []
     for side in sides:
-        keys = [job.pk for job in side.jobs]
-        profiled = Result.objects.filter(pk__in=keys, document__has_key="profile")
-        with_profile = set(profiled.values_list("pk", flat=True))
-        jobs += [job for job in side.jobs if job.pk in with_profile][:1]
+        jobs += [job for job in side.jobs if getattr(job, "is_profiled", True)][:1]
+    return jobs
+
+
+def _kernel_tables(sides: Sequence[Side]) -> list[ReportPart]:
+    """The kernels of a step on both sides, matched: a table for each arm."""
+    jobs = profiled_jobs(sides)
     comparison = kernels.of_jobs(*jobs) if len(jobs) == len(sides) else None
     parts = []
     for table in comparison.tables if comparison else ():

@@ -19,11 +19,9 @@ from dashboard.comparisons.core.case_table import (
     filter_choices,
     shown_rows,
 )
-from dashboard.comparisons.core.matching import Key
 from dashboard.comparisons.core.upgrade_groups import UpgradeReport
-from dashboard.comparisons.core.upgrade_report import CaseKernels, ReportSubject
+from dashboard.comparisons.core.upgrade_report import ReportSubject
 from dashboard.comparisons.selectors import case_kernels
-from dashboard.comparisons.selectors.case_jobs import jobs_of_cases
 from dashboard.comparisons.selectors.model_rows import (
     ModelRow,
     ModelTable,
@@ -35,7 +33,6 @@ from dashboard.comparisons.selectors.versions import MeasuredSide
 from dashboard.judgement.changes import SetVerdict
 from dashboard.judgement.words import ORDER
 from dashboard.language.metrics import METRICS, Metric
-from dashboard.results.core.kernel_profile import EXPLAINED_METRICS
 from dashboard.ui.pages import parameters
 
 _MAX_ROWS = 40
@@ -86,8 +83,6 @@ def context(
         "table": table,
         "metrics": offered,
         "rows": listed,
-        "case_jobs": jobs_of_cases(listed, base, new, table.metric.key),
-        "kernels": _kernels_by_case(kernels, table.metric),
         "has_parts": any(row.changed_part for row in listed),
         "shown": len(rows),
         **_filter_context(case_filter, choices),
@@ -95,13 +90,6 @@ def context(
         "any_libraries": request.GET.get("libraries") == "any",
         "has_other_libraries": any(out.why == "libraries" for out in table.left_out),
     }
-
-
-def _kernels_by_case(kernels: Sequence[CaseKernels], metric: Metric) -> dict[Key, CaseKernels]:
-    """None for a metric that kernels do not explain."""
-    if metric.key not in EXPLAINED_METRICS:
-        return {}
-    return {each.row.case.key: each for each in kernels}
 
 
 def _shown_models(

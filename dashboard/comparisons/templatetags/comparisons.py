@@ -6,7 +6,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import template
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -14,8 +13,6 @@ from dashboard.comparisons.core.candidate_verdicts import ModelVerdict
 from dashboard.comparisons.core.means import MetricMean, mean_name
 from dashboard.comparisons.core.shortfall import MAX_REPEATS
 from dashboard.comparisons.core.tables import ComparisonRow
-from dashboard.comparisons.core.upgrade_report import CaseKernels
-from dashboard.comparisons.selectors.case_jobs import CaseJobs
 from dashboard.comparisons.selectors.model_rows import MoreRuns, Need
 from dashboard.judgement.changes import Answer, Change, SetVerdict
 from dashboard.judgement.words import SIGNS, TONES, evidence, short
@@ -25,7 +22,7 @@ from dashboard.language.metrics import Metric
 from dashboard.language.questions import MOVE
 from dashboard.language.wording import plural, quantity
 from dashboard.ui.templatetags import drawings
-from dashboard.ui.templatetags.compilewatch import term
+from dashboard.ui.templatetags.compilewatch import address, term
 
 register = template.Library()
 register.simple_tag(mean_name)
@@ -101,21 +98,21 @@ def urlquery(parameters: dict[str, Any]) -> str:
     return urlencode(parameters)
 
 
-@register.simple_tag
-def kernels_address(kernels: CaseKernels) -> str:
-    """The page that compares the kernels of a case's two jobs, one of each side."""
-    return f"{_pair_address(kernels.base_job, kernels.new_job, 'device_ms')}#kernels"
-
-
-@register.simple_tag
-def pair_address(jobs: CaseJobs, metric: Metric) -> str:
-    """The page of a case's two jobs, which were chosen by what they measured in the metric."""
-    return _pair_address(str(jobs.base), str(jobs.new), metric.key)
-
-
-def _pair_address(base: str, new: str, metric: str) -> str:
-    jobs = urlencode({"job": [base, new], "chosen": metric}, doseq=True)
-    return f"{reverse('job_pair')}?{jobs}"
+@register.simple_tag(takes_context=True)
+def row_address(context: template.Context, row: ComparisonRow) -> str:
+    """The page of one change: that of a row, with the two sides of the page's comparison."""
+    sides: dict[str, str] = {}
+    if comparison := context.get("comparison"):
+        sides = {"comparison": str(comparison.uuid)}
+    elif choice := context.get("choice"):
+        base, new = choice.base.names, choice.new.names
+        sides = {"base": base["build"], "new": new["build"]}
+        for name in ("machine", "track", "config"):
+            sides[name] = base[name]
+            if new[name] != base[name]:
+                sides[f"new_{name}"] = new[name]
+    case = f"{row.case.benchmark}/{row.case.config}"
+    return address("change", **sides, metric=row.change.metric.key, case=case)
 
 
 @register.simple_tag

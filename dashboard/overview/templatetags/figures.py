@@ -45,12 +45,17 @@ def map_cell(cell: MapCell | str | None, machine: str) -> SafeString | str:
 
 
 def _cell_address(cell: MapCell, machine: str) -> str:
-    """The alert of a finding, the comparison of two releases; empty where nothing was found."""
+    """The alert of a finding, the change between two releases; of failures alone their comparison;
+    empty where nothing was found.
+    """
     if cell.alert:
         return address("alert", cell.alert)
     if not cell.base:
         return ""
     builds = {"base": cell.base, "new": cell.new, "machine": machine}
+    if cell.change:
+        metric = cell.change.metric.key
+        return address("change", **builds, metric=metric, model=cell.model, mode=cell.mode)
     return f"{address('compare', **builds, model=cell.model, mode=cell.mode)}#models"
 
 

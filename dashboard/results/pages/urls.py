@@ -1,13 +1,11 @@
-"""The addresses of one job, of two jobs side by side, and of all data as files."""
+"""The addresses of one job, and of all data as files."""
 
 from django.urls import path, re_path
 from django.urls.converters import UUIDConverter
 
-from dashboard.results.pages import data_export, job_pairs, jobs
+from dashboard.results.pages import data_export, jobs
 
 urlpatterns = [
-    path("jobs/pair/", job_pairs.show, name="job_pair"),
-    path("jobs/pair/calls/", job_pairs.calls, name="job_pair_calls"),
     path("jobs/<uuid:uuid>/", jobs.show, name="job"),
     re_path(
         rf"^jobs/(?P<uuid>{UUIDConverter.regex})/samples/(?P<figure>distribution|order)\.json$",

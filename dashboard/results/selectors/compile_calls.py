@@ -9,7 +9,6 @@ from dashboard.models import Artifact, Job
 from dashboard.results.core import compile_diff, compile_flame
 from dashboard.results.core.compile_diff import CallChange, CallTable
 from dashboard.results.core.known_changes import in_calls
-from dashboard.results.selectors import jobs
 from dashboard.results.selectors.generated_code import archive_bytes
 
 NOT_KEPT = (
@@ -27,28 +26,14 @@ class TwoTables:
     problem: str = ""
 
 
-def are_kept(pair: Sequence[Job]) -> bool:
-    """Test whether both jobs left a table of calls. One query."""
-    return Artifact.objects.filter(job__in=pair, name=compile_diff.CALLS).count() == 2
-
-
-def page(uuids: Sequence[str], function: str) -> dict[str, Any]:
-    """The context of the page; empty where the uuids are not two jobs that exist.
+def of_jobs(pair: Sequence[Job], kept: Sequence[Artifact], function: str) -> dict[str, Any]:
+    """The calls of two jobs as a page shows them. kept: their tables of calls.
 
     function: where the flame graph begins; empty, or unknown on both sides: at its roots.
     """
-    pair = jobs.pair(uuids)
-    if len(pair) < 2:
-        return {}
     first, second = pair
-    tables = _tables(first, second)
-    context: dict[str, Any] = {
-        "jobs": pair,
-        "first": first,
-        "second": second,
-        "pair_query": f"job={first.pk}&job={second.pk}",
-        "problem": tables.problem,
-    }
+    tables = _tables(kept)
+    context: dict[str, Any] = {"first": first, "second": second, "problem": tables.problem}
     if tables.old is None or tables.new is None:
         return context
     old, new = tables.old, tables.new
@@ -77,14 +62,9 @@ def page(uuids: Sequence[str], function: str) -> dict[str, Any]:
     return context
 
 
-def _tables(first: Job, second: Job) -> TwoTables:
-    kept = Artifact.objects.filter(job__in=(first, second), name=compile_diff.CALLS)
-    artifacts = {artifact.job_id: artifact for artifact in kept}
-    if len(artifacts) < 2:
-        return TwoTables(problem=NOT_KEPT)
+def _tables(kept: Sequence[Artifact]) -> TwoTables:
     try:
-        old = compile_diff.read_calls(archive_bytes(artifacts[first.pk]))
-        new = compile_diff.read_calls(archive_bytes(artifacts[second.pk]))
+        old, new = (compile_diff.read_calls(archive_bytes(artifact)) for artifact in kept)
     except (Refused, OSError) as error:
         return TwoTables(problem=str(error))
     return TwoTables(old, new)

@@ -1,19 +1,16 @@
-"""Content of the pages of one job, of its generated code, and of two jobs side by side."""
+"""Content of the pages of one job and of its generated code."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from dashboard.language.metrics import Metric
 from dashboard.models import Job
-from dashboard.results.core import job_pairs, report, report_bars
+from dashboard.results.core import report, report_bars
 from dashboard.results.core.code_diff import ARCHIVE
-from dashboard.results.core.environments import environment_differences
 from dashboard.results.core.headline import headline
 from dashboard.results.core.kernel_profile import arm_profiles
-from dashboard.results.core.kernel_words import ONE_PROFILE
 from dashboard.results.core.shape_sweep import shape_sweep
 from dashboard.results.core.soak import soak
-from dashboard.results.selectors import compile_calls, generated_code, jobs, kernels
+from dashboard.results.selectors import generated_code
 from dashboard.runs.core.reproduce import command
 from dashboard.runs.selectors import runs
 
@@ -75,44 +72,6 @@ def code_page(job: Job, file: str, kernel: str) -> dict[str, Any]:
         "name": name,
         "text": text[:_MOST_SHOWN],
         "is_cut": len(text) > _MOST_SHOWN,
-    }
-
-
-def pair_page(
-    uuids: Sequence[str], *, by_age: bool, chosen_by: Metric | None = None
-) -> dict[str, Any]:
-    """Compare two jobs: what they measured, and in what they differ. Empty if not two exist.
-
-    by_age: the older one comes first; else they are in the order given.
-    chosen_by: a comparison chose them by this metric, base first.
-    """
-    both = jobs.pair(uuids, by_age=by_age)
-    if len(both) < 2:
-        return {}
-    first, second = both
-    old, new = _document(first), _document(second)
-    same_machine = first.run.machine_id == second.run.machine_id
-    same_case = (first.benchmark_id, first.config_id) == (second.benchmark_id, second.config_id)
-    return {
-        "jobs": both,
-        "first": first,
-        "second": second,
-        "pairs": job_pairs.metric_pairs(old, new),
-        "code": job_pairs.code_kinds(old, new),
-        "has_calls": compile_calls.are_kept(both),
-        "reasons": [
-            (first, job_pairs.break_reasons(old)),
-            (second, job_pairs.break_reasons(new)),
-        ],
-        "differences": environment_differences(
-            old.get("environment", {}), new.get("environment", {})
-        ),
-        "other_builds": same_machine and first.run.build_id != second.run.build_id,
-        "is_one_case": same_case,
-        "kernels": kernels.of_documents(first, second),
-        "one_profile": ONE_PROFILE,
-        "chosen_by": chosen_by,
-        "is_older_first": first.planned_at <= second.planned_at,
     }
 
 

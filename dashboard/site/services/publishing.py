@@ -48,12 +48,11 @@ PAGES = {
     "bisection",
     "alerts",
     "alert",
-    "alert_code",
-    "alert_issue",
+    "alert_tab",
     "glossary",
     "contents",
 }
-FIGURES = {"series_data", "series_controls", "alert_change", "alert_pairs"}
+FIGURES = {"series_data", "series_controls", "alert_change"}
 FILES = FIGURES | {  # loaded by those pages, or downloaded from them
     "series_export",
     "compare_export",

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from dashboard.alerts.core.alert_charts import (
-    Process,
     Step,
     change_figure,
     median_before,
-    pairs_figure,
     pause,
 )
 from dashboard.catalog.core.versions import variant_of
@@ -148,33 +146,3 @@ def test_a_first_point_has_no_level_before() -> None:
 def test_the_level_before_ignores_single_outliers_and_failures() -> None:
     points = line([10.0, 99.0, float("nan"), 10.0, 10.0, 12.0])
     assert median_before(points, step(points, index=5)) == 10.0
-
-
-def test_pairs_are_percent_of_the_mean_of_base_in_the_order_measured() -> None:
-    values = [
-        ("base", 10.0),
-        ("new", 11.0),
-        ("new", 11.2),
-        ("base", 10.0),
-    ]
-    made = [Process(place, arm, arm, value, "j") for place, (arm, value) in enumerate(values, 1)]
-    *_, base, new = pairs_figure(made, LATENCY)["data"]
-    assert base["x"] == [1, 4]
-    assert new["x"] == [2, 3]
-    assert np.allclose(new["y"], [10, 12])
-
-
-@pytest.mark.parametrize(
-    ("metric", "base", "new"),
-    [("passed", 1.0, 0.0), ("graph_breaks", 0.0, 3.0), ("drift", 1e-6, 0.0), ("speedup", 2.0, 1.0)],
-)
-def test_line_of_each_build_passes_through_its_marks(metric: str, base: float, new: float) -> None:
-    made = []
-    for place, (arm, value) in enumerate([("base", base), ("new", new)] * 5, 1):
-        made.append(Process(place, arm, arm, value, "j"))
-    *lines, marks_of_base, marks_of_new = pairs_figure(made, METRICS[metric])["data"]
-    assert [line["y"][0] for line in lines] == [marks_of_base["y"][0], marks_of_new["y"][0]]
-
-
-def test_without_processes_there_is_nothing_to_draw() -> None:
-    assert pairs_figure([], LATENCY)["data"] == []

@@ -77,7 +77,7 @@ def test_what_it_found_is_in_the_history_once(confirmed: AlertGroup) -> None:
 def test_alert_and_its_issue_show_what_was_found(confirmed: AlertGroup, reader: Client) -> None:
     bisecting.start_due(now=timezone.now())
     searched()
-    for page in (f"/alerts/{confirmed.pk}/", f"/alerts/{confirmed.pk}/issue/"):
+    for page in (f"/alerts/{confirmed.pk}/", f"/alerts/{confirmed.pk}/report/"):
         assert "It changed between 2.13.1 and 2.13.2" in page_text(reader.get(page))
 
 

@@ -174,7 +174,7 @@ def test_alert_without_two_builds_is_refused_with_the_reason(confirmed: AlertGro
 
 
 def report_page(group: AlertGroup, reader: Client) -> str:
-    return " ".join(page_text(reader.get(f"/alerts/{group.pk}/issue/")).split())
+    return " ".join(page_text(reader.get(f"/alerts/{group.pk}/report/")).split())
 
 
 def test_page_says_that_it_is_collected_next(confirmed: AlertGroup, reader: Client) -> None:
@@ -200,7 +200,7 @@ def test_ready_issue_names_the_trace_once_it_is_there(
     confirmed: AlertGroup, reader: Client, settings: Any
 ) -> None:
     settings.SITE_URL = "https://watch.example.org"  # others can open it, so the issue links to it
-    page = f"/alerts/{confirmed.pk}/issue/"
+    page = f"/alerts/{confirmed.pk}/report/"
     assert "Structured trace of base and new: not recorded" in page_text(reader.get(page))
     start_due()
     end_with_records()

@@ -147,4 +147,4 @@ def test_alert_between_two_commits_has_its_script(db: None, reader: Client) -> N
     threshold = re.search(r"THRESHOLD:-([\d.]+)", answer.text)
     assert threshold
     assert 102 < float(threshold[1]) < 108
-    assert "git bisect run" in reader.get(f"/alerts/{group.pk}/").text
+    assert "git bisect run" in reader.get(f"/alerts/{group.pk}/reproduce/").text

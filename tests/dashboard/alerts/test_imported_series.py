@@ -194,7 +194,7 @@ def test_page_of_an_old_alert_says_why_it_is_closed(reader: Client) -> None:
     assert triage.OLD_NEWS in page
 
 
-@pytest.mark.parametrize("page", ["issue/", "report.zip"])
+@pytest.mark.parametrize("page", ["report/", "report.zip"])
 def test_another_tools_benchmark_is_not_reported_to_pytorch(reader: Client, page: str) -> None:
     imported(history(STEPPED))
     address = AlertGroup.objects.get().get_absolute_url() + page

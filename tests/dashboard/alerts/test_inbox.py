@@ -138,7 +138,7 @@ def test_confirmed_trade_off_says_that_its_loss_is_not_confirmed(reader: Client)
     group = trade_off()
     for address in ("/alerts/", group.get_absolute_url()):
         assert "this change itself: not measured again" in text(reader, address)
-    assert "this change of it is not" in text(reader, f"{group.get_absolute_url()}issue/")
+    assert "this change of it is not" in text(reader, f"{group.get_absolute_url()}report/")
 
 
 def test_loss_that_did_not_come_again_does_not_head_its_alert() -> None:

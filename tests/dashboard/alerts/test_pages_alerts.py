@@ -38,7 +38,7 @@ def test_wide_change_is_called_by_its_near_end_wherever_it_is_shown(reader: Clie
         shown = " ".join(text(reader, address).split())
         assert f"{said}</span> <small>{details}" in shown
         assert "455% slower" not in shown
-    issue = text(reader, f"{group.get_absolute_url()}issue/?alert={alert.pk}")
+    issue = text(reader, f"{group.get_absolute_url()}report/?alert={alert.pk}")
     assert f"latency {said} ({details})**" in issue
     assert "First estimate, since replaced: 6.2% slower" in issue
     assert "455% slower" not in issue
@@ -62,7 +62,8 @@ def test_interval_whose_ends_read_the_same_is_left_out_of_the_summary(reader: Cl
     shown = text(reader, group.get_absolute_url())
     assert "15.1% less memory" in shown
     assert "15.1 to 15.1%" not in shown
-    assert "<small>from 21.20 to 18.00 GB</small>" in shown
+    assert "21.2 GB" in shown
+    assert "18.0 GB" in shown
 
 
 def test_alert_of_a_metric_that_the_table_no_longer_has_stays_readable(reader: Client) -> None:
@@ -70,7 +71,7 @@ def test_alert_of_a_metric_that_the_table_no_longer_has_stays_readable(reader: C
     series = alerting.alert(group).series
     series.metric = "guard_overhead_us"
     series.save()
-    assert "Guard overhead us" in text(reader, group.get_absolute_url())
+    assert "guard overhead us" in text(reader, group.get_absolute_url())
 
 
 def test_page_shows_what_the_confirmation_measured_of_the_series(reader: Client) -> None:
@@ -185,7 +186,7 @@ def test_the_command_of_the_new_level_is_there_to_be_copied(reader: Client) -> N
     series = alerting.measured([2.0, 2.2])
     group = alerting.group()
     alerting.alert(group, job=series.data.get(value=2.2).job)
-    assert "python -m benchmarks_suite run" in text(reader, group.get_absolute_url())
+    assert "python -m benchmarks_suite run" in text(reader, f"/alerts/{group.pk}/reproduce/")
 
 
 # --- Its figures
@@ -228,7 +229,7 @@ def test_confirmed_size_is_the_one_that_is_stated(reader: Client) -> None:
     describe(groups=[group])
     assert group.title.startswith("mlp inference: 5.3% slower")
     shown = text(reader, group.get_absolute_url())
-    assert "as the confirmation measured it" in shown
+    assert "3.4 to 8.0% slower, 6 pairs" in shown
     assert "First estimate, since replaced" in shown
     assert "5.3% slower" in alerts.summarize(alert).sentence
     assert "6.2" not in alerts.summarize(alert).sentence
@@ -248,30 +249,28 @@ def test_cause_of_a_variant_is_its_setting(reader: Client) -> None:
     assert "Compiler setting: epilogue_fusion = False." in shown
 
 
-def test_command_of_a_variant_is_run_with_and_without_its_settings(reader: Client) -> None:
+def test_both_builds_can_be_repeated(reader: Client) -> None:
     alert = alerting.stepped()
-    page = alert.group.get_absolute_url()
-    assert "Run it in an environment of each of the two builds." in text(reader, page)
-    base = site.build()
-    alert.base, alert.new = base, TorchBuild.objects.create(label="unfused", base=base)
+    alert.base, alert.new = site.build(), site.build("2.14.0")
     alert.save()
-    assert "Run it with its settings and without them, in one environment" in text(reader, page)
+    shown = text(reader, f"/alerts/{alert.group_id}/reproduce/")
+    assert "# base: 2.13.0" in shown
+    assert "# new: 2.14.0" in shown
 
 
 def test_issue_says_which_other_changes_were_not_confirmed_in_turn(reader: Client) -> None:
     group = alerting.group(evidence_state="confirmed", base=site.build(), new=site.build("2.14.0"))
     alerting.alert(group, confirmation="confirmed", effect=20.0, low=18.0, high=22.0)
     alerting.alert(group, metric="cold_start_s")
-    issue = text(reader, f"{group.get_absolute_url()}issue/")
+    issue = text(reader, f"{group.get_absolute_url()}report/")
     others = issue.partition("What else changed with it")[2]
     assert "(this one was not confirmed in turn)" in others
 
 
-def test_link_to_code_that_is_not_kept_is_a_reason(reader: Client) -> None:
+def test_code_that_is_not_kept_is_a_reason(reader: Client) -> None:
     alert = alerting.stepped()
-    shown = text(reader, alert.group.get_absolute_url())
-    assert "There is no generated code to show." in shown
-    assert f"/alerts/{alert.group_id}/code/" not in shown
+    shown = text(reader, f"/alerts/{alert.group_id}/code/")
+    assert "One side left no generated code, or it is no longer kept." in shown
 
 
 def test_weak_evidence_is_folded(reader: Client) -> None:
@@ -281,13 +280,3 @@ def test_weak_evidence_is_folded(reader: Client) -> None:
     shown = text(reader, group.get_absolute_url())
     assert shown.index("x: 1 → 2") < shown.index("Weak evidence (1)")
     assert shown.index("Weak evidence (1)") < shown.index("it shows no change")
-
-
-def test_summary_names_each_kind_of_evidence_once(reader: Client) -> None:
-    settings = [
-        {"fact": "setting", "says": says, "supports": "compiler"}
-        for says in ("x: 1 → 2", "y: 3 → 4")
-    ]
-    variant = {"fact": "variant", "says": "x = 2, y = 4", "supports": "compiler"}
-    group = alerting.group(cause="compiler", evidence=[*settings, variant])
-    assert "evidence: setting, variant" in text(reader, group.get_absolute_url())

@@ -101,7 +101,7 @@ def confirmed() -> AlertGroup:
 def test_confirmed_alert_says_numbers_versions_and_commands(
     confirmed: AlertGroup, reader: Client
 ) -> None:
-    page = page_text(reader.get(f"/alerts/{confirmed.pk}/issue/"))
+    page = page_text(reader.get(f"/alerts/{confirmed.pk}/report/"))
     assert "Both builds were measured again in turn" in page
     assert f"pip install torch=={NEW}" in page
     assert "| PyTorch |" in page
@@ -114,9 +114,9 @@ def test_issue_does_not_link_to_an_address_of_this_machine(
 ) -> None:
     path = f"/alerts/{confirmed.pk}/"
     settings.SITE_URL = "https://watch.example.org"
-    assert f"https://watch.example.org{path}" in page_text(reader.get(f"{path}issue/"))
+    assert f"https://watch.example.org{path}" in page_text(reader.get(f"{path}report/"))
     settings.SITE_URL = "http://127.0.0.1:8000"
-    page = page_text(reader.get(f"{path}issue/"))
+    page = page_text(reader.get(f"{path}report/"))
     assert "**Links**" not in page
     assert "works on this machine alone" in page
 
@@ -124,16 +124,16 @@ def test_issue_does_not_link_to_an_address_of_this_machine(
 @pytest.mark.django_db
 def test_suspected_alert_says_that_it_is_not_confirmed(reader: Client) -> None:
     group = suspected()
-    page = page_text(reader.get(f"/alerts/{group.pk}/issue/"))
+    page = page_text(reader.get(f"/alerts/{group.pk}/report/"))
     assert "has not been confirmed by measuring both builds again in turn" in page
 
 
 @pytest.mark.django_db
 def test_alert_leads_to_its_issue(reader: Client) -> None:
     group = suspected()
-    assert f"/alerts/{group.pk}/issue/" in page_text(reader.get(group.get_absolute_url()))
+    assert f"/alerts/{group.pk}/report/" in page_text(reader.get(group.get_absolute_url()))
 
 
 @pytest.mark.django_db
 def test_alert_without_series_has_no_issue(reader: Client) -> None:
-    assert reader.get(f"/alerts/{empty_group().pk}/issue/").status_code == 404
+    assert reader.get(f"/alerts/{empty_group().pk}/report/").status_code == 404

@@ -92,10 +92,10 @@ def test_report_has_the_issue_and_a_result_of_either_build(
 
 @pytest.mark.django_db
 def test_page_lists_what_the_zip_has(confirmed: AlertGroup, reader: Client) -> None:
-    page = reader.get(f"/alerts/{confirmed.pk}/issue/").content.decode()
-    listed = [part.name for part in reader.get(f"/alerts/{confirmed.pk}/issue/").context["files"]]
+    answer = reader.get(f"/alerts/{confirmed.pk}/report/")
+    listed = [part.name for part in answer.context["report"].files]
     assert listed == download(reader, confirmed).namelist()
-    assert f"/alerts/{confirmed.pk}/report.zip" in page
+    assert f"/alerts/{confirmed.pk}/report.zip" in answer.text
 
 
 @pytest.mark.django_db

@@ -1,5 +1,7 @@
 """Kernels that account for the changes of a comparison."""
 
+import html
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
@@ -55,24 +57,18 @@ def nearest_median(build: str) -> Job:
 
 
 def test_row_of_a_changed_case_leads_to_its_kernels(profiled: None, reader: Client) -> None:
-    base, new = nearest_median(releases.BASE), nearest_median(releases.NEW)
-    page = reader.get(COMPARE)
-    pair = f"/jobs/pair/?job={base.pk}&amp;job={new.pk}&amp;chosen=device_ms"
-    assert f"{pair}#kernels" in page.text
-    assert page.text.count("Which kernels?") == 1  # ResNet-50 did not change
-    shown = page_text(reader.get(pair.replace("&amp;", "&")))
-    assert "kernels take 23.3 ms more" in shown
-    assert "near the median" in shown
+    [change] = re.findall(r'href="(/change/[^"]*)">Kernel by kernel', reader.get(COMPARE).text)
+    page = reader.get(html.unescape(change))
+    kernels = page.context["shown"].kernels
+    assert "kernels take 23.3 ms more" in page_text(page)
+    both = nearest_median(releases.BASE), nearest_median(releases.NEW)
+    assert (kernels.base, kernels.new) == both
 
 
 def test_base_comes_first_whichever_is_older(profiled: None, reader: Client) -> None:
     base, new = nearest_median(releases.BASE), nearest_median(releases.NEW)
-    pair = f"/jobs/pair/?job={new.pk}&job={base.pk}&chosen=device_ms"
+    pair = f"/change/?job={new.pk}&job={base.pk}&chosen=device_ms"
     assert "kernels take 23.3 ms less" in page_text(reader.get(pair))
-
-
-def test_start_of_a_case_is_not_explained_by_kernels(profiled: None, reader: Client) -> None:
-    assert "Which kernels?" not in reader.get(f"{COMPARE}&metric=cold_start_s").text
 
 
 def test_markdown_says_which_kernels(profiled: None, reader: Client) -> None:

@@ -13,16 +13,14 @@ from dashboard.results.services.imports import import_results
 from tests.builders import releases
 from tests.dashboard.comparisons.test_case_kernels import COMPARE, documents
 
-PAIR_LINK = re.compile(r'<a[^>]*href="(/jobs/pair/[^"]*)"[^>]*>([^<]*)</a>')
+CHANGE_LINK = re.compile(r'href="(/change/[^"]*)"')
 
 
-def jobs_behind(words: str, page: str, reader: Client) -> list[Job]:
-    """The two jobs that are shown where the page's first link with these words leads, in order."""
-    for address, shown in PAIR_LINK.findall(page):
-        if shown == words:
-            jobs: list[Job] = reader.get(html.unescape(address)).context["jobs"]
-            return jobs
-    raise AssertionError(f"no link to two jobs says {words}")
+def jobs_behind(page: str, reader: Client) -> list[Job]:
+    """The two jobs that stand for the page's first change, base first."""
+    address = CHANGE_LINK.findall(page)[0]
+    shown = reader.get(html.unescape(address)).context["shown"]
+    return [side.jobs[0] for side in shown.subject.sides]
 
 
 @pytest.mark.django_db
@@ -43,7 +41,7 @@ def test_kernels_are_compared_on_a_gpu_that_both_sides_have(
     report = import_results(sources=given, machine=releases.MACHINE)
     assert not report.refused
 
-    base, new = jobs_behind("Which kernels?", reader.get(COMPARE).text, reader)
+    base, new = jobs_behind(reader.get(COMPARE).text, reader)
     assert (base.result.device, new.result.device) == ("GPU-here", "GPU-here")
     base_ms = base.result.document["metrics"]["device_ms"]["value"]
     assert base_ms == (55 if elsewhere else 53)  # of 50 and 55, or of 50 … 55
@@ -68,6 +66,6 @@ def test_pair_of_a_case_is_of_a_gpu_that_both_sides_have_and_base_comes_first(
     assert not report.refused
 
     page = reader.get(f"{COMPARE}&metric=cold_start_s").text  # which kernels do not explain
-    base, new = jobs_behind("6 each", page, reader)
+    base, new = jobs_behind(page, reader)
     assert (base.run.build.label, new.run.build.label) == (releases.BASE, releases.NEW)
     assert (base.result.device, new.result.device) == ("GPU-of-both", "GPU-of-both")

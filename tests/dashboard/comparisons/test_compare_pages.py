@@ -1,6 +1,7 @@
 """Two builds compared on a page, in a table and in Markdown: what they say from stored data."""
 
 import csv
+import html
 import io
 import re
 from collections.abc import Callable
@@ -40,15 +41,15 @@ def test_answers_lead_to_what_the_glossary_says_of_them(two_releases: None, read
     assert [each for each in ids if f'id="{each}"' not in glossary] == []
 
 
-def test_page_links_to_the_commits_and_to_the_two_jobs_of_a_case(
+def test_page_links_to_the_commits_and_to_the_change_of_a_case(
     two_releases: None, reader: Client
 ) -> None:
     TorchBuild.objects.filter(variant={}).update(git_sha=F("version"))
     page = page_text(reader.get(COMPARE))
     assert "https://github.com/pytorch/pytorch/compare/2.11.0+cu130...2.13.0+cu130" in page
-    pair = re.search(r"/jobs/pair/\?job=[0-9a-f-]{36}&amp;job=[0-9a-f-]{36}", page)
-    assert pair
-    assert "Two jobs" in page_text(reader.get(pair[0].replace("&amp;", "&")))
+    change = re.search(r'href="(/change/[^"]*)"', page)
+    assert change
+    assert "All processes" in page_text(reader.get(html.unescape(change[1])))
 
 
 @pytest.mark.parametrize(
@@ -134,8 +135,9 @@ def test_answer_names_models_and_no_ids(two_releases: None, reader: Client) -> N
 
 def test_filter_for_changes_excludes_the_unchanged(two_releases: None, reader: Client) -> None:
     shown = text(reader, COMPARE + "&show=changed")
-    assert 'metric=latency_ms&amp;axis=release" >vit_<wbr>b16' in shown
-    assert 'metric=latency_ms&amp;axis=release">resnet50' not in shown
+    cases = shown.partition('id="cases"')[2]
+    assert "vit_<wbr>b16." in cases
+    assert ">resnet50." not in cases
 
 
 @pytest.mark.parametrize(("repeats", "drawn"), [(3, True), (1, False)])

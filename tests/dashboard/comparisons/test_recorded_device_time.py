@@ -50,8 +50,8 @@ def test_kernels_explain_a_large_change(reader: Client) -> None:
     assert (graded(training.change), training.change.pairs) == ("worse, certain", 4)
     assert training.change.amount == pytest.approx(42.4, abs=0.5)
 
-    pairs = re.findall(r'href="(/jobs/pair/[^"]*chosen=device_ms)', page.content.decode())
-    explained = page_text(reader.get(html.unescape(pairs[0])))  # of the largest change
+    changes = re.findall(r'href="(/change/[^"]*)">Kernel by kernel', page.text)
+    explained = page_text(reader.get(html.unescape(changes[0])))  # of the largest change
     two = r"9\d% of the 22\.\d ms added come from two groups of kernels: attention, backward"
     assert re.search(two, explained)
 

@@ -207,7 +207,7 @@ def query(jobs: list[Job]) -> str:
 @pytest.mark.django_db
 def test_page_names_the_function_and_draws_it_for_the_keyboard(reader: Client) -> None:
     _, jobs = measured(compilation(20), compilation(20, extra=60))
-    response = reader.get(f"/jobs/pair/calls/?{query(jobs)}")
+    response = reader.get(f"/change/compile/?{query(jobs)}")
     assert "60 more" in page_text(response)
     (frame,) = re.findall(rf'<a class="more-3"[^>]*aria-label="{MATCH}[^>]*>', response.text)
     assert "tabindex" not in frame
@@ -216,7 +216,7 @@ def test_page_names_the_function_and_draws_it_for_the_keyboard(reader: Client) -
 @pytest.mark.django_db
 def test_page_of_one_function_lists_its_callers_and_callees(reader: Client) -> None:
     _, jobs = measured(compilation(20), compilation(20, extra=60))
-    page = page_text(reader.get(f"/jobs/pair/calls/?{query(jobs)}&at={RUN}"))
+    page = page_text(reader.get(f"/change/compile/?{query(jobs)}&at={RUN}"))
     assert "From the top" in page
     assert "Calls" in page
 
@@ -224,7 +224,7 @@ def test_page_of_one_function_lists_its_callers_and_callees(reader: Client) -> N
 @pytest.mark.django_db
 def test_page_says_where_the_work_went(reader: Client) -> None:
     _, jobs = measured(simplifying(simplifies=True), simplifying(simplifies=False))
-    page = page_text(reader.get(f"/jobs/pair/calls/?{query(jobs)}"))
+    page = page_text(reader.get(f"/change/compile/?{query(jobs)}"))
     assert "Where work came or went" in page
     assert "1,000 fewer" in page
 
@@ -236,7 +236,7 @@ def test_page_says_which_change_is_known(reader: Client) -> None:
     for hour, (build, functions) in enumerate({"2.11.0": {}, "2.15.0": {reindex: (9, 9)}}.items()):
         jobs.append(alerting.measure({"cold_start_s": 2.0}, hour, build=build))
         leave(jobs[-1], packed_calls({RUN: (10, 10), **functions}, {}))
-    page = page_text(reader.get(f"/jobs/pair/calls/?{query(jobs)}"))
+    page = page_text(reader.get(f"/change/compile/?{query(jobs)}"))
     assert "A known change: since 2.13 Inductor reindexes loops" in page
     assert '<a href="/docs/loop-reindexing/">More about it</a>' in page
 
@@ -245,7 +245,7 @@ def test_page_says_which_change_is_known(reader: Client) -> None:
 def test_names_are_text(reader: Client) -> None:
     table = packed_calls({"<script>alert(1)</script>": (1000, 1000)}, {})
     _, jobs = measured(table, compilation(1))
-    assert "<script>alert" not in reader.get(f"/jobs/pair/calls/?{query(jobs)}").text
+    assert "<script>alert" not in reader.get(f"/change/compile/?{query(jobs)}").text
 
 
 @pytest.mark.django_db
@@ -257,27 +257,17 @@ def test_page_says_why_there_is_nothing_to_compare(
     reader: Client, tables: list[bytes], text: str
 ) -> None:
     _, jobs = measured(*tables)
-    assert text in reader.get(f"/jobs/pair/calls/?{query(jobs)}").text
+    assert text in reader.get(f"/change/compile/?{query(jobs)}").text
 
 
 @pytest.mark.django_db
 def test_page_without_two_jobs_asks_for_them(reader: Client) -> None:
-    assert "Choose two jobs first" in reader.get("/jobs/pair/calls/").text
+    assert "Choose two jobs first" in reader.get("/change/compile/").text
 
 
 @pytest.mark.django_db
-def test_two_jobs_lead_to_their_calls_where_both_left_them(reader: Client) -> None:
-    _, jobs = measured(compilation(1))
-    assert "/jobs/pair/calls/" not in reader.get(f"/jobs/pair/?{query(jobs)}").text
-    leave(jobs[1], compilation(2))
-    assert "/jobs/pair/calls/" in reader.get(f"/jobs/pair/?{query(jobs)}").text
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize(("metric", "leads"), [("cold_start_s", True), ("latency_ms", False)])
-def test_alert_on_compile_work_leads_to_the_calls(reader: Client, metric: str, leads: bool) -> None:
-    series, _ = measured(compilation(1), compilation(2), metric=metric)
+def test_alert_shows_the_calls_of_both_sides(reader: Client) -> None:
+    series, _ = measured(compilation(1), compilation(2), metric="cold_start_s")
     group = alerting.group()
-    alerting.alert(group, metric=metric, planned_at=series.last_at)
-    page = reader.get(f"/alerts/{group.pk}/").text
-    assert ("/jobs/pair/calls/" in page) == leads
+    alerting.alert(group, metric="cold_start_s", planned_at=series.last_at)
+    assert "Down the call tree" in reader.get(f"/alerts/{group.pk}/compile/").text

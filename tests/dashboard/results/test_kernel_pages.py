@@ -95,7 +95,7 @@ def test_wrapper_is_shown_from_the_kernel_on(reader: Client) -> None:
 def test_two_jobs_show_which_kernels_differ(reader: Client) -> None:
     first, second = measured(0, compiled=BEFORE), measured(1, compiled=AFTER)
     keep_code(second)
-    page = page_text(reader.get(f"/jobs/pair/?job={first.pk}&job={second.pk}"))
+    page = page_text(reader.get(f"/change/?job={first.pk}&job={second.pk}"))
     assert "compiled step&#x27;s kernels take 23.3 ms more" in page
     assert "One profile of each side" in page
     assert "50% of what is added" in page
@@ -105,22 +105,14 @@ def test_two_jobs_show_which_kernels_differ(reader: Client) -> None:
 
 def test_clocks_of_two_profiles_say_when_they_were_read(reader: Client) -> None:
     first, second = measured(0, compiled=BEFORE), measured(1, compiled=AFTER)
-    page = page_text(reader.get(f"/jobs/pair/?job={first.pk}&job={second.pk}"))
+    page = page_text(reader.get(f"/change/?job={first.pk}&job={second.pk}"))
     assert "The clock right after the last profiled step was 1,980, then 1,980 MHz;" in page
-
-
-def test_pair_chosen_by_a_comparison_says_how(reader: Client) -> None:
-    first, second = measured(0, compiled=BEFORE), measured(1, compiled=AFTER)
-    pair = f"/jobs/pair/?job={first.pk}&job={second.pk}"
-    assert "near the median" not in reader.get(pair).text
-    chosen = page_text(reader.get(f"{pair}&chosen=device_ms"))
-    assert "Of each side a job whose device time is near the median" in chosen
 
 
 def test_two_jobs_without_a_common_arm_show_no_kernels(reader: Client) -> None:
     first, second = measured(0, eager=BEFORE), measured(1, compiled=AFTER)
-    page = page_text(reader.get(f"/jobs/pair/?job={first.pk}&job={second.pk}"))
-    assert 'id="kernels"' not in page
+    page = page_text(reader.get(f"/change/?job={first.pk}&job={second.pk}"))
+    assert "Every kernel" not in page
 
 
 def test_api_tells_which_kernels_differ(reader: Client) -> None:

@@ -156,7 +156,7 @@ def trained(build: str, hour: int, **fields: Any) -> Job:
 
 
 def pair_page(reader: Client, *jobs: Job) -> str:
-    return page_text(reader.get("/jobs/pair/", {"job": [str(job.pk) for job in jobs]}))
+    return page_text(reader.get("/change/", {"job": [str(job.pk) for job in jobs]}))
 
 
 @pytest.mark.django_db

@@ -147,8 +147,8 @@ def pages(jobs: Iterable[Job], group: AlertGroup) -> list[str]:
     """Every address that reads what jobs left."""
     pair = "&".join(f"job={job.pk}" for job in jobs)
     of_jobs = [f"/jobs/{job.pk}/{page}" for job in jobs for page in ("", "code/")]
-    of_group = [f"/alerts/{group.pk}/{page}" for page in ("", "code/", "report.zip", "issue/")]
-    of_pair = [f"/jobs/pair/?{pair}", f"/jobs/pair/calls/?{pair}", f"/jobs/pair/calls/?{pair}&at=f"]
+    of_group = [f"/alerts/{group.pk}/{page}" for page in ("", "code/", "report.zip", "report/")]
+    of_pair = [f"/change/?{pair}", f"/change/compile/?{pair}", f"/change/compile/?{pair}&at=f"]
     return [*of_jobs, *of_group, *of_pair]
 
 

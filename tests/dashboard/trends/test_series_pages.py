@@ -321,22 +321,22 @@ def two_jobs() -> list[UUID]:
 
 def test_two_points_of_a_trend_are_shown_with_the_older_first(reader: Client) -> None:
     older, newer = two_jobs()
-    page = page_text(reader.get(f"/jobs/pair/?by=age&job={newer}&job={older}"))
+    page = page_text(reader.get(f"/change/?by=age&job={newer}&job={older}"))
     assert "50.0% slower" in page
-    assert "the older one first" in page
+    assert "the older first" in page
 
 
 def test_two_jobs_are_shown_in_the_order_of_the_address(reader: Client) -> None:
     older, newer = two_jobs()
-    page = page_text(reader.get(f"/jobs/pair/?job={newer}&job={older}"))
+    page = page_text(reader.get(f"/change/?job={newer}&job={older}"))
     assert "33.3% faster" in page
-    assert "the newer one first" in page
+    assert "the newer first" in page
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("query", ["", "?job=x&job=y", "?job=00000000-0000-0000-0000-000000000000"])
 def test_without_two_jobs_the_page_says_how_to_choose_them(reader: Client, query: str) -> None:
-    page = reader.get(f"/jobs/pair/{query}").text
+    page = reader.get(f"/change/{query}").text
     assert "Choose two jobs first" in page
 
 
