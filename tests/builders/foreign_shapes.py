@@ -458,6 +458,7 @@ HOSTILE = (
         f"{DAY},ab12,'a',,1",
         values=(latency("' a'", 1.0), latency("'a'", 1.0)),
     ),
+    plain(f"{DAY},ab12,a,prefill-128,1", values=(latency("a", 1.0),)),
     plain(f"{DAY},ab12, a,,1", f"{DAY},ab12,a,,2", refused=("a second latency_ms of a",)),
     Shape("empty.csv", HEAD, mapping=PLAIN),
     Shape("empty.json", [], mapping=f'rows = "[]"\n{PLAIN}'),

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.html import escape
 
 from dashboard.models import Benchmark, Machine
+from dashboard.results.core.result_format import parse_result
 from dashboard.results.formats import Hints, ParsedFile, parse_file, parse_table
 from dashboard.results.services.import_existing import ImportReport, ImportSource
 from dashboard.results.services.imports import import_results
@@ -32,6 +33,7 @@ def imported(shape: Shape, track: str) -> ImportReport:
 
 def values(file: ParsedFile) -> Iterator[Value]:
     for document in documents(file):
+        parse_result(document)
         for key, metric in document["metrics"].items():
             yield (*document["job"]["imported"].values(), key, pytest.approx(metric["value"]))
 
