@@ -122,7 +122,7 @@ TEMPLATES = [
                 "comparisons": "dashboard.comparisons.templatetags.comparisons",
                 "compilewatch": "dashboard.ui.templatetags.compilewatch",
                 "drawings": "dashboard.ui.templatetags.drawings",
-                "figures": "dashboard.overview.templatetags.figures",
+                "figures": "dashboard.home.templatetags.figures",
                 "kernels": "dashboard.results.templatetags.kernels",
                 "manage": "dashboard.catalog.templatetags.manage",
                 "numbers": "dashboard.ui.templatetags.numbers",

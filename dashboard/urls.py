@@ -12,7 +12,7 @@ from dashboard.site.api.metrics import metrics
 from dashboard.site.api.root import api_urls
 
 SUBJECTS = (
-    "overview",
+    "home",
     "trends",
     "comparisons",
     "runs",

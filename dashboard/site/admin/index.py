@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.alerts.selectors import alerts
+from dashboard.home.selectors import home
 from dashboard.language.wording import plural
-from dashboard.overview.selectors import home
 from dashboard.runs.selectors import runs
 from dashboard.site import admin_look
 

@@ -14,10 +14,10 @@ from django.test import Client
 from benchmarks_suite.commands import listing
 from dashboard.alerts.selectors import alerts
 from dashboard.comparisons.selectors.measured_builds import measured_builds
+from dashboard.home.core.change_map import MapCell
+from dashboard.home.selectors.change_map import night_map, release_map
 from dashboard.local.commands import recorded_folders
 from dashboard.models import Alert
-from dashboard.overview.core.change_map import MapCell
-from dashboard.overview.selectors.change_map import night_map, release_map
 from dashboard.results.selectors.rollup import series_locations
 from tests.builders.spider import Spider
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dashboard.home.selectors import home
 from dashboard.language.metrics import METRICS
 from dashboard.models import Benchmark, Job, JobState, Worker
-from dashboard.overview.selectors import home
 from dashboard.results.selectors import rollup, trend
 from dashboard.results.selectors.build_order import newest_first
 from dashboard.results.selectors.trend import LineSummary

@@ -20,8 +20,8 @@ from dashboard.comparisons.selectors.measured_builds import (
     labels_newest_first,
     measured_builds,
 )
+from dashboard.home.selectors.change_map import night_map
 from dashboard.models import Job, Series, Worker
-from dashboard.overview.selectors.change_map import night_map
 from dashboard.results.selectors import rollup
 from dashboard.results.services import newest
 from dashboard.results.services.ingest import ingest

@@ -9,11 +9,11 @@ from django.utils import timezone
 from dashboard.accounts.selectors import starred_models
 from dashboard.comparisons.selectors.measured_builds import measured_builds
 from dashboard.comparisons.selectors.newest_release import newest_release
+from dashboard.home.selectors import home
+from dashboard.home.selectors.attention import attention
+from dashboard.home.selectors.change_map import is_release, night_map, release_map, tracks_apart
+from dashboard.home.selectors.needs_you import needs_you, open_steps
 from dashboard.notifications.selectors import channels
-from dashboard.overview.selectors import home
-from dashboard.overview.selectors.attention import attention
-from dashboard.overview.selectors.change_map import is_release, night_map, release_map, tracks_apart
-from dashboard.overview.selectors.needs_you import needs_you, open_steps
 from dashboard.results.selectors import rollup
 from dashboard.runs.selectors import runs
 from dashboard.ui.locations import SeriesLocation, offered
@@ -46,12 +46,12 @@ def show(request: HttpRequest) -> HttpResponse:
         context["needs"] = needs_you("", None, starred)
     else:
         context |= _results(place, request.GET.get("track", ""), starred)
-    return render(request, "overview/home.html", context)
+    return render(request, "home/home.html", context)
 
 
 def active(request: HttpRequest) -> HttpResponse:
     """The active runs, which htmx loads every few seconds."""
-    return render(request, "overview/_active_runs.html", {"active": runs.active_runs()})
+    return render(request, "home/_active_runs.html", {"active": runs.active_runs()})
 
 
 def _results(place: SeriesLocation, track: str, starred: frozenset[str]) -> dict[str, Any]:

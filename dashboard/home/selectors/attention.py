@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 from django.urls import reverse
 
+from dashboard.home.selectors.home import ScheduleLine, WorkerLine
 from dashboard.language.durations import duration
-from dashboard.overview.selectors.home import ScheduleLine, WorkerLine
 from dashboard.ui.locations import SeriesLocation
 
 _OLD = timedelta(hours=36)  # a nightly schedule has missed a night

@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.utils import timezone
 
 from dashboard.alerts.selectors import canaries
-from dashboard.overview.selectors import home
+from dashboard.home.selectors import home
 from dashboard.runs.selectors import disk, fleet
 
 
@@ -29,4 +29,4 @@ def show(request: HttpRequest) -> HttpResponse:
         "disks": disk.workers(machines, environments),
         "site_disk": None if is_refresh else disk.of_site(),
     }
-    return render(request, "overview/fleet.html", context)
+    return render(request, "home/fleet.html", context)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from dashboard.overview.pages import fleet, home
+from dashboard.home.pages import fleet, home
 
 urlpatterns = [
     path("", home.show, name="home"),

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 from dashboard.comparisons.core.matching import Side
 from dashboard.comparisons.core.upgrade_groups import GroupName
-from dashboard.judgement.changes import Change, Verdict
-from dashboard.overview.core.change_map import (
+from dashboard.home.core.change_map import (
     FIRST,
     MapCell,
     MapRow,
@@ -15,6 +14,7 @@ from dashboard.overview.core.change_map import (
     in_order,
     row_of,
 )
+from dashboard.judgement.changes import Change, Verdict
 
 
 class Finding(NamedTuple):

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from dashboard.home.core.needs_you import Need, in_order
+from dashboard.home.selectors.needs_you import NeedsYou
 from dashboard.models import AlertGroup, StarredModel
-from dashboard.overview.core.needs_you import Need, in_order
-from dashboard.overview.selectors.needs_you import NeedsYou
 from tests.builders import alerting, site
 from tests.builders.notifications import channel
 from tests.builders.people import viewer

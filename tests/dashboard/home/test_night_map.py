@@ -6,8 +6,8 @@ import pytest
 from django.db.models import F
 from django.test import Client
 
+from dashboard.home.core.change_map import FIRST, MapCell, MapRow
 from dashboard.models import AlertGroup, BuildLevel, Job, TorchBuild
-from dashboard.overview.core.change_map import FIRST, MapCell, MapRow
 from tests.builders import alerting, imported_history, site
 from tests.builders.reading import text
 

@@ -4,8 +4,8 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from dashboard.overview.core.change_map import MapCell, MapColumn, MapRow
-from dashboard.overview.core.needs_you import Need
+from dashboard.home.core.change_map import MapCell, MapColumn, MapRow
+from dashboard.home.core.needs_you import Need
 from dashboard.ui.templatetags import drawings
 from dashboard.ui.templatetags.compilewatch import address
 

@@ -24,11 +24,7 @@ from dashboard.comparisons.selectors.versions import (
     by_build,
     data_fingerprint,
 )
-from dashboard.judgement.changes import Change, Grade, Verdict
-from dashboard.language.metrics import EAGER, STATUS_METRIC
-from dashboard.language.wording import metric_of
-from dashboard.models import Alert, DetectorState, Direction, EvidenceState, TorchBuild
-from dashboard.overview.core.change_map import (
+from dashboard.home.core.change_map import (
     MARKS,
     STEP_METRICS,
     Compare,
@@ -37,7 +33,11 @@ from dashboard.overview.core.change_map import (
     columns_of,
     release_rows,
 )
-from dashboard.overview.core.night_rows import Finding, night_rows
+from dashboard.home.core.night_rows import Finding, night_rows
+from dashboard.judgement.changes import Change, Grade, Verdict
+from dashboard.language.metrics import EAGER, STATUS_METRIC
+from dashboard.language.wording import metric_of
+from dashboard.models import Alert, DetectorState, Direction, EvidenceState, TorchBuild
 from dashboard.ui.locations import SeriesLocation
 
 _MOST_RELEASES, _MOST_NIGHTS, _MOST_ROWS = 6, 14, 40

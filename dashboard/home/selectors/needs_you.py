@@ -12,12 +12,12 @@ from dashboard.alerts.selectors.variants import settings_of_variant
 from dashboard.catalog.core.versions import short_label
 from dashboard.comparisons.selectors.model_rows import MoreRuns, model_table, more_runs
 from dashboard.comparisons.selectors.newest_release import NewestRelease
+from dashboard.home.core.change_map import MARKS
+from dashboard.home.core.needs_you import Need, Paid, in_order, needs_of_map
+from dashboard.home.selectors.change_map import ChangeMap
 from dashboard.language import wording
 from dashboard.language.metrics import METRICS
 from dashboard.models import Alert, AlertGroup, Cause
-from dashboard.overview.core.change_map import MARKS
-from dashboard.overview.core.needs_you import Need, Paid, in_order, needs_of_map
-from dashboard.overview.selectors.change_map import ChangeMap
 
 _SHOWN = 6
 _READ = 100  # of the machine's open alerts, the most severe

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from dashboard.catalog.core.versions import short_label
+from dashboard.home.core.change_map import MapCell, MapColumn, MapRow
 from dashboard.judgement.words import first_of
 from dashboard.language.metrics import METRICS
 from dashboard.language.wording import plural, quantity
-from dashboard.overview.core.change_map import MapCell, MapColumn, MapRow
 
 Paid = Literal["failure", "step", "start", "else", "setting"]
 PAID: tuple[Paid, ...] = ("failure", "step", "start", "else", "setting")

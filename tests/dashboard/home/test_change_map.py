@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from dashboard.comparisons.core.upgrade_groups import build_report
-from dashboard.overview.core.change_map import FIRST, MapCell, MapRow, release_rows
+from dashboard.home.core.change_map import FIRST, MapCell, MapRow, release_rows
 from dashboard.ui.templatetags.drawings import on_axis, spark
 from tests.builders.compared import latency, samples, side
 from tests.builders.reading import text
