@@ -107,25 +107,16 @@ def _decoded(name: str, body: bytes) -> Iterator[tuple[str, Any]]:
     Raises ValueError with the line and column.
     """
     clean = body.replace(b"\\u0000", b"\\ufffd")  # Postgres cannot store it
-    try:
-        yield name, orjson.loads(clean)
-        return
-    except orjson.JSONDecodeError as error:
-        problem = error
     lines = [(number, line) for number, line in enumerate(clean.splitlines(), 1) if line.strip()]
-    if len(lines) > 1 and _is_json(lines[0][1]):
-        for number, line in lines:
-            try:
-                yield f"{name}, line {number}", orjson.loads(line)
-            except orjson.JSONDecodeError as error:
-                raise ValueError(f"line {number} is not JSON: {error}") from None
-        return
-    if b"Infinity" not in clean and b"NaN" not in clean:  # asv writes them
-        raise ValueError(f"it is not JSON: {problem}")
-    try:
-        yield name, json.loads(clean)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"it is not JSON: {error}") from None
+    is_lines = len(lines) > 1 and _is_json(lines[0][1])
+    for number, text in lines if is_lines else [(0, clean)]:
+        # asv writes Infinity and NaN
+        loads = json.loads if b"Infinity" in text or b"NaN" in text else orjson.loads
+        try:
+            yield f"{name}, line {number}" if is_lines else name, loads(text)
+        except (ValueError, RecursionError) as error:
+            where = f"line {number}" if is_lines else "it"
+            raise ValueError(f"{where} is not JSON: {error}") from None
 
 
 def _is_json(line: bytes) -> bool:
