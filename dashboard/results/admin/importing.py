@@ -26,7 +26,7 @@ from unfold.widgets import (
 )
 
 from dashboard.language.wording import plural
-from dashboard.models import Machine, Purpose, Run
+from dashboard.models import Purpose, Run
 from dashboard.models.catalog import TRACK_KEY
 from dashboard.results.formats import Hints, Table, parse_metric_mapping, parse_table
 from dashboard.results.services.change_imports import delete_import, move_import
@@ -51,12 +51,7 @@ class ImportForm(forms.Form):
         help_text="As the suite wrote it: .json, .jsonl.gz or .tar.gz; also the files of other "
         "tools. What is here already is left out.",
     )
-    machine = forms.ModelChoiceField(
-        Machine.objects.all(),
-        required=False,
-        widget=UnfoldAdminSelectWidget,
-        help_text="Empty: named after the GPU or CPU in each result.",
-    )
+    machine = optional_text("Its key. Empty: as the file names it, or its GPU or CPU.", **KEY)
     track = forms.CharField(
         initial="import",
         widget=UnfoldAdminTextInputWidget,
@@ -171,9 +166,7 @@ def import_page(request: HttpRequest) -> HttpResponse:
     return TemplateResponse(request, "admin/import_results.html", context)
 
 
-def import_upload(
-    *, file: "UploadedFile[bytes]", machine: Machine | None, **options: Any
-) -> ImportReport:
+def import_upload(*, file: "UploadedFile[bytes]", **options: Any) -> ImportReport:
     """The results of an upload, under its own name: its ending says what it is.
 
     Raises UnreadableFile.
@@ -189,9 +182,7 @@ def import_upload(
         path = Path(folder) / Path(file.name or "results.json").name
         with path.open("wb") as copy:
             shutil.copyfileobj(file, copy)
-        return import_results(
-            sources=sources_in(path), machine=machine.key if machine else "", hints=hints, **options
-        )
+        return import_results(sources=sources_in(path), hints=hints, **options)
 
 
 def show_report(request: HttpRequest, report: ImportReport, options: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
@@ -407,3 +408,10 @@ def test_import_is_moved_and_deleted_in_the_admin(tmp_path: Path, admin_client: 
     assert Job.objects.get().run.track.key == "right"
     admin_client.post(address, {**import_run, "delete": "on"})
     assert not Job.objects.exists()
+
+
+def test_import_in_the_admin_names_a_machine_that_is_new(admin_client: Client) -> None:
+    file = SimpleUploadedFile("h.json", b'{"results": [{"command": "sleep 1", "median": 1.0}]}')
+    form = {"file": file, "track": "t", "machine": "new-box", "build": "2.13.0"}
+    admin_client.post(reverse("import_results"), form | {"at": "2026-11-20 10:00"})
+    assert Job.objects.get().run.machine.key == "new-box"
