@@ -31,17 +31,18 @@ def show(request: HttpRequest) -> HttpResponse:
     # For those who look after the channels
     sees_channels = request.user.is_staff and request.user.has_perm("dashboard.view_channel")
     places = offered(locations, place)
+    starred = starred_models.of_user(request.user.pk)
     context: dict[str, Any] = {
         "machines": list(dict.fromkeys(each.machine.key for each in places)),
         "place": place,
         "active": runs.active_runs(),
         "attention": attention(now, place, workers, schedules),
+        "starred": starred,
         "alive": sum(line.state not in {"", "silent"} for line in workers),
         "signed_in": sum(bool(line.name) for line in workers),
         "schedules": schedules,
         "channels_off": channels.switched_off() if sees_channels else [],
     }
-    starred = starred_models.of_user(request.user.pk)
     if place is None:
         context["needs"] = needs_you("", None, starred)
     else:

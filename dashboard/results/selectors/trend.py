@@ -18,11 +18,9 @@ from dashboard.language.wording import ValueChange, change, effect, is_count, qu
 from dashboard.models import Benchmark, Config, Series
 from dashboard.ui.charts import TREND_PURPOSES, ChartLine
 from dashboard.ui.config_looks import slots
-from dashboard.ui.downsampling import Floats
 from dashboard.ui.locations import SeriesLocation
 
 _DAY_MS = 86_400_000
-_END = 5  # points at each end of a trend that are compared in words
 _LEAST_REPEATS = 10  # of builds, before their spread gives a change an interval
 _MOST_PAIRED = 20  # data of one build, each of which is held against each other
 # In plain SQL: the ORM takes three times as long for the same rows, most of it in making datetimes.
@@ -158,10 +156,8 @@ class LineSummary:
     """One config of a series page in a line of words; all of the newest version of the benchmark.
 
     series: has the newest value, and that of the build before. since_previous: from one to the
-    other, with its 95% interval where repeats show the spread between processes. since_first:
-    median of the last five against the first five, re-measurements left out; None where builds were
-    measured in turn: that is not a trend.
-    A change that the spread may explain has no good or bad tone.
+        other, with its 95% interval where repeats show the spread between processes. A change that
+        the spread may explain has no good or bad tone.
     between_percent: robust standard deviation between processes as percent of the value, over
     builds with repeats; None without repeats. repeats: how many data those builds have.
     """
@@ -169,7 +165,6 @@ class LineSummary:
     line: ChartLine
     series: Series
     since_previous: ValueChange | None
-    since_first: ValueChange | None
     in_turn: bool  # a build was measured again after another one
     between_percent: float | None
     repeats: int
@@ -188,14 +183,10 @@ def summary(line: ChartLine, metric: Metric, series: Series) -> LineSummary:
     # Confirmations and bisections measure old builds again
     in_trend = [at for at in good.tolist() if line.purpose[at] in TREND_PURPOSES]
     in_turn = _came_in_turn(line.build[at] for at in in_trend)
-    since_first = None
-    if len(in_trend) >= 2 * _END and not in_turn:
-        since_first = _since_first(metric, line.value[in_trend], line.at_ms[in_trend])
     return LineSummary(
         line,
         series,
         since_previous=_since_previous(metric, line, good, between, series),
-        since_first=since_first,
         in_turn=in_turn,
         between_percent=between.percent,
         repeats=between.repeats,
@@ -270,23 +261,6 @@ def _repeats_span_days(line: ChartLine, good: NDArray[np.intp], days: NDArray[np
         first_day.setdefault(line.build[index], int(days[index])) != days[index]
         for index in good.tolist()
     )
-
-
-def _since_first(metric: Metric, values: Floats, at_ms: NDArray[np.int64]) -> ValueChange | None:
-    """The median of the last five against that of the first five.
-
-    The change is shown where the two fives do not overlap, which chance does in 1 of 126 cases,
-    if each value is of another day: those of one day share more than the build.
-    """
-    old, new = values[:_END], values[-_END:]
-    days = at_ms // _DAY_MS
-    is_shown = bool(
-        (old.max() < new.min() or new.max() < old.min())
-        and len(np.unique(days[:_END])) == _END
-        and len(np.unique(days[-_END:])) == _END
-    )
-    median_change = change(metric, float(np.median(old)), float(np.median(new)))
-    return quiet(median_change, metric, is_shown=is_shown)
 
 
 def _between_processes(line: ChartLine, good: NDArray[np.intp]) -> _Spread:

@@ -47,45 +47,18 @@ def summary_of(points: ChartLine) -> LineSummary:
     return trend.summary(points, LATENCY, series_of(points))
 
 
-def test_change_within_the_spread_has_no_tone() -> None:
-    values = list(10 + np.random.default_rng(1).normal(0, 0.5, 40))
-    change = summary_of(line(values)).since_first
-    assert change
-    assert change.tone == "none"
-
-
-def test_step_is_a_change_since_the_first_value() -> None:
-    summary = summary_of(
-        line([10.0] * 10 + [12.0] * 10, build=["2.12"] * 10 + ["2.13"] * 10)
-    ).since_first
-    assert summary
-    assert summary.text == "20.0% slower"
-    assert summary.tone == "bad"
-
-
-def test_step_of_two_crowds_of_one_day_each_is_not_shown() -> None:
-    crowds = line([10.0] * 5 + [12.0] * 5, build=["2.12"] * 5 + ["2.13"] * 5)
-    hours = np.arange(10) * 3_600_000
-    summary = summary_of(replace(crowds, at_ms=hours)).since_first
-    assert summary
-    assert summary.tone == "unknown"
-
-
 def test_builds_measured_in_turn_are_not_a_trend() -> None:
     summary = summary_of(line([10.0, 12.0] * 10, build=["2.12", "2.13"] * 10))
     assert summary.in_turn
-    assert summary.since_first is None
 
 
-def test_old_build_measured_again_to_confirm_leaves_the_trend_as_it_is() -> None:
+def test_old_build_measured_again_to_confirm_is_not_in_turn() -> None:
     points = line(
         [10.0] * 10 + [12.0] * 5 + [10.0] * 5,
         build=["2.12"] * 10 + ["2.13"] * 5 + ["2.12"] * 5,
         purpose=["scheduled"] * 15 + ["confirmation"] * 5,
     )
-    change = summary_of(points).since_first
-    assert change
-    assert change.text == "20.0% slower"
+    assert not summary_of(points).in_turn
 
 
 def test_step_from_one_point_to_the_next_is_not_shown() -> None:
@@ -153,8 +126,6 @@ def test_another_version_of_the_benchmark_is_another_segment() -> None:
     summary = summary_of(points)
     assert summary.between_percent is not None
     assert summary.between_percent < 2
-    assert summary.since_first is not None
-    assert summary.since_first.percent == pytest.approx(0, abs=1)
 
 
 # --- Time left

@@ -58,8 +58,6 @@ def test_interval_of_a_release_has_no_spread_of_another_segment() -> None:
 def test_words_are_of_the_newest_segment_alone() -> None:
     summary = trend.summary(LINE, LATENCY, series_of(LINE))
     assert summary.between_percent == pytest.approx(1, abs=0.6)
-    assert summary.since_first is not None
-    assert summary.since_first.percent == pytest.approx(0, abs=1.1)
 
 
 def test_relative_trend_begins_again_with_each_segment() -> None:

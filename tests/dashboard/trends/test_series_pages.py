@@ -219,15 +219,6 @@ def in_turn(db: None) -> str:
     return f"/series/{site.MLP}/"
 
 
-def test_statistics_say_where_builds_were_measured_in_turn(reader: Client, in_turn: str) -> None:
-    page = page_text(reader.get(in_turn))
-    assert "builds were measured in turn" in page
-    assert "compare two builds" in page
-    assert "as in the comparison of the two builds" in page
-    newest = page.partition('data-label="newest"')[2].partition("</td>")[0]
-    assert "<small>2.13.0" in newest
-
-
 def test_builds_measured_in_turn_are_drawn_by_release(reader: Client, in_turn: str) -> None:
     page = reader.get(in_turn).text
     assert "axis=release" in page.partition("data-figure=")[2][:200]
