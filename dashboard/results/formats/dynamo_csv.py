@@ -66,13 +66,10 @@ def read(name: str, body: bytes, hints: Hints) -> ParsedFile:
             "inductor_torchbench_amp_training_cuda_performance.csv",
         )
         return file
-    missing = []
-    if not hints.build:
-        missing.append("the build (--build)")
-    if not hints.at:
-        missing.append("the time (--at)")
+    needed = ((hints.build, "build"), (hints.at, "at"), (hints.machine, "machine"))
+    missing = [f"--{option}" for value, option in needed if not value]
     if missing:
-        why = f"such a file does not name {' or '.join(missing)}: give them with the import"
+        why = f"such a file lacks what these options say: {', '.join(missing)}"
         file.refuse(name, why)
         return file
 
@@ -92,7 +89,7 @@ def _record(row: Document, run: Document, hints: Hints) -> Document:
     record = {
         **run,
         "kind": "gpu" if on_gpu else "cpu",
-        "gpu": (hints.machine or run["device"]) if on_gpu else "",
+        "gpu": hints.machine if on_gpu else "",
         "cpu": hints.machine,
         "name": row["name"],
         "batch_size": row["batch_size"],

@@ -174,7 +174,7 @@ def test_accuracy_csv_gives_status_words() -> None:
 def test_csv_without_name_build_or_time_is_refused() -> None:
     body = (FOLDER / PERFORMANCE).read_bytes()
     assert "the file's name does not say how it was run" in reasons("results.csv", body)
-    assert "does not name the build (--build) or the time (--at)" in reasons(
+    assert "lacks what these options say: --build, --at, --machine" in reasons(
         PERFORMANCE, body, Hints()
     )
 
