@@ -15,7 +15,7 @@ from dashboard.home.selectors.change_map import is_release, night_map, release_m
 from dashboard.home.selectors.needs_you import needs_you, open_steps
 from dashboard.notifications.selectors import channels
 from dashboard.results.selectors import rollup
-from dashboard.runs.selectors import runs
+from dashboard.runs.selectors import fleet, runs
 from dashboard.ui.locations import SeriesLocation, offered
 from dashboard.ui.pages import parameters
 from dashboard.ui.pages.without_data import offers_what_there_is
@@ -26,7 +26,7 @@ def show(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     locations = rollup.series_locations(landed=True)
     place = parameters.opening_place(request, locations)
-    workers = home.fleet(now)
+    workers = [row for machine in fleet.machines(now) for row in machine.workers]
     schedules = home.schedules(now)
     # For those who look after the channels
     sees_channels = request.user.is_staff and request.user.has_perm("dashboard.view_channel")
@@ -38,8 +38,8 @@ def show(request: HttpRequest) -> HttpResponse:
         "active": runs.active_runs(),
         "attention": attention(now, place, workers, schedules),
         "starred": starred,
-        "alive": sum(line.state not in {"", "silent"} for line in workers),
-        "signed_in": sum(bool(line.name) for line in workers),
+        "alive": sum(row.alive for row in workers),
+        "signed_in": len(workers),
         "schedules": schedules,
         "channels_off": channels.switched_off() if sees_channels else [],
     }

@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 
 from django.urls import reverse
 
-from dashboard.home.selectors.home import ScheduleLine, WorkerLine
+from dashboard.home.selectors.home import ScheduleLine
 from dashboard.language.durations import duration
+from dashboard.runs.selectors.fleet import WorkerRow
 from dashboard.ui.locations import SeriesLocation
 
 _OLD = timedelta(hours=36)  # a nightly schedule has missed a night
@@ -24,13 +25,13 @@ class Attention:
 def attention(
     now: datetime,
     place: SeriesLocation | None,
-    workers: Sequence[WorkerLine],
+    workers: Sequence[WorkerRow],
     schedules: Sequence[ScheduleLine],
 ) -> list[Attention]:
     """Silent and blocked workers, then schedules, then results that are old."""
     notes = [*_silent(workers), *_overdue(schedules, now)]
-    blocked = [line for line in workers if line.state == "blocked"]
-    notes += [Attention(f"{line.name}: {line.obstacle}", reverse("fleet")) for line in blocked]
+    blocked = [row.worker for row in workers if row.state == "blocked"]
+    notes += [Attention(f"{each.name}: {each.obstacle}", reverse("fleet")) for each in blocked]
     if place and schedules and now - place.at > _OLD:
         notes.append(
             Attention(f"The newest result here is {_ago(now, place.at)} old.", reverse("runs"))
@@ -38,8 +39,8 @@ def attention(
     return notes
 
 
-def _silent(workers: Sequence[WorkerLine]) -> Iterable[Attention]:
-    silent = [line.name for line in workers if line.state == "silent"]
+def _silent(workers: Sequence[WorkerRow]) -> Iterable[Attention]:
+    silent = [row.worker.name for row in workers if row.state == "silent"]
     if not silent:
         return
     names = ", ".join(silent[:3])

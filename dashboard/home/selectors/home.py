@@ -1,13 +1,12 @@
-"""Data of home next to its map: what fails, workers, schedules."""
+"""Data of home next to its map: what fails, and schedules."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import connection
-from django.db.models import Count, Exists, Max, OuterRef, Subquery, Value
-from django.db.models.functions import Coalesce
+from django.db.models import Exists, Max, OuterRef, Subquery
 
-from dashboard.models import Job, JobState, Machine, Run, Schedule, Worker
+from dashboard.models import Run, Schedule, Worker
 from dashboard.results.selectors.build_order import newest_first
 from dashboard.results.selectors.rollup import (
     CASE_COLUMNS,
@@ -16,8 +15,7 @@ from dashboard.results.selectors.rollup import (
     CaseRollup,
     case_rollups_of,
 )
-from dashboard.runs.selectors.fleet import worker_state
-from dashboard.runs.selectors.runs import ALIVE, WAITING
+from dashboard.runs.selectors.runs import ALIVE
 from dashboard.runs.selectors.schedules import due_after
 from dashboard.ui.locations import SeriesLocation
 
@@ -47,52 +45,6 @@ def failing(place: SeriesLocation) -> list[CaseRollup]:
         cases = case_rollups_of(cursor.fetchall(), builds)
     failed = [case for case in cases if case.failed]
     return sorted(failed, key=lambda case: -((case.latest and case.latest.at_s) or 0.0))
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerLine:
-    """A worker and its machine, or a machine without a worker.
-
-    state: a word of templatetags' signs. waiting: jobs. obstacle: why it begins none.
-    """
-
-    machine: str
-    name: str
-    device: str
-    last_seen: datetime | None
-    state: str
-    waiting: int
-    obstacle: str = ""
-
-
-def fleet(now: datetime) -> list[WorkerLine]:
-    """Every worker with its machine, and every machine without a worker that is not hidden. One
-    query.
-    """
-    waiting = Job.objects.filter(state__in=WAITING, run__machine=OuterRef("pk"))
-    per_machine = waiting.order_by().values("run__machine").annotate(number=Count("pk"))
-    busy = Job.objects.filter(state=JobState.RUNNING, worker=OuterRef("workers__pk"))
-    rows = Machine.objects.annotate(
-        waiting=Coalesce(Subquery(per_machine.values("number")), Value(0)), busy=Exists(busy)
-    )
-    rows = rows.exclude(hidden=True, workers=None).order_by("key", "workers__name")
-    names = ("name", "device", "last_seen", "paused", "full_disk", "device_holder")
-    columns = ["key", "busy", "waiting", *(f"workers__{name}" for name in names)]
-    lines: list[WorkerLine] = []
-    for key, is_busy, waiting_jobs, *values in rows.values_list(*columns):
-        if values[0] is None:
-            lines.append(WorkerLine(key, "", "", None, "", waiting_jobs))
-            continue
-        worker = Worker(**dict(zip(names, values, strict=True)))
-        seen, obstacle = worker.last_seen, worker.obstacle
-        alive = seen is not None and now - seen <= ALIVE
-        state = worker_state(
-            alive=alive, paused=worker.paused, blocked=bool(obstacle), busy=is_busy
-        )
-        lines.append(
-            WorkerLine(key, worker.name, worker.device, seen, state, waiting_jobs, obstacle)
-        )
-    return lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,23 +41,14 @@ class WorkerRow:
 
     @property
     def state(self) -> str:
-        return worker_state(
-            alive=self.alive,
-            paused=self.worker.paused,
-            blocked=bool(self.worker.obstacle),
-            busy=self.job is not None,
-        )
-
-
-def worker_state(*, alive: bool, paused: bool, blocked: bool, busy: bool) -> str:
-    """A word of templatetags' signs."""
-    if not alive:
-        return "silent"
-    if paused:
-        return "paused"
-    if blocked:
-        return "blocked"
-    return "measuring" if busy else "idle"
+        """A word of templatetags' signs."""
+        if not self.alive:
+            return "silent"
+        if self.worker.paused:
+            return "paused"
+        if self.worker.obstacle:
+            return "blocked"
+        return "measuring" if self.job else "idle"
 
 
 @dataclass(slots=True)

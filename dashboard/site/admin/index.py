@@ -9,9 +9,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.alerts.selectors import alerts
-from dashboard.home.selectors import home
 from dashboard.language.wording import plural
-from dashboard.runs.selectors import runs
+from dashboard.runs.selectors import fleet, runs
 from dashboard.site import admin_look
 
 
@@ -32,15 +31,14 @@ def context(request: HttpRequest, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def facts(now: datetime) -> list[Fact]:
-    """Running, waiting, workers, open alerts. Three queries."""
+    """Running, waiting, workers, open alerts. Four queries."""
     active = runs.active_runs()
-    workers = home.fleet(now)
+    machines = fleet.machines(now)
     tally = alerts.tally(alerts.listing({}))
     running = sum(row.counts.running for row in active)
-    waiting_by_machine = {line.machine: line.waiting for line in workers}
-    waiting = sum(waiting_by_machine.values())
-    signed_in = [line for line in workers if line.name]
-    alive = sum(line.state != "silent" for line in signed_in)
+    waiting = sum(row.waiting for row in machines)
+    signed_in = sum(len(row.workers) for row in machines)
+    alive = sum(row.alive for row in machines)
     severities = ", ".join(f"{number} {severity}" for severity, number, _ in tally.rows)
     return [
         Fact(
@@ -59,9 +57,9 @@ def facts(now: datetime) -> list[Fact]:
         Fact(
             label="Workers alive",
             value=alive,
-            note=f"of {len(signed_in)}",
+            note=f"of {signed_in}",
             url=reverse("fleet"),
-            is_bad=alive < len(signed_in),
+            is_bad=alive < signed_in,
         ),
         Fact(
             label="Open alerts",
