@@ -1,8 +1,9 @@
 """Alert groups, alerts, and series with a history, so that a test says only what matters to it."""
 
+import uuid
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from django.db import transaction
@@ -27,6 +28,7 @@ from dashboard.runs.services.partitions import ensure_partitions
 from dashboard.runs.services.run_state import refresh_runs
 from tests.builders import site
 
+Row = TypeVar("Row", Run, Job)
 FIRST = datetime(2026, 11, 1, 3, tzinfo=UTC)  # of a measured history: one run an hour from here on
 
 
@@ -113,33 +115,50 @@ def _measure(
         "purpose": purpose,
         **(where or {}),
     }
+    moments = [FIRST + timedelta(hours=first + hour) for hour in range(len(values))]
     results = []
-    for hour, values_of_job in enumerate(values):
-        job = _ended(site.run(benchmark, **fields), FIRST + timedelta(hours=first + hour))
+    jobs = _ended(site.run(benchmark, **fields), moments)
+    for job, values_of_job in zip(jobs, values, strict=True):
         document = None
         job.status = "timeout"
         if values_of_job is not None:
             job.status = result.get("status", "pass")
             document = parse_result(site.result(job, values_of_job, **result))
         results.append(store.JobResult(job, f"{job.pk}", job.status, None, document))
-    jobs = [stored.job for stored in results]
     Job.objects.bulk_update(jobs, ["planned_at", "state", "status"])
-    ensure_partitions(moments=[job.planned_at for job in jobs])
+    ensure_partitions(moments=moments)
     with transaction.atomic():
         store.store_results(results)
     return jobs
 
 
-def _ended(run: Run, at: datetime) -> Job:
-    """The run's only job, not saved, once both have ended."""
-    Run.objects.filter(pk=run.pk).update(
-        created_at=at,
-        finished_at=at,
-        state=RunState.COMPLETED,
-    )
-    job = site.reload(run.jobs.get())
-    job.planned_at, job.state = at, JobState.DONE
-    return job
+def _ended(run: Run, moments: Sequence[datetime]) -> list[Job]:
+    """The run's only job, not saved, once both have ended, and a copy of both at each later moment.
+
+    A copy takes a tenth of the time that triggering the same run again would.
+    """
+    runs = [run, *(_copy(run) for _ in moments[1:])]
+    Run.objects.bulk_create(runs[1:])
+    jobs = [site.reload(run.jobs.get())]
+    for copied_run in runs[1:]:
+        job = _copy(jobs[0], uuid=uuid.uuid4(), run_id=copied_run.pk)
+        job.run = copied_run
+        job.spec = job.spec | {"job_id": str(job.uuid)}
+        jobs.append(job)
+    Job.objects.bulk_create(jobs[1:])
+    for job, at in zip(jobs, moments, strict=True):
+        job.run.created_at = job.run.finished_at = at
+        job.run.state = RunState.COMPLETED
+        job.planned_at, job.state = at, JobState.DONE
+    Run.objects.bulk_update([job.run for job in jobs], ["created_at", "finished_at", "state"])
+    return jobs
+
+
+def _copy(row: Row, **fields: Any) -> Row:
+    """A row of the same values that is not in the database yet."""
+    values = {each.attname: getattr(row, each.attname) for each in row._meta.concrete_fields}
+    del values[row._meta.pk.attname]
+    return type(row)(**(values | fields))
 
 
 def noise(
