@@ -214,8 +214,7 @@ def every_alert() -> None:
         group = alerting.group(**fields, base=site.build("2.12.0"), new=site.build())
         kind = fields["kind"] if fields["kind"] in ("step", "drift", "status") else "step"
         alerting.alert(group, kind=kind, planned_at=group.created_at, direction=fields["direction"])
-    long_name = f"bench.py::test_fib[{'x' * 300}]"
-    imported_history.imported(imported_history.history([100.0] * 30 + [120.0] * 10, name=long_name))
+    imported_history.imported(imported_history.history([100.0] * 30 + [120.0] * 10))
 
 
 def every_import() -> None:

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page
 
 from dashboard.models import Job
-from tests.builders import pages
+from tests.builders import imported_history, pages
 from tests.builders.chromium import PHONE, drawn
 from tests.builders.committed_data import ShareData
 
@@ -85,3 +85,12 @@ def test_edge_beyond_which_a_table_goes_on_has_a_shadow(page: Page) -> None:
 def test_table_that_fits_has_no_shadow(page: Page) -> None:
     page.goto("/glossary/")
     assert page.locator("main").evaluate(EDGE_SHADOWS, "50%") == [[], []]
+
+
+def test_name_of_300_letters_widens_no_page(page: Page) -> None:
+    imported_history.imported(imported_history.history([1.0], name="x" * 300))
+    job = Job.objects.get(run__track__key=imported_history.TRACK)
+    place = f"?machine=github-actions&track={imported_history.TRACK}"
+    for address in (f"/benchmarks/{place}", f"/series/{job.benchmark}/", job.get_absolute_url()):
+        page.goto(address)
+        assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"], address
