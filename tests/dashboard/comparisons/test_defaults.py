@@ -1,5 +1,7 @@
 """On which machine and builds the release pages open."""
 
+from typing import Literal
+
 import numpy as np
 import pytest
 from django.db.models import QuerySet
@@ -194,7 +196,7 @@ def test_processes_in_turn_are_the_pairs_of_blocks_that_took_turns(
     BuildLevel.objects.all().delete()
     blocks = {}
     for session in range(int(rng.integers(1, 5))):
-        sides = ["base", "new"] * int(rng.integers(1, 4))
+        sides: list[Literal["base", "new"]] = ["base", "new"] * int(rng.integers(1, 4))
         if rng.random() < 0.5:
             rng.shuffle(sides)
         blocks[session] = [Process(at, side, 1.0) for at, side in enumerate(sides)]
