@@ -252,25 +252,6 @@ class CusumTests:
         strongest = (shares[best], runs.lengths[best], runs.sums[best])
         return list(map(Evidence, *(column.tolist() for column in strongest)))
 
-    def peak(self, readings: Floats) -> float:
-        """The most evidence, as a share of what is required, of runs among the readings (points,)
-        that ended: the series came back.
-        """
-        fresh = self.innovations(readings[1:], readings[:-1], 0.0)
-        starts, goes_on = self.log_ratios(fresh)  # (TESTS, points)
-        # The run from s to t is worth starts_s + the sum of goes_on after s: with the running sums
-        # C of goes_on it is C_t + (starts_s - C_s), largest where the bracket was
-        sums = np.cumsum(goes_on, axis=1)
-        brackets = starts - sums
-        highest = np.maximum.accumulate(brackets, axis=1)
-        places = np.arange(len(fresh))
-        first = np.maximum.accumulate(np.where(brackets >= highest, places, 0), axis=1)
-        runs = Runs(sums + highest, places - first + 1)
-        # A run from the very first points left no level, and one that lasts until the end may be a
-        # change
-        ended = (first >= FEWEST_POINTS) & (first < first[:, -1:])
-        return float(np.where(ended, self.shares(runs), 0.0).max(initial=0.0))
-
 
 def _required(model: NoiseModel, level_is_known: bool) -> float:
     """Evidence that a run of 4 points needs, in nats.

@@ -98,11 +98,6 @@ def fitted(segment: Segment, index: int, settings: Settings, usual: UsualNoise |
     model = replace(model, bar=max(model.bar, segment.excursions.bar(index)))
     fewest = max(model.fewest, segment.excursions.fewest(index))
     tests = CusumTests.of(model, threshold, fewest)
-    if len(window) > FIRST_FIT and (peak := tests.peak(np.array(window))) > 1:
-        # Points of the level have shown more evidence of a change than one needs, and yet came
-        # back: the noise is of another kind than the model, and a change needs more than they did
-        model = replace(model, bar=peak * model.bar)
-        tests = CusumTests.of(model, threshold, fewest)
     line = _line(segment, points, readings, model)
     return Watching(
         history=history,

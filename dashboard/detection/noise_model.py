@@ -51,8 +51,8 @@ class NoiseModel:
     tails: row of `tables.STUDENT`; without meaning where there are two modes.
     half_distance, lower_share: the two modes are at level ± half_distance × scale, and this is the
         share of the lower one; half_distance is 0 where there is one mode.
-    bar: what the required evidence is multiplied with, because this noise has shown so much of it
-        without a change; 1 where it is of the kind that the requirement was calibrated for.
+    bar: what the required evidence is multiplied with, because the series came back from a level
+        lately; else 1.
     borrowed: points' worth of what other series say of autocorrelation and scale.
     fewest: points of a new level that are needed, because this noise has outliers, bursts or ticks
         (`habits`).

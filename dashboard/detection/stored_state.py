@@ -40,7 +40,7 @@ from dashboard.detection.value_scale import ValueScale
 
 State = Mapping[str, Any]
 
-VERSION = 5
+VERSION = 6
 """Of the method and of the stored state. A change that can alter a decision needs a new number."""
 
 CONSTANT_KEYS = {
