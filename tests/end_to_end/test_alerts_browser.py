@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from dashboard.changes.selectors.tabs import TABS
 from dashboard.models import Alert, AlertGroup
 from tests.builders import pages
 from tests.builders.chromium import PHONE, accessibility_violations, drawn, phone_problems
@@ -43,7 +44,8 @@ def addresses() -> list[str]:
         "/alerts/rules/",
     ]
     page = confirmed().get_absolute_url()
-    return [*lists, page, f"{page}code/", series]
+    tabs = [f"{page}{tab}/" for tab in TABS if tab != "proof"]
+    return [*lists, page, *tabs, series]
 
 
 def test_axe_finds_no_fault(page: Page) -> None:
@@ -59,8 +61,9 @@ def test_an_alert_is_found_looked_at_and_triaged(page: Page) -> None:
     group = confirmed()
     page.goto("/alerts/?state=confirmed&direction=all")
     page.get_by_title(group.title, exact=True).click()
-    expect(page.get_by_role("heading", name="Likely cause")).to_be_visible()
-    assert drawn(page).locator(".plot").count() == 2
+    expect(page.get_by_role("heading", name="Evidence")).to_be_visible()
+    page.get_by_role("link", name="Trend").click()
+    expect(drawn(page).locator(".plot")).to_have_count(1)
     page.get_by_label("Note").fill("Seen on two machines")
     page.get_by_role("button", name="Add note").click()
     page.get_by_label("Reason", exact=True).first.fill("looking at it")

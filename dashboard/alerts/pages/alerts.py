@@ -1,4 +1,4 @@
-"""The inbox of alerts, one alert laid out as an argument, and the figures of both."""
+"""The queue of alerts: what costs most, first."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -8,10 +8,8 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 
-from dashboard.alerts.selectors import (
-    alerts,
-    inbox,
-)
+from dashboard.accounts.selectors import starred_models
+from dashboard.alerts.selectors import alerts, inbox
 from dashboard.models import AlertGroup
 from dashboard.ui.pages import parameters
 from dashboard.ui.pages.feed_keys import key_of
@@ -28,7 +26,7 @@ KEYS = (
     ("f", "to the search of alerts"),
     ("?", "show these shortcuts"),
 )
-FIRST_FILTERS = ("evidence_state", "workflow_state", "severity", "cause", "assignee")
+FIRST_FILTERS = ("machine", "assignee")
 FILTER_LABELS = {
     "evidence_state": "Evidence",
     "workflow_state": "Status",
@@ -53,14 +51,16 @@ def chosen_filters(request: HttpRequest, choices: Mapping[str, Sequence[str]]) -
 
 
 def listing(request: HttpRequest) -> HttpResponse:
-    """The inbox: open groups without improvements, unless the address asks for others; the most
-    urgent first, or the newest.
+    """The queue: open groups without improvements, unless the address asks for others; what costs
+    most comes first.
     """
     choices = inbox.choices(request.GET.get("machine", ""), request.GET.get("track", ""))
     chosen = chosen_filters(request, choices)
     groups = inbox.listing(chosen, timezone.now())
-    sort = parameters.one_of(request, "sort", ["newest"])
-    page = parameters.page(request, groups if sort else inbox.most_urgent_first(groups), _PAGE_SIZE)
+    queue = inbox.queue(groups, starred_models.of_user(request.user.pk))
+    page = parameters.page(request, queue, _PAGE_SIZE)
+    rows = list(page.object_list)
+    sections = inbox.sections(rows)
     # Its other words, of older links, are those of the two fields
     offered = choices | {"state": [chosen["state"] or alerts.EVERYTHING]}
     # With the viewer's key, where the feed needs one
@@ -72,14 +72,16 @@ def listing(request: HttpRequest) -> HttpResponse:
     further = [field for field in filters if field.name not in FIRST_FILTERS]
     context = {
         "page": page,
-        "rows": inbox.rows(page.object_list),
+        "sections": sections,
+        "folded": [row for row in rows if row.is_folded],
+        "first_cost": sections[0].rows[0].cost.text.removeprefix("+") if sections else "",
+        "total": len(queue),
+        "number_new": sum(not row.is_folded for row in queue),
         "chosen": chosen,
         "opened": inbox.OPENED,
-        "sort": sort,
         "filters": [field for field in filters if field.name in FIRST_FILTERS],
         "further_filters": further,
         "is_further_filtered": any(field.chosen for field in further),
-        "tally": alerts.tally(groups),
         "is_filtered": any(chosen.values()),
         "is_empty_site": not AlertGroup.objects.exists(),
         "may_triage": request.user.has_perm(TRIAGE),

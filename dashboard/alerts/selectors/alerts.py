@@ -7,6 +7,7 @@ from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
 from django.db.models.functions import JSONObject
 
 from dashboard.alerts.core import change_size, grouping
+from dashboard.alerts.core.costs import Cost, cost_of
 from dashboard.alerts.selectors.evidence import surest, suspicion_of
 from dashboard.language import states
 from dashboard.language.metrics import Metric
@@ -14,7 +15,6 @@ from dashboard.language.wording import ValueChange, levels, metric_of, named
 from dashboard.models import (
     Alert,
     AlertGroup,
-    Cause,
     Direction,
     EvidenceState,
     Severity,
@@ -133,36 +133,6 @@ def with_counts(groups: QuerySet[AlertGroup]) -> QuerySet[AlertGroup]:
     return groups.annotate(series=Count("alerts", filter=standing))
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Number of groups of a selection by severity and cause.
-
-    causes: those that occur.
-    rows: (severity, number, [number by cause, in the order of causes]), worst first.
-    """
-
-    causes: list[str]
-    rows: list[tuple[str, int, list[tuple[str, int]]]]
-    total: int
-
-
-def tally(groups: QuerySet[AlertGroup]) -> Tally:
-    """Groups by severity and cause. One query."""
-    pairs = groups.order_by().values_list("severity", "cause")
-    numbers = pairs.annotate(number=Count("pk", distinct=True))
-    counts = {(severity, cause): number for severity, cause, number in numbers}
-    severities = {severity for severity, _ in counts}
-    occurring = {cause for _, cause in counts}
-    causes = [cause for cause in Cause.values if cause in occurring]
-    rows = []
-    for severity in RANK:
-        if severity in severities:
-            by_cause = [(cause, counts.get((severity, cause), 0)) for cause in causes]
-            number = sum(number for _, number in by_cause)
-            rows.append((str(severity), number, by_cause))
-    return Tally(causes, rows, sum(counts.values()))
-
-
 def with_alerts(groups: QuerySet[AlertGroup]) -> QuerySet[AlertGroup]:
     """Each group with what a sentence about each of its alerts needs. One query more.
 
@@ -235,6 +205,14 @@ class AlertSummary:
         """The smallest change in percent that the series shows in nine of ten cases."""
         detector = getattr(self.alert.series, "detector", None)
         return detector.can_show_percent if detector else None
+
+    @property
+    def cost(self) -> Cost:
+        """Cost by which queues are ordered."""
+        if self.words:
+            return Cost("failure", "fails", weight=1.0)
+        effect, level = self.alert.size.effect or 0.0, self.alert.levels
+        return cost_of(self.metric, effect, self.alert.size.unit, level[0] if level else None)
 
     @property
     def size(self) -> float:

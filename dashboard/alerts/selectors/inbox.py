@@ -1,12 +1,14 @@
 """Additions of the inbox to `alerts.listing`: filter choices, a search, since when, each row."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.contrib.auth import get_user_model
 from django.db.models import Case, Exists, Min, OuterRef, Q, QuerySet, When
+from django.utils import timezone
 
+from dashboard.alerts.core.costs import PAID, Cost, Paid
 from dashboard.alerts.selectors import alerts, facts
 from dashboard.alerts.selectors.alerts import AlertSummary
 from dashboard.alerts.selectors.reversals import (
@@ -61,6 +63,14 @@ FIXED_CHOICES: dict[str, list[str]] = {
     "kind": Kind.values,
 }
 """Of the filters whose values are the same on every site."""
+_MOST = 500  # lines of the queue
+_OLD = timedelta(days=30)
+_HEADINGS: dict[str, tuple[Paid, ...]] = {
+    "Failures": ("failure",),
+    "Every step": ("step",),
+    "Every start": ("start",),
+    "Everything else": ("else", "setting"),
+}
 _LENGTHS = {"day": timedelta(days=1), "week": timedelta(days=7)}
 
 
@@ -158,10 +168,42 @@ class InboxRow:
     others: int
     cause: str
     reversal: LaterChange | None
+    cost: Cost
+    weight: float
+
+    @property
+    def is_folded(self) -> bool:
+        """True if somebody has taken it, or nobody has for a month."""
+        is_old = self.group.created_at < timezone.now() - _OLD
+        return is_old or self.group.workflow_state != WorkflowState.NEW
 
 
-def rows(groups: Iterable[AlertGroup]) -> list[InboxRow]:
-    """The groups of one page as lines. One query."""
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Lines of a queue under one heading."""
+
+    heading: str
+    rows: list[InboxRow]
+
+
+def queue(groups: QuerySet[AlertGroup], starred: Collection[str]) -> list[InboxRow]:
+    """Lines by what is paid, then by how much × how sure × whether a person starred the model."""
+    every = rows(most_urgent_first(groups)[:_MOST], starred)
+    return sorted(every, key=lambda row: (PAID.index(row.cost.paid), -row.weight))
+
+
+def sections(listed: Sequence[InboxRow]) -> list[Section]:
+    """Divide the lines by what is paid; what is folded comes last."""
+    parts = []
+    for heading, paid in _HEADINGS.items():
+        of_part = [row for row in listed if row.cost.paid in paid and not row.is_folded]
+        if of_part:
+            parts.append(Section(heading, of_part))
+    return parts
+
+
+def rows(groups: Iterable[AlertGroup], starred: Collection[str] = ()) -> list[InboxRow]:
+    """The groups as lines. One query."""
     listed = list(groups)
     by_group: dict[int, list[AlertSummary]] = {group.pk: [] for group in listed}
     alerts_of_groups = Alert.objects.filter(group__in=by_group).select_related("group")
@@ -175,5 +217,14 @@ def rows(groups: Iterable[AlertGroup]) -> list[InboxRow]:
         gain = alerts.gain_of(summaries, main)
         others = max(len(alerts.standing(summaries)) - (2 if gain else 1), 0)
         reversal = reversal_in_list(main.alert) if main else None
-        inbox.append(InboxRow(group, main, gain, others, facts.cause_in_words(group), reversal))
+        cost = main.cost if main else Cost("else")
+        weight = cost.weight * _certainty(main)
+        if main and main.alert.series.benchmark.model in starred:
+            weight *= 2
+        cause = facts.cause_in_words(group)
+        inbox.append(InboxRow(group, main, gain, others, cause, reversal, cost, weight))
     return inbox
+
+
+def _certainty(main: AlertSummary | None) -> float:
+    return 1.0 if main and main.alert.confirmation == EvidenceState.CONFIRMED else 0.5

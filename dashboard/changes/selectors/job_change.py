@@ -38,6 +38,7 @@ def shown(jobs: Sequence[Job], metric: Metric | None) -> ShownChange:
     details = {
         "jobs": jobs,
         "is_one_case": is_one_case,
+        "other_builds": first.run.build_id != second.run.build_id,
         "metric_pairs": job_pairs.metric_pairs(old, new),
         "code_kinds": job_pairs.code_kinds(old, new),
         "reasons": [(job, job_pairs.break_reasons(_document(job))) for job in jobs],

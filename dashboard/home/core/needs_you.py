@@ -2,17 +2,14 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
+from dashboard.alerts.core.costs import PAID, Paid
 from dashboard.catalog.core.versions import short_label
 from dashboard.home.core.change_map import MapCell, MapColumn, MapRow
 from dashboard.judgement.words import first_of
 from dashboard.language.metrics import METRICS
 from dashboard.language.wording import plural, quantity
 
-Paid = Literal["failure", "step", "start", "else", "setting"]
-PAID: tuple[Paid, ...] = ("failure", "step", "start", "else", "setting")
-"""Seconds of a start do not sort among milliseconds of a step. Last, what settings cost."""
 _STANDS = 0.5  # of a change's milliseconds that the newest build still has
 
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from dashboard.alerts.core.costs import STEPS
 from dashboard.alerts.selectors import alerts
 from dashboard.alerts.selectors.alerts import AlertSummary
 from dashboard.alerts.selectors.facts import cause_in_words
@@ -13,15 +14,13 @@ from dashboard.catalog.core.versions import short_label
 from dashboard.comparisons.selectors.model_rows import MoreRuns, model_table, more_runs
 from dashboard.comparisons.selectors.newest_release import NewestRelease
 from dashboard.home.core.change_map import MARKS
-from dashboard.home.core.needs_you import Need, Paid, in_order, needs_of_map
+from dashboard.home.core.needs_you import Need, in_order, needs_of_map
 from dashboard.home.selectors.change_map import ChangeMap
-from dashboard.language import wording
 from dashboard.language.metrics import METRICS
 from dashboard.models import Alert, AlertGroup, Cause
 
 _SHOWN = 6
 _READ = 100  # of the machine's open alerts, the most severe
-_STEPS = ("latency_ms", "device_ms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,49 +77,26 @@ def _of_group(group: AlertGroup, summaries: Sequence[AlertSummary]) -> Need:
     if main is None:
         return Need("else", group.title, "", new, False, 0.0, alert=group.pk)
     for summary in summaries:
-        if summary.metric.key in _STEPS and summary.alert.direction == "regression":
+        if summary.metric.key in STEPS and summary.alert.direction == "regression":
             main = summary
             break
-    paid, size, cost, weight, share = _cost(main)
+    cost = main.cost
     benchmark = main.alert.series.benchmark
     return Need(
-        "setting" if setting else paid,
+        "setting" if setting else cost.paid,
         " ".join(filter(None, (benchmark.model, _mode(benchmark.mode), _metric(main)))),
-        size,
+        cost.size,
         new,
         main.alert.confirmation == "confirmed",
-        weight,
-        cost,
+        cost.weight,
+        cost.text,
         f"With {setting}." if setting else _note(group, main),
         benchmark.model,
         benchmark.mode,
-        share,
+        cost.share,
         group.pk,
         group.workflow_state,
     )
-
-
-def _cost(main: AlertSummary) -> tuple[Paid, str, str, float, float]:
-    """What is paid, the size, the cost in words, its weight, and the share of the old level."""
-    if main.words:
-        return "failure", "fails", "", 1.0, 0.0
-    size, metric = main.alert.size, main.metric
-    effect = size.effect or 0.0
-    if size.unit != "percent":
-        return "else", wording.signed(effect), "", abs(effect), 0.0
-    amount = f"{wording.signed(effect) if abs(effect) < 10 else f'{effect:+.0f}'} %"
-    text = amount.replace("-", "−").replace(".0 ", " ")
-    paid: Paid = "else"
-    if metric.key in _STEPS:
-        paid = "step"
-    elif metric.unit == "s":
-        paid = "start"
-    if not main.alert.levels or paid == "else":
-        return paid, text, "", abs(effect), 0.0
-    more = main.alert.levels[0] * effect / 100
-    sign, each = "+" if more > 0 else "−", " a step" if paid == "step" else ""
-    cost = f"{sign}{wording.quantity(metric, abs(more))}{each}"
-    return paid, text, cost, abs(more) * (1000 if metric.unit == "s" else 1), 1 + effect / 100
 
 
 def _mode(mode: str) -> str:

@@ -66,7 +66,7 @@ def filters(request: HttpRequest, choices: Mapping[str, Sequence[str]]) -> dict[
 
 
 def page(
-    request: HttpRequest, rows: QuerySet[Any], size: int, count: int | None = None
+    request: HttpRequest, rows: QuerySet[Any] | Sequence[Any], size: int, count: int | None = None
 ) -> Page[Any]:
     """The page of ``rows`` that the address asks for; the last one where it asks for too many.
 

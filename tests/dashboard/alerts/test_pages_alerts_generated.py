@@ -72,7 +72,7 @@ def test_the_page_of_an_alert_needs_few_queries(
 def test_page_is_laid_out_as_an_argument(history: None, reader: Client) -> None:
     Benchmark.objects.update(imported=False)  # what was confirmed was measured here
     shown = text(reader, confirmed().get_absolute_url())
-    headings = ['class="size"', 'class="waterfall"', ">Proof</a>", ">Evidence</h3>"]
+    headings = ['class="size"', 'class="waterfall"', ">Proof</a>", ">Evidence</h2>"]
     assert sorted(headings, key=shown.index) == headings
 
 
