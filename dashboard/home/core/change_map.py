@@ -123,7 +123,7 @@ class MapRow:
         """Largest change of a step, in logs, by which rows are sorted; a likely one counts half."""
         weights = [0.0]
         for cell in self.changes:
-            if cell.change and cell.change.verdict in DECIDED:
+            if cell.change and cell.text:
                 weights.append(abs(cell.change.effect) * (1 if cell.grade == "certain" else 0.5))
         return max(weights)
 

@@ -99,8 +99,8 @@ def release_map(
     labels = [tested.label for tested in builds]
     sides, compare = _compared(fingerprint, source, ids)
     rows, alone = release_rows(labels, sides, compare, starred)
-    columns = columns_of(labels, rows)
-    return ChangeMap(machine, "", columns, rows, alone, compare, measured_sides)
+    columns, more = columns_of(labels, rows), alone + max(len(rows) - _MOST_ROWS, 0)
+    return ChangeMap(machine, "", columns, rows[:_MOST_ROWS], more, compare, measured_sides)
 
 
 def night_map(

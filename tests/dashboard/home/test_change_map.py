@@ -59,6 +59,11 @@ def test_mark_of_the_newest_build_spans_those_that_did_not_measure_it() -> None:
     assert "memory worse than on 2.11.0" in cell.about
 
 
+def test_model_whose_step_is_decided_is_not_quiet(two_releases: None, reader: Client) -> None:
+    for row in reader.get("/?machine=h100").context["map"].rows:
+        assert row.is_quiet != any(cell.text for cell in row.changes)
+
+
 def test_model_of_one_build_alone_is_counted() -> None:
     sides = [latency(values=FAST), {}]
     assert release_rows(BUILDS[:2], sides, lambda a, b: build_report(sides[a], sides[b])) == ([], 1)
