@@ -14,6 +14,7 @@ from tests.builders.reading import page_text
 
 pytestmark = pytest.mark.django_db
 GPT2 = Key("gpt2.standard.training.autocast_bf16.static.b16", "inductor")
+SOFTMAX = Key("softmax.standard.inference.bfloat16.static.b16384", "inductor")
 COMPARE = "/compare/?base=2.11.0%2Bcu130&new=2.13.0%2Bcu130&metric=device_ms"
 
 
@@ -40,6 +41,18 @@ def test_attention_that_left_cudnn_is_certain(
     [training] = [row for row in rows if row.case.key == GPT2]
     assert (graded(training.change), training.change.pairs) == ("worse, certain", pairs)
     assert training.change.amount == pytest.approx(percent, abs=0.5)
+
+
+@pytest.mark.parametrize(("metric", "percent"), [("latency_ms", -41.6), ("device_ms", -42.5)])
+def test_softmax_is_certainly_faster_by_steps_as_by_device_time(
+    reader: Client, metric: str, percent: float
+) -> None:
+    import_recorded()
+    page = reader.get(COMPARE.replace("2.13.0%2Bcu130", "2.15.0%2Bcu132"))
+    rows = page.context["report"].tables[metric].rows
+    [softmax] = [row.change for row in rows if row.case.key == SOFTMAX]
+    assert graded(softmax) == "better, certain"
+    assert softmax.amount == pytest.approx(percent, abs=0.5)
 
 
 def test_kernels_explain_a_large_change(reader: Client) -> None:
