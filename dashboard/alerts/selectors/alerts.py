@@ -195,12 +195,6 @@ class AlertSummary:
         return change_size.details(self.metric, *self.alert.size)
 
     @property
-    def estimate_details(self) -> str:
-        """Text next to `estimate`: "5.1 to 7.4% slower, from 17.31 to 18.38 ms"."""
-        basis = "as the confirmation measured it" if self.first else self.levels
-        return ", ".join(filter(None, (self.interval, basis)))
-
-    @property
     def can_show(self) -> float | None:
         """The smallest change in percent that the series shows in nine of ten cases."""
         detector = getattr(self.alert.series, "detector", None)

@@ -24,6 +24,7 @@ _SMALLER_UNITS = (("GB", 0.1, "MB"), ("ms", 0.1, "µs"), ("s", 0.1, "ms"))
 _PROPER_NAMES = ("Dynamo", "AOTAutograd", "Inductor", "Triton")
 _MOST_WORDS = 12
 _MOST_OF_IT = 0.6
+_FEWEST_STEPS = 5  # of the last decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +81,11 @@ def amount_text(metric: Metric, amount: float, like: float | None = None) -> str
 
 
 def _as_precise(amount: float, like: float) -> str:
-    """With the decimals that `like` has with three digits."""
+    """With the decimals that `like` has with three digits, one more where that says too little."""
     magnitude = math.floor(math.log10(like)) if like else 0
-    return grouped(amount, max(0, 2 - magnitude))
+    decimals = max(0, 2 - magnitude)
+    is_coarse = 0 < abs(amount) * 10**decimals < _FEWEST_STEPS
+    return grouped(amount, decimals + is_coarse)
 
 
 def cause_of(clauses: Sequence[str], share: float, largest: str) -> str:

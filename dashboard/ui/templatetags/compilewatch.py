@@ -136,12 +136,6 @@ def of(mapping: Mapping[Any, Any], key: Any) -> Any:
 
 
 @register.simple_tag
-def diff_class(line: str) -> str:
-    """The look of a line of a unified difference; its first letter is the cue besides colour."""
-    return {"+": "added", "-": "removed", "@": "place"}.get(line[:1], "")
-
-
-@register.simple_tag
 def one_in(share: float) -> str:
     """A small share as people say it: 0.001 -> "1 in 1,000"."""
     return f"1 in {wording.whole(1 / share)}" if share > 0 else "none"
