@@ -1,5 +1,6 @@
 """The first page of the admin: what goes on now, "Run now", and every list with its purpose."""
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -34,12 +35,13 @@ def facts(now: datetime) -> list[Fact]:
     """Running, waiting, workers, open alerts. Four queries."""
     active = runs.active_runs()
     machines = fleet.machines(now)
-    tally = alerts.tally(alerts.listing({}))
+    by_severity = Counter(alerts.listing({}).values_list("severity", flat=True))
     running = sum(row.counts.running for row in active)
     waiting = sum(row.waiting for row in machines)
     signed_in = sum(len(row.workers) for row in machines)
     alive = sum(row.alive for row in machines)
-    severities = ", ".join(f"{number} {severity}" for severity, number, _ in tally.rows)
+    counted = [f"{by_severity[word]} {word}" for word in alerts.RANK if by_severity[word]]
+    severities = ", ".join(counted)
     return [
         Fact(
             label="Runs at work",
@@ -63,9 +65,9 @@ def facts(now: datetime) -> list[Fact]:
         ),
         Fact(
             label="Open alerts",
-            value=tally.total,
+            value=by_severity.total(),
             note=severities or "nothing to look at",
             url=reverse("alerts"),
-            is_bad=bool(tally.total),
+            is_bad=bool(by_severity),
         ),
     ]
