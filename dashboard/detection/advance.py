@@ -106,7 +106,7 @@ def _wider(segment: Watching, index: int) -> tuple[Segment, LevelChange | None]:
     """The segment of the wider noise, which begins with the run that shows it."""
     fit, count = segment.fit, segment.widening.length
     readings = fit.scale.readings(segment.history.values[-count - 1 :])
-    innovations = fit.tests.innovations(readings[1:], readings[:-1], 0.0)
+    innovations = fit.tests.innovations(readings[1:], readings[:-1])
     ratio = spread_ratio(innovations)
     if ratio < SMALLEST_RATIO:
         return replace(segment, widening=NO_WIDENING), None

@@ -17,7 +17,7 @@ import numpy as np
 from dashboard.detection.estimators import RHO_PRIOR
 from dashboard.detection.habits import FEWEST_POINTS
 from dashboard.detection.noise_model import NoiseModel
-from dashboard.detection.tables import CENTRE, EDGE, REACH, STEPS_PER_SCALE, Floats, Ints
+from dashboard.detection.tables import CENTRE, EDGE, REACH, STEPS_PER_SCALE, Floats, Ints, clipped
 
 SIZES = 7
 """Sizes of step from the threshold up to REACH. More of them cost time; a step between two of them
@@ -176,26 +176,20 @@ class CusumTests:
         )
 
     def innovations(
-        self, values: Floats | float, before: Floats | float, errors: Floats | float
+        self,
+        values: Floats | float,
+        before: Floats | float,
+        errors: Floats | float = 0.0,
+        model: NoiseModel | None = None,
     ) -> Floats:
         """Innovation of each value (percent) after the one before it, (n,), in scales.
 
         errors: standard error of each value beyond the usual one, in percent: such a value weighs
-            less.
+            less. model: one with another level.
         """
-        return self.innovations_of(self.model, values, before, errors)
-
-    def innovations_of(
-        self,
-        model: NoiseModel,
-        values: Floats | float,
-        before: Floats | float,
-        errors: Floats | float,
-    ) -> Floats:
-        """The same under a model with another level."""
-        limit = 3 * model.deviation
+        model = model or self.model
         # An outlier has no echo: the predecessor counts for 3 deviations at most
-        previous = np.minimum(np.maximum(before - model.level, -limit), limit)
+        previous = clipped(before - model.level, 3 * model.deviation)
         # What an uncertain rho adds after a large residual: the error of rho times the residual
         doubt = self.rho_error * previous
         width = np.sqrt(model.scale * model.scale + errors * errors + doubt * doubt)

@@ -80,13 +80,12 @@ def _share_found(step: float, tests: CusumTests, innovations: Floats, offsets: F
     # (TESTS, TRIES): all tries at once, through the same tests as the points of the series
     runs = Runs(np.zeros((TESTS, TRIES)), np.zeros((TESTS, TRIES), dtype=int))
     found_in = np.zeros(TRIES, dtype=bool)
-    no_errors = np.zeros(TRIES)
     # The point before the step, and then the points of the new level
     noise = before = innovations[:, 0]
     for place in range(1, WITHIN + 1):
         noise = rho * noise + innovations[:, place]
         value = noise + offsets + step
-        fresh = tests.innovations(level + value, level + before, no_errors)
+        fresh = tests.innovations(level + value, level + before)
         runs = runs.extended(*tests.log_ratios(fresh))
         found_in |= tests.shares(runs).max(axis=0) >= 1
         before = value

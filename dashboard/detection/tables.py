@@ -38,7 +38,7 @@ MODE_DEGREES = 10.0
 """Degrees of freedom of each of two modes."""
 
 
-def clipped(values: Floats, limit: Floats | float) -> Floats:
+def clipped(values: Floats | float, limit: Floats | float) -> Floats:
     """Values within ± limit: in a third of the time that np.clip takes for as few."""
     return np.asarray(np.minimum(np.maximum(values, -limit), limit))
 

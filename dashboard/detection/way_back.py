@@ -38,7 +38,7 @@ def after_point(left: Left, segment: Segment, point: Point) -> Left:
     level, reading_before, reading = fit.scale.readings([level, values[-1], point.value]).tolist()
     left = replace(left, level=level)
     model = replace(fit.model, level=level)
-    innovation = float(fit.tests.innovations_of(model, reading, reading_before, 0.0))
+    innovation = float(fit.tests.innovations(reading, reading_before, model=model))
     distance = (fit.model.level - left.level) / model.scale
     starts = _ratio(model, innovation, distance)
     goes_on = left.total + _ratio(model, innovation, distance * (1 - model.rho))

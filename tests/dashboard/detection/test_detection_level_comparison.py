@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dashboard.detection import Point, Settings, compare_levels
+from dashboard.detection import Settings, compare_levels
 
 SETTINGS = Settings(threshold_percent=2)
 
@@ -26,12 +26,7 @@ def test_what_could_be_either_is_unknown(new: list[float]) -> None:
     assert compare_levels([100.0, 101.0, 99.0], new, SETTINGS).state == "unknown"
 
 
-def test_one_point_each_is_judged_by_its_own_interval() -> None:
-    base, new = Point(100.0, 99.5, 100.5, 1), Point(104.0, 103.5, 104.5, 2)
-    assert compare_levels([base], [new], SETTINGS).state == "changed"
-
-
-def test_one_point_each_without_an_interval_is_unknown() -> None:
+def test_one_point_each_is_unknown() -> None:
     assert compare_levels([100.0], [150.0], SETTINGS).state == "unknown"
 
 
