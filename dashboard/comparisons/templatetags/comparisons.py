@@ -21,6 +21,7 @@ from dashboard.language.durations import duration
 from dashboard.language.metrics import Metric
 from dashboard.language.questions import MOVE
 from dashboard.language.wording import plural, quantity
+from dashboard.models import Bisection, TorchBuild
 from dashboard.ui.templatetags import drawings
 from dashboard.ui.templatetags.compilewatch import address, term
 
@@ -154,6 +155,14 @@ def processes(row: ComparisonRow) -> str:
 def side_value(context: template.Context, row: ComparisonRow, side: str) -> str:
     """One side's value in the table's metric."""
     return quantity(context["table"].metric, row.levels[side == "new"])
+
+
+@register.simple_tag
+def step_address(of: Bisection, build: TorchBuild) -> str:
+    """The page of the change between a search's base and one of its builds."""
+    sides = {"base": of.base.label, "new": build.label, "machine": of.machine.key}
+    case = f"{of.benchmark.name}/{of.config.name}"
+    return address("change", **sides, metric=of.metric, case=case)
 
 
 @register.simple_tag

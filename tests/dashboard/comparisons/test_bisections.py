@@ -1,6 +1,8 @@
 """The search between two builds, on a site: its rounds, what ends it, its pages and its command."""
 
 import math
+import re
+from html import unescape
 
 import numpy as np
 import pytest
@@ -217,6 +219,16 @@ def test_page_of_a_found_change_links_to_the_commits(worker: Worker, operator: C
     shown = text(operator, finish(started(), worker).get_absolute_url())
     assert f"https://github.com/pytorch/pytorch/compare/{'a' * 40}...{'b' * 40}" in shown
     assert "2.6.0 → 2.7.0" in shown
+
+
+def test_each_measured_build_leads_to_the_page_of_its_change(
+    worker: Worker, operator: Client
+) -> None:
+    shown = text(operator, finish(started(), worker).get_absolute_url())
+    links = [unescape(link) for link in re.findall(r'href="(/change/[^"]+)"', shown)]
+    assert len(links) == 4  # three candidates and the newest
+    for link in links:
+        assert operator.get(link, follow=True).status_code == 200
 
 
 def test_operator_cancels_a_search_and_a_reader_may_not(
