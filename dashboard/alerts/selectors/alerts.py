@@ -21,6 +21,7 @@ from dashboard.models import (
     WorkflowState,
 )
 from dashboard.models.alert_words import IN_WORK, OVER
+from dashboard.ui.original_names import with_original_names
 
 _OPEN_EVIDENCE = [state for state in EvidenceState if state not in OVER]
 OPEN = Q(workflow_state__in=IN_WORK, evidence_state__in=_OPEN_EVIDENCE)
@@ -177,7 +178,8 @@ class AlertSummary:
                 what += f" (was {before})"
         else:
             what = named(self.metric, self.change.text if self.change else "changed")
-        sentence = f"{series.benchmark.name}, {series.config.name}: {what}"
+        names = with_original_names(f"{series.benchmark.name}, {series.config.name}")
+        sentence = f"{names}: {what}"
         if self.levels and not self.first:
             sentence += f", {self.levels}"
         if self.alert.is_smaller and self.first:

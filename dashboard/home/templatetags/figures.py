@@ -6,6 +6,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from dashboard.home.core.change_map import MapCell, MapColumn, MapRow
 from dashboard.home.core.needs_you import Need
+from dashboard.ui.original_names import with_original_names
 from dashboard.ui.templatetags import drawings
 from dashboard.ui.templatetags.compilewatch import address
 
@@ -32,15 +33,16 @@ def map_cell(cell: MapCell | str | None, machine: str) -> SafeString | str:
         drawn = "·"
     signs = ((mark.what, mark.verdict, _MARK_SIGNS[mark.what]) for mark in cell.marks)
     marks = format_html_join("", '<i class="{} {}" aria-hidden="true">{}</i>', signs)
+    about = with_original_names(cell.about)
     link = _cell_address(cell, machine)
     if not link:
         return format_html(
             '<span class="cell {}" title="{}">{}{}<span class="visually-hidden">{}</span></span>',
-            *(kind, cell.about, drawn, marks, cell.about),
+            *(kind, about, drawn, marks, about),
         )
     return format_html(
         '<a class="cell {}" href="{}" title="{}" aria-label="{}">{}{}</a>',
-        *(kind, link, cell.about, cell.about, drawn, marks),
+        *(kind, link, about, about, drawn, marks),
     )
 
 

@@ -13,6 +13,7 @@ from dashboard.models import Alert, AlertEvent, AlertGroup, AlertState, Cause, D
 from dashboard.notifications.core.rules import USUAL_STATES, EventFacts, RuleSelection
 from dashboard.notifications.transports.compose import Entry, OpenAlert, SeriesLine
 from dashboard.notifications.transports.picture import change_png
+from dashboard.ui.original_names import with_original_names
 
 _NEWS = {
     "handed over": "Handed over",
@@ -33,7 +34,7 @@ def entry_of(event: AlertEvent) -> Entry:
     return Entry(
         id=group.pk,
         url=f"{settings.SITE_URL}{group.get_absolute_url()}",
-        title=group.title,
+        title=with_original_names(group.title),
         kind=group.kind,
         state=event.state,
         evidence_state=group.evidence_state,
@@ -96,7 +97,7 @@ def picture_of(group: AlertGroup) -> bytes | None:
     line = alert_data.line_around(series, step)
     if line is None or len(line.value) < 2:
         return None
-    title = f"{first.metric.label} of {series.benchmark.name}, {series.config.name}"
+    title = with_original_names(f"{first.metric.label} of {series.benchmark}, {series.config}")
     return change_png(line, step, title, first.metric.unit)
 
 
@@ -150,7 +151,7 @@ def open_alert(group: AlertGroup) -> OpenAlert:
     return OpenAlert(
         id=group.pk,
         url=f"{settings.SITE_URL}{group.get_absolute_url()}",
-        title=group.title,
+        title=with_original_names(group.title),
         severity=group.severity,
         state=group.state,
         assignee=group.assignee.username if group.assignee else None,

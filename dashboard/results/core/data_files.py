@@ -39,6 +39,7 @@ class DataRow(NamedTuple):
     status: str
     purpose: str
     job: str
+    original: str  # what the imported file calls the benchmark
 
 
 def csv_lines(rows: Iterable[DataRow]) -> Iterator[bytes]:

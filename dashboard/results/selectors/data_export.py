@@ -16,7 +16,7 @@ _SELECT = """
            benchmark.name, benchmark.model, benchmark.family, benchmark.mode, benchmark.dtype,
            benchmark.batch_size, datum.benchmark_version, config.name, series.metric,
            datum.value, datum.low, datum.high, datum.count,
-           datum.status, datum.purpose, datum.job_id::text
+           datum.status, datum.purpose, datum.job_id::text, benchmark.original
     FROM dashboard_datum AS datum
     JOIN dashboard_series AS series ON series.id = datum.series_id
     JOIN dashboard_benchmark AS benchmark ON benchmark.id = series.benchmark_id

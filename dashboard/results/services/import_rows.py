@@ -148,7 +148,7 @@ def machine_of(result: ResultDocument) -> Hardware:
     key = own_key = machine_key(name)
     if own_key != name:
         own_key = f"{own_key[:51]}-{sha256(name.encode()).hexdigest()[:8]}"
-    label = of_hardware.label if machine["cores"] > 1 else name
+    label = of_hardware.label if machine["cores"] > 1 and own_key == name else name
     if Machine.objects.filter(key=own_key).exists():
         return replace(of_hardware, key=own_key, label=label)
     if own_key != key and _names(key) == {name}:

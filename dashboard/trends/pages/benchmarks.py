@@ -11,7 +11,7 @@ from dashboard.language.metrics import METRICS
 from dashboard.models import Status
 from dashboard.results.selectors import rollup
 from dashboard.trends.core.heat import change_steps
-from dashboard.trends.selectors.benchmark_lines import line_columns, line_families, original_names
+from dashboard.trends.selectors.benchmark_lines import line_columns, line_families
 from dashboard.trends.selectors.benchmarks import (
     EXPORT_FIELDS,
     FILTERS,
@@ -97,7 +97,7 @@ def _lines(request: HttpRequest, page: BenchmarksPage) -> dict[str, Any]:
             query.appendlist("open", row.benchmark)
         toggles[row.benchmark] = f"?{query.urlencode()}"
     return {
-        "families": line_families(page.matrix, page.query, opened, original_names(page.matrix)),
+        "families": line_families(page.matrix, page.query, opened),
         "toggles": toggles,
     }
 

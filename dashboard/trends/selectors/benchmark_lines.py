@@ -1,11 +1,9 @@
 """A benchmark in one line: eager, inductor, its best config, what failed, and how many more."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from dataclasses import dataclass
 
 from dashboard.language.metrics import EAGER, Metric, is_grain
-from dashboard.models import Benchmark
 from dashboard.results.selectors.rollup import Newest
 from dashboard.trends.core.heat import change_heat
 from dashboard.trends.selectors.matrix import ColumnMean, Matrix, MatrixRow
@@ -67,23 +65,8 @@ def line_columns(matrix: Matrix, query: MatrixQuery) -> list[str]:
     return columns
 
 
-def original_names(matrix: Matrix) -> dict[str, str]:
-    """Names in full of imported benchmarks; a query only where there are any."""
-    imported = [row.benchmark for row in matrix.rows if ".imported." in row.benchmark]
-    benchmarks = Benchmark.objects.filter(name__in=imported).exclude(original="")
-    return dict(benchmarks.values_list("name", "original")) if imported else {}
-
-
-def line_families(
-    matrix: Matrix,
-    query: MatrixQuery,
-    opened: Collection[str],
-    originals: Mapping[str, str] = MappingProxyType({}),
-) -> list[LineFamily]:
-    """The rows of the matrix in its order, each in a line.
-
-    opened: benchmarks shown in full. originals: names in full that tell imported ones apart.
-    """
+def line_families(matrix: Matrix, query: MatrixQuery, opened: Collection[str]) -> list[LineFamily]:
+    """The rows of the matrix in its order, each in a line. opened: benchmarks shown in full."""
     columns = line_columns(matrix, query)
     families: list[LineFamily] = []
     for row in matrix.rows:
@@ -93,10 +76,9 @@ def line_families(
             shown = [means.get(config, ColumnMean()) for config in columns]
             families.append(LineFamily(family, shown, []))
         by_config = dict(zip(matrix.configs, row.cells, strict=True))
-        line = _line(row, by_config, columns, query, is_open=row.benchmark in opened)
-        if row.benchmark in originals:
-            line = replace(line, variant=originals[row.benchmark])
-        families[-1].lines.append(line)
+        families[-1].lines.append(
+            _line(row, by_config, columns, query, is_open=row.benchmark in opened)
+        )
     return families
 
 

@@ -22,8 +22,10 @@ from dashboard.language.glossary import anchor, explain
 from dashboard.language.metrics import Metric
 from dashboard.models import Job, Series
 from dashboard.ui import config_looks
+from dashboard.ui.original_names import with_original_names
 
 register = template.Library()
+register.filter("original", with_original_names)
 
 # word -> (tone, sign). The sign is the second cue beside colour.
 _SIGNS = {
@@ -223,10 +225,11 @@ def heat_class(step: int) -> str:
 
 @register.filter
 def breakable(name: str) -> SafeString:
-    """A name that may be broken after dots and underscores and before "+" and "~", but in no
-    number.
+    """A name as people know it, that may be broken after dots and underscores and before "+" and
+    "~", but in no number.
     """
-    broken = re.sub(r"(?<=[._])(?=[^\d._])|(?<=.)(?=[+~])", "<wbr>", escape(name))
+    known = escape(with_original_names(str(name)))
+    broken = re.sub(r"(?<=[._])(?=[^\d._])|(?<=.)(?=[+~])", "<wbr>", known)
     return mark_safe(broken)  # noqa: S308 - escaped here
 
 

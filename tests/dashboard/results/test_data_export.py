@@ -41,6 +41,7 @@ ROW = DataRow(
     "pass",
     "scheduled",
     "job",
+    "",
 )
 
 
