@@ -1,26 +1,33 @@
 """An imported series is judged like any other; what is old by then notifies nobody."""
 
+import re
 from datetime import datetime, timedelta
+from html import unescape
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from dashboard.alerts.selectors import alerts
 from dashboard.alerts.services import collecting, confirmations, detection, remeasuring, triage
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import (
     Alert,
+    AlertEvent,
     AlertGroup,
     AlertState,
+    Benchmark,
     Confirmation,
     DetectorState,
     Series,
     WorkflowState,
 )
+from dashboard.notifications.selectors.messages import entry_of
 from dashboard.notifications.services import deliveries
 from dashboard.results.services import detection_queue
+from dashboard.ui.original_names import with_original_names
 from tests.builders import site
 from tests.builders.alerting import measured, noise
 from tests.builders.imported_history import TRACK, entry, history, imported
@@ -221,3 +228,48 @@ def test_short_history_says_that_its_points_are_too_few(reader: Client) -> None:
     page = page_text(reader.get(f"/series/{series.benchmark}/?track={TRACK}"))
     assert "Too few points <small>10 of about 20</small>" in page
     assert "None found" not in page
+
+
+def test_names_are_those_of_the_file_on_every_page(reader: Client) -> None:
+    imported(history(STEPPED, name="bench.py::fib[-20]"))
+    alert = Alert.objects.get()
+    place = f"machine={alert.series.machine}&track={TRACK}"
+    for address in (
+        f"/?{place}",
+        "/alerts/",
+        alert.group.get_absolute_url(),
+        f"/compare/?base={alert.base}&new={alert.new}&{place}",
+        f"/benchmarks/?{place}",
+        f"/series/{alert.series.benchmark}/?{place}",
+        "/search/?q=fib",
+    ):
+        shown = unescape(page_text(reader.get(address))).replace("<wbr>", "")
+        assert "bench.py::fib[-20]" in shown, address
+        assert not re.findall(r">[^<]*bench_py_fib_20_\w+ [^<]*<", shown), address
+
+
+def test_export_has_the_names_of_the_file(reader: Client) -> None:
+    imported(history(noise(1), name="bench.py::fib[-20]"))
+    assert b",bench.py::fib[-20]" in b"".join(reader.get("/export/data.csv"))
+
+
+def test_mail_has_the_names_of_the_file() -> None:
+    imported(history(STEPPED, name="bench.py::fib[-20]"))
+    written = entry_of(AlertEvent.objects.latest("pk"))
+    assert written.title.startswith("bench.py::fib[-20] inference: ")
+    assert written.series[0].text.startswith("bench.py::fib[-20].imported")
+
+
+def test_name_with_a_digest_costs_one_query_once(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    imported(history(noise(1), name="bench.py::fib[-21]"))
+    name = Benchmark.objects.get().model
+    with django_assert_num_queries(3):
+        assert with_original_names(name) == "bench.py::fib[-21]"
+    with django_assert_num_queries(0):
+        assert with_original_names(f"{name} {name}") == "bench.py::fib[-21] bench.py::fib[-21]"
+
+
+def test_name_turns_no_text_around() -> None:
+    assert with_original_names("x\u202eb") == "x\ufffdb"

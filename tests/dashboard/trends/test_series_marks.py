@@ -103,6 +103,7 @@ def test_page_says_that_a_wandering_series_cannot_be_judged(reader: Client) -> N
 def test_page_says_that_a_series_has_bursts_and_became_noisier(reader: Client) -> None:
     series = alerting.measured([2.0, 2.0, 2.2])
     state = {
+        "now": {"seen": 100},
         "limit": {"reason": "bursts", "percent": None, "points": 7},
         "noisier": {"at": "2026-11-01T03:00:00+00:00", "percent": 95.2, "seen": 100},
     }
