@@ -70,8 +70,8 @@ def test_each_shape_has_its_pages(reader: Client) -> None:
         imported(shape, f"track-{number}")
     for benchmark in Benchmark.objects.all():
         page = reader.get(reverse("series", args=[benchmark.name]))
-        shown = page.text.replace("<wbr>", "").replace("\ufffd", "\u202e")
-        assert escape(benchmark.original[:60]) in shown
+        name = escape(benchmark.original[:60]).replace("\u202e", "\ufffd")
+        assert name in page.text.replace("<wbr>", "")
     for name in ("home", "benchmarks", "runs", "fleet"):
         assert reader.get(reverse(name)).status_code == 200
 
