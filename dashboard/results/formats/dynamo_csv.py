@@ -38,13 +38,13 @@ TABLE = Table(
     repeats=True,
 )
 NEEDED = {"name", "batch_size"}
+NEWLINE = b"\n"
 NAME = re.compile(
     r"(?P<config>.+?)[_-](?P<suite>torchbench|huggingface|timm_models|timm)[_-]"
     r"(?P<dtype>(?:amp_)?[a-z0-9]+)[_-](?P<mode>training|inference)[_-]"
     r"(?P<device>cuda|cpu|xpu|rocm)(?:[_-](?P<variant>[a-z0-9_-]+?))??"
     r"[_-](?P<kind>performance|accuracy)(?:[_-][a-z0-9_-]+)?\.csv(?:\.gz)?$"
 )
-NEWLINE = b"\n"
 CACHED_SHARE = 0.25  # of the longest compile of the same case in a file: what took less was cached
 
 
@@ -69,8 +69,7 @@ def read(name: str, body: bytes, hints: Hints) -> ParsedFile:
     needed = ((hints.build, "build"), (hints.at, "at"), (hints.machine, "machine"))
     missing = [f"--{option}" for value, option in needed if not value]
     if missing:
-        why = f"such a file lacks what these options say: {', '.join(missing)}"
-        file.refuse(name, why)
+        file.refuse(name, f"such a file lacks what these options say: {', '.join(missing)}")
         return file
 
     ended, _, cut = body.rpartition(NEWLINE)

@@ -40,9 +40,9 @@ def read(records: Records, table: Table, hints: Hints) -> ParsedFile:
     all_records = list(islice(records, MOST_RECORDS))
     for where, _ in islice(records, 1):
         file.refuse(where, f"more than {MOST_RECORDS} records in one file: split it")
-    chosen = [each for each in all_records if _counts(each[1], table.only)]
+    chosen = [each for each in all_records if _has(each[1], table.only)]
     if not chosen and table.otherwise:
-        chosen = [each for each in all_records if _counts(each[1], table.otherwise)]
+        chosen = [each for each in all_records if _has(each[1], table.otherwise)]
     for where, record in chosen:
         try:
             if isinstance(record, Malformed):
@@ -56,13 +56,11 @@ def read(records: Records, table: Table, hints: Hints) -> ParsedFile:
     return file
 
 
-def _counts(record: Document | Malformed, only: Mapping[str, str]) -> bool:
-    return isinstance(record, Malformed) or _has(record, only)
-
-
-def _has(record: Document, only: Mapping[str, str]) -> bool:
+def _has(record: Document | Malformed, only: Mapping[str, str]) -> bool:
     """Test whether its columns have these values, as far as it has these columns."""
-    return all(str(record.get(column, value)) == value for column, value in only.items())
+    return isinstance(record, Malformed) or all(
+        str(record.get(column, value)) == value for column, value in only.items()
+    )
 
 
 def _read_record(

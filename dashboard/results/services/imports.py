@@ -19,12 +19,7 @@ from django.utils import timezone
 from dashboard.catalog.core.plan import FIELD_FAMILIES
 from dashboard.language.contracts import Refused
 from dashboard.language.moments import stamp
-from dashboard.models import (
-    Benchmark,
-    Job,
-    JobState,
-    Run,
-)
+from dashboard.models import Benchmark, Job, JobState, Run
 from dashboard.results.core.result_format import parse_result
 from dashboard.results.core.untrusted import unpack
 from dashboard.results.formats import (
