@@ -96,8 +96,8 @@ def test_page_of_an_old_alert_still_shows_how_the_code_differs(
     alerting.alert(group, planned_at=measured[3].planned_at, job=measured[3])
     delete_expired(now=datetime(2099, 1, 1, tzinfo=UTC))
     page = reader.get(f"/alerts/{group.pk}/code/").text
-    assert "-call(block_size=2)" in page
-    assert "+call(block_size=4)" in page
+    assert ">call(block_size=2)</td>" in page
+    assert ">call(block_size=4)</td>" in page
 
 
 def test_without_an_alert_everything_is_deleted(measured: list[Job]) -> None:
