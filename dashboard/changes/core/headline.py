@@ -64,6 +64,11 @@ def sentence(
     return with_cause if len(with_cause.split()) <= _MOST_WORDS else text
 
 
+def undecided(title: str, metric: Metric, verdict: SetVerdict) -> str:
+    """ "llama decode: latency unclear": no difference is named that may be none."""
+    return f"{title}: {named(metric, 'the same' if verdict == 'same' else verdict)}"
+
+
 def amount_text(metric: Metric, amount: float, like: float | None = None) -> str:
     """An amount in the unit that people say it in: "34 MB" of 0.034 GB, "47.3 µs" of 0.0473 ms.
 

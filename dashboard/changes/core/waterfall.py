@@ -16,6 +16,7 @@ _LEAST_WIDTH = 0.3
 _MOST_OPERATORS = 2
 _MOST_LETTERS = 60
 _MOST_PARTS = 5
+REST, ALL = "Everything else", "Change"  # parts without a name of their own
 _LEAST_PART = 0.02  # of everything that moved: smaller parts are summed
 _CUT_BELOW = 0.7  # of the longest bar: where no bar ends below it, the axis begins later
 _LIBRARIES = (  # part of a kernel's name, in lower case -> whose it is
@@ -66,7 +67,7 @@ def waterfall(before: Part, after: Part, parts: Sequence[Part]) -> Waterfall:
     moved = sum(abs(part.amount) for part in parts) + abs(rest)
     listed = list(parts)
     if abs(rest) > _LEAST_PART * moved:
-        listed.append(Part("Everything else" if parts else "Change", rest))
+        listed.append(Part(REST if parts else ALL, rest))
 
     ends = [before.amount]
     for part in listed:

@@ -66,7 +66,8 @@ def _headline(subject: Subject, main: AlertSummary, cause: str) -> Headline:
     if main.words:
         before, after = map(states.label, main.words)
         said = f"{subject.title}: {after}" + (f", {before} before" if before else "")
-        return Headline(said, verdict, grade, None, _rounds(main))
+        details = _rounds(main) if alert.base_id else "it has never passed on this build"
+        return Headline(said, verdict, grade, None, details)
     text = main.estimate.text if main.estimate else "changed"
     said = sentence(subject.title, main.metric, subject.levels, text, cause)
     between = levels(main.metric, *subject.levels) if subject.levels else ""

@@ -8,7 +8,7 @@ from uuid import UUID
 from dashboard.alerts.selectors.alerts import STANDING
 from dashboard.alerts.selectors.evidence_jobs import Side, jobs_in_order
 from dashboard.catalog.core import commits
-from dashboard.changes.core.headline import Headline, case_title, sentence
+from dashboard.changes.core.headline import Headline, case_title, sentence, undecided
 from dashboard.changes.selectors.shown_change import ShownChange, Subject, Tile, clause, explain
 from dashboard.comparisons.core.case_samples import pairs_of
 from dashboard.comparisons.core.tables import ComparisonRow, Table
@@ -106,7 +106,9 @@ def shown(compared: Compared, row: ComparisonRow) -> ShownChange:
     )
     kernels, drawn, unit = explain(subject)
     cause = clause(subject, kernels, drawn) if change.grade else ""
-    said = sentence(subject.title, change.metric, subject.levels, short(change), cause)
+    said = undecided(subject.title, change.metric, change.verdict)
+    if change.verdict in ("better", "worse"):
+        said = sentence(subject.title, change.metric, subject.levels, short(change), cause)
     builds = [side.build for side in subject.sides]
     shas = [build.git_sha if build else "" for build in builds]
     details = {

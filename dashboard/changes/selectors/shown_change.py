@@ -139,8 +139,8 @@ def clause(subject: Subject, kernels: KernelComparison | None, drawn: Waterfall 
     """The cause in a few words: a known change, or the part that makes most of the difference."""
     clauses = [change.clause for change in kernels.known_changes] if kernels else []
     steps = [step for step in drawn.steps if not step.is_level] if drawn else []
-    if not steps or not subject.levels:
+    largest = max(steps, key=lambda step: abs(step.amount), default=None)
+    if not largest or not subject.levels or largest.name in (waterfall.REST, waterfall.ALL):
         return headline.cause_of(clauses, 0.0, "")
-    largest = max(steps, key=lambda step: abs(step.amount))
     difference = sum(step.amount for step in steps)
     return headline.cause_of(clauses, largest.amount / (difference or 1.0), largest.name)

@@ -170,21 +170,21 @@ OUTCOMES = {"failures": "with failures", "passed": "all passed"}  # value of the
 
 def listed(*, machine: str, track: str, outcome: str = "", **only: str) -> QuerySet[Run]:
     """As `listing`, without those of hidden machines and tracks that are not named; of each import
-    the newest run alone, unless imports are asked for.
+    the newest run (that has the outcome, of failures) alone, unless imports are asked for.
 
     outcome: one of OUTCOMES; empty for all.
     """
     runs = listing(machine__key=machine, track__key=track, **only)
-    if not only.get("purpose"):
-        imported = Run.objects.filter(purpose=Purpose.IMPORT)
-        newest = imported.order_by(*_IMPORT, "-created_at", "-pk").distinct(*_IMPORT)
-        runs = runs.filter(~Q(purpose=Purpose.IMPORT) | Q(pk__in=newest.values("pk")))
     jobs = Job.objects.filter(run=OuterRef("pk"))
     not_passed = jobs.exclude(state=JobState.DONE, status=Status.PASS)
+    imported = Run.objects.filter(purpose=Purpose.IMPORT)
     if outcome == "failures":
-        ended = not_passed.filter(state__in=ENDED).exclude(state=JobState.CANCELLED)
-        runs = runs.filter(Exists(ended))
-    elif outcome == "passed":
+        failed = Exists(not_passed.filter(state__in=ENDED).exclude(state=JobState.CANCELLED))
+        runs, imported = runs.filter(failed), imported.filter(failed)
+    if not only.get("purpose"):
+        newest = imported.order_by(*_IMPORT, "-created_at", "-pk").distinct(*_IMPORT)
+        runs = runs.filter(~Q(purpose=Purpose.IMPORT) | Q(pk__in=newest.values("pk")))
+    if outcome == "passed":
         runs = runs.filter(Exists(jobs), ~Exists(not_passed))
     if not machine:
         runs = runs.exclude(machine__hidden=True)
