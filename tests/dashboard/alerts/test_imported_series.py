@@ -260,7 +260,7 @@ def test_mail_has_the_names_of_the_file() -> None:
     assert written.series[0].text.startswith("bench.py::fib[-20].imported")
 
 
-def test_name_with_a_digest_costs_one_query_once(
+def test_name_with_a_digest_is_read_once(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     imported(history(noise(1), name="bench.py::fib[-21]"))
