@@ -11,10 +11,7 @@ from dashboard.results.core.compile_diff import CallChange, CallTable
 from dashboard.results.core.known_changes import in_calls
 from dashboard.results.selectors.generated_code import archive_bytes
 
-NOT_KEPT = (
-    "A job on one side left no table of calls: it had no counted start (measure.starts), that "
-    "start failed, or the table is no longer kept."
-)
+NOT_KEPT = "One side has no counted start: its calls are not known."
 
 
 @dataclass(frozen=True, slots=True)

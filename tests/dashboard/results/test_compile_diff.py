@@ -251,7 +251,7 @@ def test_names_are_text(reader: Client) -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("tables", "text"),
-    [([compilation(1)], "left no table of calls"), ([b"x", b"x"], "cannot be read")],
+    [([compilation(1)], "has no counted start"), ([b"x", b"x"], "cannot be read")],
 )
 def test_page_says_why_there_is_nothing_to_compare(
     reader: Client, tables: list[bytes], text: str
