@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean, geometric_mean
 from uuid import UUID
 
 from dashboard.alerts.selectors.alerts import STANDING
@@ -101,7 +100,7 @@ def shown(compared: Compared, row: ComparisonRow) -> ShownChange:
         metric=change.metric,
         machine=compared.machine,
         sides=_sides(compared, row),
-        levels=_levels(row),
+        levels=row.levels,
         is_imported=benchmark.imported,
     )
     kernels, drawn, unit = explain(subject)
@@ -131,15 +130,6 @@ def _times_the_spread(row: ComparisonRow) -> int:
 
 def size_of(change: Change) -> ValueChange:
     return replace(in_words(change), text=short(change))
-
-
-def _levels(row: ComparisonRow) -> tuple[float, float]:
-    """The means of its pairs, which differ by the change; of all processes where it has none."""
-    pairs = pairs_of(row.base, row.new)
-    if not pairs:
-        return row.levels
-    mean = geometric_mean if row.change.is_ratio else fmean
-    return mean(pair.base for pair in pairs), mean(pair.new for pair in pairs)
 
 
 def _sides(compared: Compared, row: ComparisonRow) -> tuple[Side, Side]:
@@ -179,7 +169,7 @@ def _tiles(compared: Compared, row: ComparisonRow) -> Sequence[Tile]:
         other = compared.row(key, case)
         if other:
             choice = "" if other.change.metric == row.change.metric else key
-            tiles.append(Tile(METRICS[key], _levels(other), size_of(other.change), choice))
+            tiles.append(Tile(METRICS[key], other.levels, size_of(other.change), choice))
     return tiles if len(tiles) > 1 else ()
 
 

@@ -1,7 +1,9 @@
 """Matched cases with their changes, metric by metric, judged together. Pure."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from statistics import fmean, geometric_mean
 from typing import Literal, TypeVar
 
 from dashboard.comparisons.core.case_samples import CaseSamples, pairs_of
@@ -46,10 +48,18 @@ class ComparisonRow:
 
     @property
     def levels(self) -> tuple[float, float]:
-        """One number for each side: the mean of its processes, geometric where that is a ratio."""
-        if self.change.is_ratio:
-            return self.base.value, self.new.value
-        return self.base.mean, self.new.mean
+        """One number for each side, which differ by the change: base is the mean of the pairs that
+        the change is judged from. Without pairs the means of all processes.
+        """
+        change = self.change
+        judged = pairs_of(self.base, self.new)[: change.pairs]
+        if change.is_ratio:
+            if not judged:
+                return self.base.value, self.new.value
+            base = geometric_mean(pair.base for pair in judged)
+            return base, base * math.exp(change.effect)
+        base = fmean(pair.base for pair in judged) if judged else self.base.mean
+        return base, base + change.effect if judged else self.new.mean
 
     @property
     def size(self) -> float:

@@ -40,9 +40,9 @@ FIELDS = (
     "left_out",
 )
 METHOD = (
-    "Each side is the mean of its processes. A change is the mean of pairs that ran next to each "
-    "other on one device, with an interval that holds at every look. One false discovery rate, 5%, "
-    "holds over all cases and metrics; from six pairs on a change is certain.",
+    "Base, new and their change are means of pairs: processes that ran next to each other on one "
+    "device. The interval holds at every look. One false discovery rate, 5%, holds over all cases "
+    "and metrics; from six pairs on a change is certain.",
     f"Verdict: {explain('verdict')}",
 )
 NEAREST_MEDIAN = f"Kernels: one job of each side, near its median device time. {ONE_PROFILE}"

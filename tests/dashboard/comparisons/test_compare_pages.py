@@ -159,15 +159,6 @@ def test_page_links_to_what_counts_towards_a_verdict_where_the_table_has_no_head
     assert 'href="/glossary/#verdict"' in method
 
 
-def test_page_says_of_which_processes_the_values_and_their_change_are(
-    two_releases: None, reader: Client
-) -> None:
-    """The ratio of the two values may be another one."""
-    shown = " ".join(text(reader, COMPARE).split())
-    said = "Base and new use all processes, the change those that took turns."
-    assert shown.count(said) == 1
-
-
 def test_filter_without_a_match_says_so(two_releases: None, reader: Client) -> None:
     page = text(reader, COMPARE + "&model=resnet50&show=worse")
     assert "No case fits these filters" in page
