@@ -27,16 +27,16 @@ def alert(share: ShareData) -> None:
 
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
-    """The alert's own."""
+    """The trend of its change."""
     page = context.new_page()
-    page.goto(AlertGroup.objects.get().get_absolute_url())
+    page.goto(f"{AlertGroup.objects.get().get_absolute_url()}trend/")
     return page
 
 
 def test_alert_draws_all_its_points_in_the_zone_that_it_names(page: Page, zone: str) -> None:
     plot = drawn(page).locator(".plot").first
     at = alerting.FIRST.astimezone(ZoneInfo(zone))
-    named = page.locator("figcaption [data-zone]").first.text_content() or ""
+    named = page.locator("main .note [data-zone]").first.text_content() or ""
     first, template, is_whole = plot.evaluate(POINTS)
     assert first.startswith(f"{at:%Y-%m-%d %H:%M}")
     assert f" {named}<" in template

@@ -136,7 +136,7 @@ def test_table_stands_there_without_scripts(
     plain = browser.new_context(base_url=live_server.url, java_script_enabled=False)
     plain.add_cookies(context.cookies())  # type: ignore[arg-type]  # read by one, written by the other
     opened = plain.new_page()
-    opened.goto(group().get_absolute_url())
-    expect(opened.locator(".chart ~ details table").first).to_be_visible()
+    opened.goto(f"{group().get_absolute_url()}trend/")
+    expect(opened.locator(".plot ~ details table").first).to_be_visible()
     assert opened.locator(".plot").first.evaluate("plot => plot.offsetHeight") < 100
     plain.close()
