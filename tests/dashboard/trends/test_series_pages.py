@@ -222,7 +222,7 @@ def in_turn(db: None) -> str:
 def test_builds_measured_in_turn_are_compared_newest_to_oldest(
     reader: Client, in_turn: str
 ) -> None:
-    assert "as in the comparison of the two builds" in page_text(reader.get(in_turn))
+    assert "the pairs of the two builds" in page_text(reader.get(in_turn))
 
 
 def test_builds_measured_in_turn_are_drawn_by_release(reader: Client, in_turn: str) -> None:
