@@ -41,7 +41,7 @@ from dashboard.detection.value_scale import ValueScale
 State = Mapping[str, Any]
 
 VERSION = 6
-"""Of the method and of the stored state. A change that can alter a decision needs a new number."""
+"""Number of method and stored state. A change that can alter a decision needs a new one."""
 
 CONSTANT_KEYS = {
     "value": "value",

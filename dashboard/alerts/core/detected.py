@@ -1,4 +1,4 @@
-"""What a change that the detector saw means for its series. Pure."""
+"""Meaning of a change that the detector saw, for its series. Pure."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -77,7 +77,7 @@ def _paired(base: Iterable[float | None], new: Iterable[float | None]) -> list[P
 def _rounds(
     confirmation: Confirmation, alert: Alert
 ) -> tuple[list[float | None], list[float | None]]:
-    """What each round brought on base and on new; None where that does not count."""
+    """Values of each round on base and on new; None where that does not count."""
     jobs = _jobs_of_case(confirmation, alert)
     columns = ("pk", "position", "run__request", "status")
     rows = list(jobs.order_by("position").values_list(*columns))

@@ -248,7 +248,7 @@ def _links(main: AlertSummary, sides: Sequence[Side]) -> list[str]:
 
 
 def missing(base: Side, new: Side) -> list[str]:
-    """What the report lacks of either side."""
+    """Name what the report lacks of either side."""
     lines = []
     without = [side.name for side in (base, new) if not side.artifact(TRACE)]
     if without:

@@ -86,7 +86,7 @@ def amount_text(metric: Metric, amount: float, like: float | None = None) -> str
 
 
 def _as_precise(amount: float, like: float) -> str:
-    """With the decimals that `like` has with three digits, one more where that says too little."""
+    """Write it with the decimals of `like` at three digits, one more where that says too little."""
     magnitude = math.floor(math.log10(like)) if like else 0
     decimals = max(0, 2 - magnitude)
     is_coarse = 0 < abs(amount) * 10**decimals < _FEWEST_STEPS

@@ -1,4 +1,4 @@
-"""Where the marks of pairs and processes lie on one axis. Pure."""
+"""Places of the marks of pairs and processes on one axis. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

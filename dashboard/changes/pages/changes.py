@@ -67,8 +67,9 @@ def show(request: HttpRequest, tab: str = "proof") -> HttpResponse:
             return render(request, "changes/nothing.html")
         return _page(request, shown, tab, None, {})
     compared, row = chosen.compared_row(request)
-    if found := compared_change.alert_of(compared, row):
-        return redirect(chosen.alert_address(found.pk, found.group_id, tab))
+    if alert_of_row := compared_change.alert_of(compared, row):
+        address = chosen.alert_address(alert_of_row.pk, alert_of_row.group_id, tab)
+        return redirect(address)
     return _page(request, compared_change.shown(compared, row), tab, None, {})
 
 

@@ -50,7 +50,7 @@ def is_of_case(request: HttpRequest) -> bool:
 
 
 def two_jobs(request: HttpRequest) -> ShownChange | None:
-    """None where the address does not name two jobs that are kept."""
+    """Change between two jobs; None where the address does not name two that are kept."""
     pair = jobs.pair(request.GET.getlist("job"), by_age=request.GET.get("by") == "age")
     chosen = request.GET.get("metric") or request.GET.get("chosen", "")
     return job_change.shown(pair, METRICS.get(chosen)) if len(pair) == 2 else None
@@ -113,7 +113,7 @@ def tabs(
 
 
 def alert_address(row_alert: int, group: int, tab: str) -> str:
-    """Where the change of an alert is shown."""
+    """Address of the change of an alert."""
     if tab == "proof":
         return f"{reverse('alert', args=[group])}?alert={row_alert}"
     return f"{reverse('alert_tab', args=[group, tab])}?alert={row_alert}"

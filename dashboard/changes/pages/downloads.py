@@ -37,7 +37,7 @@ def alert_files(request: HttpRequest, pk: int) -> FileResponse:
 
 
 def change_files(request: HttpRequest) -> FileResponse:
-    """As `alert_files`, of a change that is no alert."""
+    """The same zip, of a change without an alert."""
     if chosen.is_of_case(request):
         shown = compared_change.shown(*chosen.compared_row(request))
     elif jobs := chosen.two_jobs(request):

@@ -66,7 +66,7 @@ def of_builds(base: RequestedSide, new: RequestedSide, metric: Metric) -> Compar
 
 
 def of_comparison(comparison: Comparison, metric: Metric) -> Compared:
-    """What was measured for a comparison alone."""
+    """Comparison of what was measured for it alone."""
     results = comparisons.results(comparison, metric).shown
     sides = comparisons.measured_sides(comparison)
     return Compared(results.report, results.table, sides, comparison.machine.key)
@@ -123,7 +123,7 @@ def shown(compared: Compared, row: ComparisonRow) -> ShownChange:
 
 
 def _times_the_spread(row: ComparisonRow) -> int:
-    """How many times what processes of one build ever differed by; 0 of less than two."""
+    """Divide the change by what processes of one build ever differed by; 0 of less than two."""
     widest = row.measured.widest
     return int(abs(row.change.effect) / widest) if 0 < widest <= abs(row.change.effect) / 2 else 0
 

@@ -37,7 +37,7 @@ def report_of(shown: ShownChange, main: AlertSummary | None) -> Report:
 
 
 def _facts(shown: ShownChange) -> IssueFacts:
-    """Facts of a change that is no alert: nobody has attributed it."""
+    """Facts of a change without an alert: nobody has attributed it."""
     subject, headline = shown.subject, shown.headline
     base, new = subject.sides
     documents, environments = ready_issue.documents_of(subject.sides)
@@ -46,7 +46,7 @@ def _facts(shown: ShownChange) -> IssueFacts:
     )
     compiled = EAGER if subject.config == EAGER else "torch.compile"
     kernels = shown.kernels.tables if shown.kernels else ()
-    known = shown.kernels.known_changes if shown.kernels else ()
+    known_changes = shown.kernels.known_changes if shown.kernels else ()
     same = []
     if all(environments):
         differences = environment_differences(*environments)
@@ -59,7 +59,7 @@ def _facts(shown: ShownChange) -> IssueFacts:
         page="",
         how_sure=[f"{subject.metric.label}: {measured}."],
         others=[],
-        cause=[*(table.sentence for table in kernels), *(change.text for change in known)],
+        cause=[*(table.sentence for table in kernels), *(change.text for change in known_changes)],
         ruled_out=same,
         since=[],
         commands=ready_issue.commands(subject.sides, documents),

@@ -38,7 +38,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What changed: a metric of a case on a machine, from one build to another.
+    """Subject of a change: a metric of a case on a machine, from one build to another.
 
     title: the model and its mode. sides: base and new, with the jobs that explain it, those that
     stand for it first. levels: before and after; None where they are not known.
@@ -112,7 +112,7 @@ def kernels_of(subject: Subject) -> KernelComparison | None:
 
 
 def start_parts(base: Side, new: Side) -> list[Part]:
-    """By how much each phase of the cold start changed, what is longer first. One query."""
+    """List by how much each phase of the cold start changed, the longer first. One query."""
     before, after = phase_means(base, new)
     parts = []
     for key, name in PHASES.items():

@@ -1,4 +1,4 @@
-"""What the tabs of a change show: each is read only where it is chosen."""
+"""Contents of the tabs of a change: each is read only where it is chosen."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ TABS = {
     "reproduce": "Reproduce",
     "report": "Report",
 }
-NO_CODE = "One side left no generated code, or it is no longer kept."
+NO_CODE = "One side has no generated code. Measure it again, with `measure.keep_code`."
 _MOST_PROCESSES = 400  # of both builds
 _MOST_ROWS = 1000  # of code: after the file that reaches them, none is shown
 

@@ -1,4 +1,4 @@
-"""What somebody should decide about on a machine, what costs most first. Pure."""
+"""Changes that somebody should decide about on a machine, the dearest first. Pure."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -39,7 +39,7 @@ class Need:
 
 
 def in_order(needs: Sequence[Need], starred: Collection[str]) -> list[Need]:
-    """By what is paid, then by how much × how sure × whether a person starred the model."""
+    """Sort by what is paid, then by how much × how sure × whether a person starred the model."""
 
     def weight(need: Need) -> float:
         return need.weight * (1 if need.is_certain else 0.5) * (2 if need.model in starred else 1)

@@ -52,10 +52,10 @@ def night_rows(
         cells: list[MapCell | str | None] = [None] * len(builds)
         for place, measured in on_builds.items():
             cells[place] = FIRST
-            found = by_place.get((name, place), [])
-            if found or name in watched:
+            of_cell = by_place.get((name, place), [])
+            if of_cell or name in watched:
                 has_failed = all(not each.samples for each in measured)
-                cells[place] = _night(name, builds[place], found, has_failed)
+                cells[place] = _night(name, builds[place], of_cell, has_failed)
         rows.append(row_of(name, cells, on_builds))
     return in_order(rows, starred)
 

@@ -134,10 +134,10 @@ def night_map(
 
 def _findings(source: SideSource, builds: Sequence[int]) -> list[Finding]:
     """The changes that the detector found in compiled series of the place. One query."""
-    found = Alert.objects.filter(
+    standing = Alert.objects.filter(
         STANDING, series__machine=source.machine, series__track=source.track, new__in=builds
     ).exclude(series__config__name=EAGER)
-    related = found.select_related("series__benchmark", "base")
+    related = standing.select_related("series__benchmark", "base")
     findings = []
     for alert in related.defer("decision").annotate(decision_in_brief=DECISION_IN_BRIEF):
         metric = metric_of(alert.series.metric)

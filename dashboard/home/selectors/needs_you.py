@@ -1,4 +1,4 @@
-"""What somebody should decide about: open alerts of a machine, and slower steps without one."""
+"""Matters that somebody should decide: open alerts of a machine, and slower steps without one."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

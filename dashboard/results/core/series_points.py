@@ -190,7 +190,7 @@ class JudgedSeries:
 
     @classmethod
     def from_json(cls, metric: str, per_build: bool, state: Mapping[str, Any]) -> "JudgedSeries":
-        """What `to_json` wrote. Raises ValueError where another version or other settings did."""
+        """Read what `to_json` wrote. Raises ValueError for another version or other settings."""
         now = from_json(state["now"])
         if now.settings != settings_of(metric_of(metric)):
             raise ValueError(f"the settings of {metric} have changed: judge the series again")

@@ -208,14 +208,7 @@ def _case(
     texts = table.texts
     sha = text("commit")
     build = hints.build or text("build") or _label(sha)
-    if not build:
-        raise Malformed(
-            f"{columns_in(texts.get('commit', 'the mapping'))} names no commit: give the build's "
-            "label with the import (--build)"
-        )
-    if not (hints.machine or text("machine") or text("gpu") or text("cpu")):
-        where_it_is = columns_in(texts.get("machine", texts.get("cpu", "the mapping")))
-        raise Malformed(f"{where_it_is} names no machine: give its key with the import (--machine)")
+    _check_place(texts, build, hints.machine or text("machine") or text("gpu") or text("cpu"))
     benchmark = texts.get("benchmark", texts.get("name", ""))
     parameters = {}
     for column, name in islice(_parameters(record, table).items(), MOST_PARAMETERS):
@@ -246,6 +239,18 @@ def _case(
         python=text("python"),
         settings={name: text_of(each, record)[:200] for name, each in table.settings.items()},
     )
+
+
+def _check_place(texts: Mapping[str, str], build: str, machine: str) -> None:
+    """Raises Malformed where a value is of no build or of no machine."""
+    if not build:
+        raise Malformed(
+            f"{columns_in(texts.get('commit', 'the mapping'))} names no commit: give the build's "
+            "label with the import (--build)"
+        )
+    if not machine:
+        column = columns_in(texts.get("machine", texts.get("cpu", "the mapping")))
+        raise Malformed(f"{column} names no machine: give its key with the import (--machine)")
 
 
 def _label(sha: str) -> str:

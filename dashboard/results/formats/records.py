@@ -76,7 +76,7 @@ def json_records(
 def changed(
     records: Iterable[tuple[str, Any]], change: Callable[[Any], Iterable[Document]]
 ) -> Records:
-    """What `change` makes of each record; where it raises Malformed, that."""
+    """Yield what `change` makes of each record; where it raises Malformed, that."""
     for where, record in records:
         try:
             if isinstance(record, Malformed):

@@ -11,7 +11,7 @@ from dashboard.results.core.compile_diff import CallChange, CallTable
 from dashboard.results.core.known_changes import in_calls
 from dashboard.results.selectors.generated_code import archive_bytes
 
-NOT_KEPT = "One side has no counted start: its calls are not known."
+NOT_KEPT = "One side has no counted start. Measure it again, with `counted` in `measure.starts`."
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ def _imported_jobs(runs: QuerySet[Run]) -> QuerySet[Job]:
 
 
 def _move_data(jobs: list[UUID]) -> Counter[int]:
-    """By how many data each series has grown."""
+    """Count the data by which each series has grown."""
     keys = Datum.objects.filter(job__in=jobs).values_list(
         "job__benchmark", "job__config", "job__run__machine", "job__run__track", "series__metric"
     )

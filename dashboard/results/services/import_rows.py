@@ -159,7 +159,7 @@ def machine_of(result: ResultDocument) -> Hardware:
 
 
 def _own_hardware(hardware: Hardware, described: Mapping[str, Any]) -> Hardware:
-    """With a digest where its key is of other hardware, as of another CPU with so many cores."""
+    """Append a digest where its key is of other hardware, as of another CPU with so many cores."""
     labels = Machine.objects.filter(key=hardware.key).values_list("label", flat=True)
     if set(labels) <= {hardware.label} or _names(hardware.key, described):
         return hardware

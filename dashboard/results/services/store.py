@@ -110,8 +110,7 @@ def store_results(job_results: Sequence[JobResult]) -> Collection[int]:
     2. Write environments, documents and samples; number the revisions of own models.
     3. Find or make the series, and lock them in one order: no transaction waits for another.
     4. Write the data.
-    5. Bring the rollups of every touched series up to date: its last datum, its levels by build,
-       its newest build.
+    5. Bring the rollups of every touched series up to date: last datum, levels, newest build.
     6. Put the series on the detection queue.
     """
     # 1. Earlier attempts

@@ -270,7 +270,7 @@ def test_issue_says_which_other_changes_were_not_confirmed_in_turn(reader: Clien
 def test_code_that_is_not_kept_is_a_reason(reader: Client) -> None:
     alert = alerting.stepped()
     shown = text(reader, f"/alerts/{alert.group_id}/code/")
-    assert "One side left no generated code, or it is no longer kept." in shown
+    assert "One side has no generated code." in shown
 
 
 def test_weak_evidence_is_folded(reader: Client) -> None:

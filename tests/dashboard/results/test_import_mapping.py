@@ -13,6 +13,7 @@ import pytest
 from dashboard.results.formats import Hints, asv, dynamo_csv, parse_file, parse_table, v3
 from dashboard.results.formats.tables import TABLES
 from tests.builders.foreign_files import PERFORMANCE, documents
+from tests.builders.foreign_shapes import HUD, TRITON
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 Case = tuple[str, str, dict[str, float]]
@@ -24,34 +25,11 @@ build = "{build}"
 time = "{date}"
 metrics = [{name = "latency_ms", metric = "latency_ms"}]
 """
-TRITONBENCH = """
-benchmark = "softmax {x_val}"
-metrics = [
-    {name = "{config}-latency", metric = "latency_ms"},
-    {name = "{config}-speedup", metric = "speedup"},
-]
-"""
 OTAVA = """
 benchmark = "tigerbeetle"
 commit = "{commit}"
 time = "{time}"
 metrics = [{name = "load_tps", higher_is_better = true}, {name = "p100_ms"}]
-"""
-HUD = """
-benchmark = "{model}"
-suite = "{suite}"
-config = "{backend}"
-mode = "{mode}"
-dtype = "{dtype}"
-build = "{commit}"
-time = "{granularity_bucket}"
-machine = "{device}"
-name = "{metric}"
-metrics = [
-    {name = "abs_latency", metric = "latency_ms"},
-    {name = "compilation_latency", metric = "cold_start_s"},
-]
-rows = "[]"
 """
 SERVING = """
 rows = "[]"
@@ -85,7 +63,7 @@ def test_own_numbers() -> None:
 
 def test_tritonbench() -> None:
     body = "x_val;triton-latency;triton-speedup;eager-latency\n(8, 64);0.5 (±1%);2.0;1.0\n"
-    assert cases("softmax.csv", body, TRITONBENCH) == [
+    assert cases("softmax.csv", body, TRITON) == [
         ("softmax (8, 64)", "triton", {"latency_ms": 0.5, "speedup": 2.0}),
         ("softmax (8, 64)", "eager", {"latency_ms": 1.0}),
     ]
